@@ -14,6 +14,7 @@ class MessageClass(StrEnum):
     LOST = "lost"
     STUCK = "stuck"
     NOT_DUE = "not_due"
+    UNSERVED = "unserved"
     ABANDONED = "abandoned"
     UNDECIDED = "undecided"
     RECOVERED = "recovered"
@@ -35,6 +36,7 @@ DESCRIPTIONS: Mapping[MessageClass, str] = {
     MessageClass.LOST: "the push was acknowledged, the message was never delivered, and no zone lists it at the end",
     MessageClass.STUCK: "the push was acknowledged, the message was never acked and is still listed after the drain",
     MessageClass.NOT_DUE: "acknowledged, never delivered, still listed, and due after the end of the drain only",
+    MessageClass.UNSERVED: "due, and waiting in every zone at the end of a drain in which others were still delivered",
     MessageClass.ABANDONED: "delivered but never acked, and gone: the redelivery that is owed cannot happen",
     MessageClass.UNDECIDED: "undelivered or unacked, but the end state that would tell lost from stuck is not known",
     MessageClass.RECOVERED: "delivered although nobody knew whether the push had worked",

@@ -78,12 +78,11 @@ class Divergence:
 class Verdict:
     """The result of checking one run.
 
-    ``counts``: cases of every ``MessageClass``; messages for lost, stuck, not_due, abandoned, undecided, recovered,
-    unexpected, overlap, dead_letter and priority_inversion, deliveries for early, late and the duplicate causes, acks
-    for zombie_ack, and (zone, id) pairs for orphan and phantom. ``offenders``: the first 20 of each class in history
-    order; all of them are in ``offenders.parquet``. ``lateness_ms``: quantiles of (delivery - due) over first
-    deliveries, per zone and under ``"all"``. ``overlap_ms``: of messages that two programs worked on at once, how many
-    there are, how many were counted to the end of the drain (``open``), and quantiles of how long it lasted.
+    ``counts``: cases of every ``MessageClass``; deliveries for early, late and the duplicate causes, acks for
+    zombie_ack, (zone, id) pairs for orphan and phantom, and messages for all others. ``offenders``: the first 20 of
+    each class in history order; all of them are in ``offenders.parquet``. ``lateness_ms``: quantiles of (delivery -
+    due) over first deliveries, per zone and under ``"all"``. ``overlap_ms``: of messages that two programs worked on at
+    once, how many there are, how many were counted to the end of the drain (``open``), and quantiles of how long.
     ``reasons``: why it is not valid, in words. ``not_judged``: classes for which the queue has no means, say those of
     leases without leases; their counts are 0 and say nothing. ``order``: of a queue that keeps an order what became of
     it; ``counts``, ``forbid`` and ``offenders`` then name its properties, too.

@@ -35,7 +35,7 @@ class Operation(StrEnum):
 
 PERCENTILES = {"p50": 0.5, "p90": 0.9, "p99": 0.99, "p99.9": 0.999}
 CASES = {
-    LOSSES: ("lost", "stuck", "abandoned"),
+    LOSSES: ("lost", "stuck", "unserved", "abandoned"),
     DUPLICATES: tuple(map(str, DUPLICATE_CAUSES)),
     **{str(one): (str(one),) for one in MessageClass},
 }

@@ -12,7 +12,8 @@ from analysis.spark import inversions, leases, messages, overlaps
 
 # Each delivery with its one cause, and how far it was from its time.
 CLASSIFIED = """
-    SELECT r.setting, j.run, j.message_id, j.index, j.delivery, n.name AS zone, j.nth,
+    SELECT r.setting, j.run, j.message_id, j.index, j.delivery, n.name AS zone, j.nth, j.time_ns,
+           j.confirmed_shard,
            j.time_ns DIV 1000000000 AS second,
            IF(array_contains(r.not_judged, j.cause), NULL, j.cause) AS cause,
            (r.epoch_ns + j.time_ns) DIV 1000000 < least(j.due_ms, j.due_in_doubt_ms) - r.early_ms_max AS early,
@@ -25,20 +26,36 @@ CLASSIFIED = """
 
 HELD = """
     SELECT run, message_id, bool_or(serving AND place <> 'dead') AS at_home, bool_or(place <> 'dead') AS listed,
-           bool_or(place = 'dead') AS dead
+           bool_or(place = 'dead') AS dead, bool_or(place = 'unack') AS leased,
+           count(DISTINCT IF(place = 'queue', zone, NULL)) AS waits_in
     FROM final_state WHERE place <> 'payload' GROUP BY run, message_id
+"""
+
+# For how long what was delivered for the first time in the last second of the drain had waited.
+SERVED_LAST = """
+    SELECT c.run, c.confirmed_shard AS shard, max(c.lateness_ms) AS longest_ms
+    FROM classified c JOIN runs r ON r.run = c.run
+    WHERE c.nth = 1 AND c.lateness_ms IS NOT NULL AND c.confirmed_shard IS NOT NULL
+          AND c.time_ns > r.drained_ns - 1000000000 AND c.time_ns <= r.drained_ns
+    GROUP BY c.run, c.confirmed_shard
 """
 
 # What became of messages of which the queue still owed a delivery at the end.
 FATES = """
     SELECT run, message_id, first_index, CASE
         WHEN at_home OR listed AND NOT delivered THEN
-            IF(drained, IF(NOT delivered AND due_ms > drained_ms, 'not_due', 'stuck'), 'undecided')
+            CASE WHEN NOT drained THEN 'undecided'
+                 WHEN NOT delivered AND due_ms > drained_ms THEN 'not_due'
+                 WHEN waits AND since_ms BETWEEN drained_ms - 2 * longest_ms - 1000 AND drained_ms THEN 'unserved'
+                 ELSE 'stuck' END
         WHEN delivered AND dead THEN 'dead_letter'
         WHEN delivered THEN IF(home_unread, 'undecided', 'abandoned')
         ELSE IF(complete, 'lost', 'undecided') END AS fate
     FROM (
         SELECT m.run, m.message_id, m.first_index, m.deliveries > 0 AS delivered, m.due_ms,
+               IF(m.deliveries > 0, m.leased_until_ms, m.due_ms) AS since_ms, s.longest_ms,
+               r.complete AND h.waits_in = r.zones AND NOT h.leased
+               AND coalesce(m.last_popped_ns <= r.drained_ns - 1000000000, true) AS waits,
                r.drained, r.drained_ms, r.complete,
                coalesce(array_contains(r.unread_shards, m.shard), false) AS home_unread,
                coalesce(h.at_home, false) AS at_home, coalesce(h.listed, false) AS listed,
@@ -46,6 +63,7 @@ FATES = """
         FROM messages m
         JOIN runs r ON r.run = m.run
         LEFT JOIN held h ON h.run = m.run AND h.message_id = m.message_id
+        LEFT JOIN served_last s ON s.run = m.run AND s.shard = m.confirmed_shard
         WHERE m.push_ok AND NOT m.ack_tried AND (m.deliveries = 0 OR r.leases AND NOT m.at_most_once)
     )
 """
@@ -120,6 +138,7 @@ VIEWS: Mapping[str, str] = {
     **overlaps.VIEWS,
     "classified": CLASSIFIED,
     "held": HELD,
+    "served_last": SERVED_LAST,
     "fates": FATES,
     "unpaired": UNPAIRED,
     "cases": CASES,

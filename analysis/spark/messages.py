@@ -46,6 +46,11 @@ _FACTS = f"""
     min(time_ns) FILTER (WHERE f = 'push' AND type = 'ok') AS pushed_ns,
     max_by(shard, index) FILTER (WHERE f = 'push' AND type = 'ok') AS confirmed_shard,
     max_by(priority, index) FILTER (WHERE f = 'push' AND type = 'ok') AS confirmed_priority,
+    max(time_ns) FILTER (WHERE f = 'pop' AND type = 'ok') AS last_popped_ns,
+    IF(count_if(f = 'pop' AND type = 'ok') = 0, NULL, IF(
+        count_if(f = 'pop' AND type = 'ok' AND lease_end_ms IS NULL) > 0, NULL,
+        max(lease_end_ms) FILTER (WHERE f = 'pop' AND type = 'ok')
+    )) AS leased_until_ms,
     max_by(shard, index) FILTER (WHERE shard IS NOT NULL AND type <> 'invoke') AS shard,
     min(index) FILTER (WHERE type <> 'invoke') AS first_index,
     coalesce(
@@ -114,7 +119,8 @@ CONTESTED = f"""
 """
 
 _KEPT = """run, message_id, epoch_ns, pushed, push_ok, push_doubtful, at_most_once, wrong_body, deliveries, ack_tried,
-    acked_ns, pushed_ns, confirmed_shard, confirmed_priority, shard, first_index, due_ms, due_in_doubt_ms"""
+    acked_ns, pushed_ns, confirmed_shard, confirmed_priority, shard, first_index, due_ms, due_in_doubt_ms,
+    last_popped_ns, leased_until_ms"""
 
 MESSAGES = f"SELECT {_KEPT} FROM gathered WHERE plain UNION ALL SELECT {_KEPT} FROM contested"
 

@@ -1,9 +1,8 @@
 """The SQL of the Spark pipeline: every view, and the order in which they build on each other.
 
-Tables that must exist: ``runs`` (run, setting, epoch_ns, drained, drained_ms, complete, unread_shards, early_ms_max,
-late_ms, end_ns, leases, not_judged), where runs of one ``setting`` are added up, ``deaths`` (run, process, death_ns),
-``history`` (``run`` and the columns of ``analysis.runs.history.OPERATIONS``) and ``final_state`` (``run`` and those of
-``FINAL_STATE``).
+Tables that must exist: ``runs``, as ``analysis.spark.views`` makes it, where runs of one ``setting`` are added up,
+``deaths`` (run, process, death_ns), ``history`` (``run`` and the columns of ``analysis.runs.history.OPERATIONS``) and
+``final_state`` (``run`` and those of ``FINAL_STATE``).
 """
 
 from collections.abc import Mapping

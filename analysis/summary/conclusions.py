@@ -36,11 +36,11 @@ _MISSING = (MessageClass.LOST, MessageClass.STUCK, MessageClass.ABANDONED)
 
 
 def conclusion(results: Sequence[Result]) -> list[str]:
-    """Two or three sentences about runs that differ in one setting, which their titles name."""
+    """A few sentences about runs that differ in one setting, which their titles name; overloaded ones come first."""
     sentences = (
+        *overload_words(results),
         _promise(results),
         *_order(results),
-        *_unserved(results),
         _missing(results),
         _not_due(results),
         *_lateness(results),
@@ -159,10 +159,10 @@ def _order(results: Sequence[Result]) -> Iterator[str]:
 def _unjudged(result: Result) -> bool:
     """Nothing but what consumers left behind is wrong: they could not serve what arrived, and every zone lists it."""
     summary = result.summary
-    if (not summary.overloaded and summary.has_consumers) or set(result.verdict.violated) != {MessageClass.STUCK}:
+    if (not summary.overloaded and summary.has_consumers) or not set(result.verdict.violated) <= {MessageClass.STUCK}:
         return False
     stuck, waiting = _stuck(result)
-    return stuck == waiting
+    return stuck == waiting and bool(stuck + result.verdict.counts[MessageClass.UNSERVED])
 
 
 def _stuck(result: Result) -> tuple[int, int]:
@@ -182,7 +182,7 @@ def _listings(run: Path, message_class: MessageClass) -> list[tuple[str, ...]]:
     return [_listing_zones(row["detail"]) for row in rows if row["class"] == message_class]
 
 
-def _unserved(results: Sequence[Result]) -> Iterator[str]:
+def overload_words(results: Sequence[Result]) -> Iterator[str]:
     """What keeps a result from saying anything about its level, or a part of it."""
     for result in results:
         in_order = result.verdict.order is not None  # then only deliveries are told as pops, and there may be none
@@ -194,18 +194,19 @@ def _unserved(results: Sequence[Result]) -> Iterator[str]:
                 f"there were {row.deliveries:,} deliveries"
                 for row in result.summary.overloaded
             )
-            yield f"{result.title}: overloaded were {zones}. {_explained(*_stuck(result))}".rstrip()
+            explained = _explained(*_stuck(result), unserved=result.verdict.counts[MessageClass.UNSERVED])
+            yield f"{result.title}: overloaded were {zones}. {explained}".rstrip()
 
 
-def _explained(stuck: int, waiting: int) -> str:
-    """What overload says of stuck messages, of which every zone lists those that are ``waiting``."""
-    if not stuck:
+def _explained(stuck: int, waiting: int, *, unserved: int) -> str:
+    """What overload says of stuck messages, of which every zone lists those that are ``waiting``, and unserved ones."""
+    if not stuck and not unserved:
         return ""
     if stuck == waiting:
-        return "What is stuck there says nothing about the level."
+        return "What is left behind there says nothing about the level."
     return (
-        f"That can explain {waiting:,} of {stuck:,} stuck messages, those that every zone lists, and not the "
-        f"{stuck - waiting:,} that a zone misses."
+        f"That can explain {waiting + unserved:,} of {stuck + unserved:,} messages left behind, those that every zone "
+        f"lists, and not the {stuck - waiting:,} that a zone misses."
     )
 
 
@@ -217,7 +218,10 @@ def _missing(results: Sequence[Result]) -> str:
         if counts[MessageClass.UNDECIDED]:
             undecided = counts[MessageClass.UNDECIDED]
             parts.append(f"{undecided:,} undecided at {result.title}, as its end state is not known")
-        if not missing and not counts[MessageClass.UNDECIDED]:
+        if counts[MessageClass.UNSERVED]:
+            unserved = counts[MessageClass.UNSERVED]
+            parts.append(f"{unserved:,} of {acknowledged:,} at {result.title} still waited in every zone (unserved)")
+        if not missing and not counts[MessageClass.UNDECIDED] and not counts[MessageClass.UNSERVED]:
             parts.append(f"none at {result.title}")
         if not missing:
             continue

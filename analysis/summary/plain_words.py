@@ -19,6 +19,7 @@ _OF_ACCEPTED: Mapping[MessageClass, str] = {
     MessageClass.LOST: "are gone, and nobody ever got them",
     MessageClass.STUCK: "were left behind: they are still stored somewhere, and nobody finished them",
     MessageClass.NOT_DUE: "were not due yet when the run ended, so nothing is known of their delivery",
+    MessageClass.UNSERVED: "were still waiting for a consumer when the run ended, while others were being served",
     MessageClass.ABANDONED: "were handed out, never finished, and will not be handed out again",
     MessageClass.UNDECIDED: "were not seen to be finished, and what became of them is not known",
     MessageClass.DEAD_LETTER: "were set aside after too many attempts",
@@ -41,7 +42,7 @@ _ALLOWED = (
     *(MessageClass.REDELIVERED, MessageClass.CONCURRENT, MessageClass.RESURRECTED),
     *(MessageClass.ZOMBIE_ACK, MessageClass.OVERLAP),
 )
-_NOT_TRIED = (MessageClass.NOT_DUE,)
+_NOT_TRIED = (MessageClass.NOT_DUE, MessageClass.UNSERVED)
 _FAULTS_NAMED = 5
 _ONE_RUN = "One run is one example: another seed may show what this one did not."
 
@@ -53,6 +54,7 @@ def queue_words(verdict: Verdict, summary: Summary, info: RunInfo, faults: Seque
     broken = [_class_words(name, verdict) for name in verdict.violated]
     allowed = [_class_words(name, verdict) for name in _ALLOWED if verdict.counts[name] and name not in verdict.forbid]
     return [
+        *_overload(summary),
         _HEADLINES[verdict.valid],
         f"{tried}, {_setting(info, faults, summary.load_s)}.",
         *broken,
@@ -62,6 +64,15 @@ def queue_words(verdict: Verdict, summary: Summary, info: RunInfo, faults: Seque
         *_noticed(summary.operations, ("push", "pop", "ack")),
         *([_ONE_RUN] if verdict.valid is True else []),
     ]
+
+
+def _overload(summary: Summary) -> Iterator[str]:
+    if summary.overloaded:
+        zones = ", ".join(row.zone for row in summary.overloaded)
+        yield (
+            f"Overloaded: the consumers of {zones} could not serve what arrived, so the backlog there says "
+            "nothing of the level."
+        )
 
 
 def access_words(

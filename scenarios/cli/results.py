@@ -19,8 +19,7 @@ def check(run: RunPath, *, junit: AsJUnit = None, as_json: AsJson = False) -> No
     """Check a run again, from its directory alone."""
     from analysis.runs.directory import RunDirectory
     from scenarios.terminal.console import print_table
-    from scenarios.terminal.workload_table import AccessResult
-    from scenarios.verbs.check import examine, notes, tabulated, title_of
+    from scenarios.verbs.check import examine, sentences, tabulated, title_of
     from scenarios.verbs.judged.runs import check_suite
 
     directory = run_directory(run)
@@ -30,13 +29,18 @@ def check(run: RunPath, *, junit: AsJUnit = None, as_json: AsJson = False) -> No
         junit.write(check_suite(result.verdict, RunDirectory.open(directory).info, directory, command=command))
     if as_json:
         print_json(
-            {"run": str(directory), "verdict": result.verdict.to_json(), "summary": result.summary.to_json()},
+            {
+                "run": str(directory),
+                "sentences": sentences(result),
+                "verdict": result.verdict.to_json(),
+                "summary": result.summary.to_json(),
+            },
         )
     elif RunDirectory.open(directory).info.session is not None:
         typer.echo(f"{directory}: a session of zonelab up, which records no messages: nothing can be judged")
     else:
         print_table(tabulated(result, title=str(directory)))
-        for line in (*result.verdict.reasons, *(notes(result) if isinstance(result, AccessResult) else ())):
+        for line in sentences(result):
             typer.echo(line)
     raise typer.Exit(EXITS[result.verdict.valid])
 

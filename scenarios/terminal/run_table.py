@@ -103,6 +103,7 @@ _SECTIONS: tuple[tuple[_Row, ...], ...] = (
         _count(MessageClass.LOST),
         _count(MessageClass.STUCK),
         _count(MessageClass.NOT_DUE),
+        _count(MessageClass.UNSERVED),
         _count(MessageClass.ABANDONED),
         _count(MessageClass.UNEXPECTED),
         _count(MessageClass.EARLY),

@@ -11,7 +11,7 @@ from analysis.checkers.consistency.consistency import check_consistency
 from analysis.checkers.queue.queue import check
 from analysis.runs.directory import RunDirectory
 from analysis.summary.access_summary import summarise_accesses
-from analysis.summary.conclusions import conclusion
+from analysis.summary.conclusions import conclusion, overload_words
 from analysis.summary.queue_summary import summarise
 from analysis.summary.result import Result
 from scenarios.errors import explain
@@ -52,9 +52,12 @@ def tabulated(result: Result | AccessResult, *, title: str) -> Table:
     return result_table([result], title=title)
 
 
-def notes(result: Result | AccessResult) -> list[str]:
-    """What there is to say beside the table and the verdict's reasons."""
-    return result.notes if isinstance(result, AccessResult) else conclusion([result])
+def sentences(result: Result | AccessResult) -> list[str]:
+    """What there is to say beside the table: overload first, then the verdict's reasons, then what they mean."""
+    if isinstance(result, AccessResult):
+        return [*result.verdict.reasons, *result.notes]
+    overload = list(overload_words([result]))
+    return [*overload, *result.verdict.reasons, *conclusion([result])[len(overload) :]]
 
 
 def illustrate(directory: Path) -> Illustrations:

@@ -17,7 +17,7 @@ from scenarios.spec.scenario import Scenario
 from scenarios.terminal.console import console, print_table
 from scenarios.terminal.progress import Display
 from scenarios.terminal.workload_table import AccessResult
-from scenarios.verbs.check import Illustrations, examine, illustrate, notes, tabulated
+from scenarios.verbs.check import Illustrations, examine, illustrate, sentences, tabulated
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -43,6 +43,7 @@ class Performed:
             "status": self.record.status,
             "error": self.record.error,
             "valid": self.result.verdict.valid if self.result else None,
+            "sentences": sentences(self.result) if self.result else [],
             "verdict": self.result.verdict.to_json() if self.result else None,
             "summary": self.result.summary.to_json() if self.result else None,
             "plots": [str(path) for path in self.illustrations.plots],
@@ -56,7 +57,7 @@ class Performed:
         if self.result is not None:
             print_table(tabulated(self.result, title=self.scenario.name))
             out.print()
-            for line in (*self.result.verdict.reasons, *notes(self.result)):
+            for line in sentences(self.result):
                 out.print(line, highlight=False, soft_wrap=True)
             out.print()
         for path in (self.directory, *self.illustrations.paths):

@@ -47,7 +47,7 @@ STATES = pa.schema(
     ]
 )
 PLACES = ("queue", "unack", "payload", "dead")
-PAYLOAD, DEAD = PLACES.index("payload"), PLACES.index("dead")
+QUEUE, UNACK, PAYLOAD, DEAD = range(len(PLACES))
 
 
 @dataclass(frozen=True, slots=True)

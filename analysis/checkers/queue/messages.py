@@ -26,6 +26,8 @@ from analysis.checkers.queue.events import (
     PLACES,
     POP,
     PUSH,
+    QUEUE,
+    UNACK,
     Bools,
     Ints,
     Partition,
@@ -33,7 +35,7 @@ from analysis.checkers.queue.events import (
 )
 from analysis.checkers.queue.inversion import SERVED
 from analysis.checkers.queue.offenders import Cases
-from analysis.checkers.queue.overlap import Overlap, Work, overlap_of
+from analysis.checkers.queue.unserved import LAST_NS, WAITING
 from analysis.checkers.verdict import Totals
 from analysis.message_classes import MessageClass
 from analysis.runs.info import NANOSECONDS_PER_MS
@@ -49,8 +51,8 @@ class EndState:
 
     ``drained``: the drain phase came to its end, so what is still listed is stuck. ``complete``: every zone was read.
     ``unread_shards``: codes of shards whose serving zone was not read. ``zones``: zone names by code. ``drained_ms``:
-    the wall clock at the end of the drain, if there was one. ``end_ns``: run time at which the last phase ended.
-    ``deaths_ns``: when programs died, by their code.
+    the wall clock at the end of the drain, if there was one, and ``drained_ns`` the run time. ``zones_read``: how many
+    zones there are, if all were read, else 0.
     """
 
     drained: bool
@@ -58,8 +60,8 @@ class EndState:
     unread_shards: tuple[int, ...]
     zones: tuple[str, ...]
     drained_ms: int | None
-    end_ns: int | None
-    deaths_ns: Mapping[int, int]
+    drained_ns: int | None
+    zones_read: int
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -140,19 +142,14 @@ class Messages:
         has set the message aside, which it may do with what was delivered. Without leases, or of a message whose own is
         0, a delivery settles all.
         """
-        states = self.partition.states
-        listed = (states.place != PAYLOAD) & (states.place != DEAD)
-        anywhere = self.partition.marked(states.message[listed])
-        at_home = self.partition.marked(states.message[listed & states.serving])
-        owed = self.push_ok & ~self.acked & ~self.ack_doubtful
-        owed &= ~(self.delivered & self._at_most_once())
-        kept = owed & (at_home | (anywhere & ~self.delivered))
+        states, owed = self.partition.states, self._owed()
+        kept, waiting = owed & self._kept(), self._waiting()
         later = kept & self.end.drained & self._not_due()
         dead = owed & ~kept & self.delivered & self.partition.marked(states.message[states.place == DEAD])
         gone = owed & ~kept & ~dead
         unseen = gone & np.where(self.delivered, self._home_unread(), not self.end.complete)
         return {
-            MessageClass.STUCK: kept & self.end.drained & ~later,
+            MessageClass.STUCK: kept & self.end.drained & ~later & ~waiting,
             MessageClass.NOT_DUE: later,
             MessageClass.LOST: gone & ~self.delivered & ~unseen,
             MessageClass.ABANDONED: gone & self.delivered & ~unseen,
@@ -162,11 +159,66 @@ class Messages:
             MessageClass.DEAD_LETTER: dead,
         }
 
+    def _owed(self) -> Bools:
+        return self.push_ok & ~self.acked & ~self.ack_doubtful & ~(self.delivered & self._at_most_once())
+
+    def _kept(self) -> Bools:
+        """Listed where its consumers look, or anywhere if it was never delivered."""
+        states = self.partition.states
+        listed = (states.place != PAYLOAD) & (states.place != DEAD)
+        at_home = self.partition.marked(states.message[listed & states.serving])
+        return at_home | (self.partition.marked(states.message[listed]) & ~self.delivered)
+
     def _not_due(self) -> Bools:
         """Not delivered yet, and due after the end of the drain."""
         if self.end.drained_ms is None:
             return np.zeros(len(self.partition), dtype=np.bool_)
         return ~self.delivered & (self.due_ms > self.end.drained_ms)
+
+    def _waiting(self) -> Bools:
+        """Owed and due for some time, listed as waiting by every zone and as leased by none: stuck, or unserved."""
+        end, states = self.end, self.partition.states
+        if not end.drained or end.drained_ms is None or end.drained_ns is None or not end.zones_read:
+            return np.zeros(len(self.partition), dtype=np.bool_)
+        pairs = np.column_stack((states.message, states.zone))[states.place == QUEUE]
+        zones = np.bincount(np.unique(pairs, axis=0)[:, 0], minlength=len(self.partition))
+        leased = self.partition.marked(states.message[states.place == UNACK])
+        due = (self._since_ms() != ABSENT) & (self._since_ms() <= end.drained_ms)
+        recent = self.partition.marked(self.pops.message[self.pops.time_ns > end.drained_ns - LAST_NS])
+        waiting: Bools = self._owed() & self._kept() & (zones == end.zones_read) & ~leased & due & ~recent
+        return waiting
+
+    def _since_ms(self) -> Ints:
+        """From when on the next delivery of each message was owed: its due time, or the end of its last lease."""
+        pops, until_ms = self.pops, np.full(len(self.partition), ABSENT)
+        np.maximum.at(until_ms, pops.message, pops.lease_end_ms)
+        until_ms[pops.message[pops.lease_end_ms == ABSENT]] = ABSENT
+        return np.where(self.delivered, until_ms, self.due_ms)
+
+    def waiting(self) -> pa.RecordBatch:
+        """What only the service of its shard divides into stuck and unserved."""
+        chosen = self._waiting()
+        cases, messages = self._whole(chosen, self._whereabouts(chosen)), np.flatnonzero(chosen)
+        columns = (cases.index, self._since_ms()[messages], self._confirmed("shard")[messages], cases.detail)
+        arrays = (pa.array(column, kind.type) for column, kind in zip(columns, list(WAITING)[1:], strict=True))
+        return pa.RecordBatch.from_arrays([cases.ids, *arrays], schema=WAITING)
+
+    def served_last(self) -> Iterator[tuple[int, int]]:
+        """The first deliveries in the last second of the drain: the shard of each, and how late it was."""
+        first, drained_ns = self._first_pops(), self.end.drained_ns
+        shard, due_ms = self._confirmed("shard")[first.message], self.due_ms[first.message]
+        if drained_ns is not None:
+            last = (first.time_ns > drained_ns - LAST_NS) & (first.time_ns <= drained_ns)
+            rows = last & (shard >= 0) & (due_ms != ABSENT)
+            late_ms = _wall_ms(first.time_ns, self.epoch_ns) - due_ms
+            yield from zip(shard[rows].tolist(), late_ms[rows].tolist(), strict=True)
+
+    def _confirmed(self, name: str) -> NDArray[np.int16]:
+        """A column of the last confirmed push of each message; -1 if there is none."""
+        confirmed = self.partition.events.where((self.partition.events.f == PUSH) & (self.partition.events.type == OK))
+        values = np.full(len(self.partition), -1, dtype=np.int16)
+        values[confirmed.message] = getattr(confirmed, name)
+        return values
 
     def _of_wrong_body(self) -> Bools:
         """Delivered with a body that is not that of its pushes, where all that may have worked had the same."""
@@ -180,8 +232,8 @@ class Messages:
 
     def _at_most_once(self) -> Bools:
         events = self.partition.events
-        unleased = events.message[(events.f == PUSH) & (events.lease_ms == 0)]
-        return self.partition.marked(unleased) if self.leases else np.ones(len(self.partition), dtype=np.bool_)
+        unleased = (events.f == PUSH) & (events.lease_ms == 0) | (not self.leases)
+        return self.partition.marked(events.message[unleased])
 
     def _home_unread(self) -> Bools:
         shard = np.full(len(self.partition), -1, dtype=np.int16)
@@ -230,27 +282,6 @@ class Messages:
         bound_ms = _LATEST if self.late_ms is None else self.late_ms
         rows = np.flatnonzero((due_ms != ABSENT) & (late_ms > bound_ms))
         return self._of_rows(first.where(rows), [f"{late:,} ms after it was due" for late in late_ms[rows].tolist()])
-
-    def overlaps(self) -> Iterator[tuple[str, Overlap]]:
-        """The messages that two programs worked on at the same time, by id."""
-        chosen = np.bincount(self.pops.message, minlength=len(self.partition)) > 1
-        pops, events = self.pops.where(chosen[self.pops.message]), self.partition.events
-        ends = events.where((events.f != PUSH) & (events.f != POP) & (events.f != EXTEND) & chosen[events.message])
-        ended_ns: dict[tuple[int, int], int] = {}
-        columns = (ends.message, ends.delivery, ends.invoke_ns)
-        for message, delivery, at_ns in zip(*(column.tolist() for column in columns), strict=True):
-            ended_ns[message, delivery] = min(at_ns, ended_ns.get((message, delivery), at_ns))
-        for message, works in _by_message(pops, lambda rows: self._work(rows, ended_ns)).items():
-            if (found := overlap_of(works)) is not None:
-                yield self.partition.ids[message].as_py(), found
-
-    def _work(self, pops: Rows, ended_ns: Mapping[tuple[int, int], int]) -> Iterator[Work]:
-        columns = (pops.message, pops.time_ns, pops.program, pops.index, pops.delivery)
-        for message, begin_ns, program, index, delivery in zip(*(column.tolist() for column in columns), strict=True):
-            known = (ended_ns.get((message, delivery)), self.end.deaths_ns.get(program))
-            end_ns = min((at_ns for at_ns in known if at_ns is not None), default=None)
-            last_ns = self.end.end_ns or 0
-            yield Work(begin_ns, last_ns if end_ns is None else end_ns, program, index, delivery, end_ns is None)
 
     def lateness(self) -> tuple[Ints, NDArray[np.int16]]:
         """Milliseconds from due to delivery for every first delivery, and the zones where they were made."""
@@ -313,8 +344,7 @@ class Messages:
         confirmed = events.where((events.f == PUSH) & (events.type == OK))
         pushed_ns = np.full(len(self.partition), _LATEST)
         np.minimum.at(pushed_ns, confirmed.message, confirmed.time_ns)
-        shard, priority = (np.full(len(self.partition), -1, dtype=np.int16) for _ in range(2))
-        shard[confirmed.message], priority[confirmed.message] = confirmed.shard, confirmed.priority
+        shard, priority = self._confirmed("shard"), self._confirmed("priority")
         complete = self.push_ok & (shard >= 0) & (priority >= 0) & (self.due_ms != ABSENT)
         first = first.where(complete[first.message])
         columns = (first.index, first.delivery, self.due_ms[first.message], pushed_ns[first.message])

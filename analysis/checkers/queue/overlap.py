@@ -4,11 +4,14 @@ Work lasts from the end of the delivery to the begin of what ended it: an ack, a
 program. Where the history has none of these, work is counted to the end of the drain and called *open*.
 """
 
-from collections import Counter
-from collections.abc import Iterable
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 
-NS_PER_MS = 1_000_000
+import numpy as np
+
+from analysis.checkers.queue.events import EXTEND, POP, PUSH, Ints, Partition, Rows
+from analysis.runs.info import NANOSECONDS_PER_MS
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,7 +39,7 @@ class Overlap:
     def detail(self) -> str:
         """Who overlapped, and for how long, in words."""
         until = ", counted to the end of the drain where nothing ended the work" if self.open else ""
-        return f"{self.programs} programs at once, for {self.lasted_ns / NS_PER_MS:,.3f} ms in all{until}"
+        return f"{self.programs} programs at once, for {self.lasted_ns / NANOSECONDS_PER_MS:,.3f} ms in all{until}"
 
 
 def overlap_of(works: Iterable[Work]) -> Overlap | None:
@@ -61,3 +64,33 @@ def overlap_of(works: Iterable[Work]) -> Overlap | None:
     if second is None:
         return None
     return Overlap(second, lasted_ns, most, any(work.open for work in lasting))
+
+
+def overlaps(
+    partition: Partition, pops: Rows, *, end_ns: int | None, deaths_ns: Mapping[int, int]
+) -> Iterator[tuple[str, Overlap]]:
+    """The messages of ``partition``, delivered by ``pops``, that two programs worked on at the same time, by id.
+
+    ``end_ns``: run time to which open work is counted; None: it is not counted. ``deaths_ns``: of programs, by number.
+    """
+    chosen = np.bincount(pops.message, minlength=len(partition)) > 1
+    events = partition.events
+    ends = events.where((events.f != PUSH) & (events.f != POP) & (events.f != EXTEND) & chosen[events.message])
+    ended_ns: dict[tuple[int, int], int] = {}
+    for message, delivery, at_ns in _rows(ends.message, ends.delivery, ends.invoke_ns):
+        ended_ns[message, delivery] = min(at_ns, ended_ns.get((message, delivery), at_ns))
+    works: dict[int, list[Work]] = defaultdict(list)
+    shown = pops.where(chosen[pops.message])
+    for message, begin_ns, program, index, delivery in _rows(
+        shown.message, shown.time_ns, shown.program.astype(np.int64), shown.index, shown.delivery
+    ):
+        known = [at_ns for at_ns in (ended_ns.get((message, delivery)), deaths_ns.get(program)) if at_ns is not None]
+        last_ns = min(known) if known else begin_ns if end_ns is None else end_ns
+        works[message].append(Work(begin_ns, last_ns, program, index, delivery, open=not known))
+    for message, of_message in works.items():
+        if (found := overlap_of(of_message)) is not None:
+            yield partition.ids[message].as_py(), found
+
+
+def _rows(*columns: Ints) -> Iterator[tuple[int, ...]]:
+    return zip(*(column.tolist() for column in columns), strict=True)

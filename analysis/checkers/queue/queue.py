@@ -32,10 +32,11 @@ from analysis.checkers.queue.events import (
 from analysis.checkers.queue.inversion import SERVED, partition_by_group, passed_over
 from analysis.checkers.queue.messages import EndState, Messages
 from analysis.checkers.queue.offenders import Cases, OffenderFile, Offenders
-from analysis.checkers.queue.overlap import Overlap
+from analysis.checkers.queue.overlap import Overlap, overlaps
 from analysis.checkers.queue.spill import Spill, partition_by_id
+from analysis.checkers.queue.unserved import WAITING, Service
 from analysis.checkers.verdict import Totals, Verdict, judge
-from analysis.message_classes import MessageClass
+from analysis.message_classes import DESCRIPTIONS, MessageClass
 from analysis.runs.directory import ROWS_PER_BATCH, RunDirectory
 from analysis.runs.info import NANOSECONDS_PER_MS, RunInfo
 from analysis.statistics import quantiles
@@ -101,13 +102,15 @@ class _Check:
         self._lateness = _Lateness()
         self._events = Spill(spill_to, "events", EVENTS, partitions=partitions)
         self._states = Spill(spill_to, "states", STATES, partitions=partitions)
+        self._waiting = Spill(spill_to, "waiting", WAITING, partitions=partitions)
+        self._service = Service()
         self._served = Spill(spill_to, "served", SERVED, partitions=partitions)
 
     def __enter__(self) -> "_Check":
         return self
 
     def __exit__(self, *_: object) -> None:
-        for spill in (self._events, self._states, self._served):
+        for spill in (self._events, self._states, self._waiting, self._served):
             spill.close()
 
     def read(self, *, batch_rows: int) -> None:
@@ -120,7 +123,7 @@ class _Check:
 
     def verdict(self) -> Verdict:
         info = self._run.info
-        end = _end_state(self._run, self._zones, self._shards, self._programs)
+        end = _end_state(self._run, self._zones, self._shards)
         divergence = replica.DivergenceCounter(zones=len(set(info.zone_names) - set(info.unread_zones)))
         lateness, totals = self._lateness, Totals()
         for events, states in zip(self._events.tables(), self._states.tables(), strict=True):
@@ -138,9 +141,15 @@ class _Check:
             divergence.add(messages.partition.states)
             served = messages.served()
             self._served.add(served, partition_by_group(served, self._partitions))
+            waiting = messages.waiting()
+            self._waiting.add(waiting, partition_by_id(waiting["message_id"], self._partitions))
+            self._service.add(messages.served_last())
         self._report_inversions()
+        self._report_waiting()
         counts = {str(name): count for name, count in self._offenders.counts.items()}
-        valid, reasons = judge(counts=counts, forbid=info.forbid, doubts=_doubts(self._run, totals))
+        valid, reasons = judge(
+            counts=counts, forbid=info.forbid, doubts=[*_doubts(self._run, totals), *self._unserved()]
+        )
         return Verdict(
             valid=valid,
             reasons=reasons,
@@ -154,17 +163,41 @@ class _Check:
             not_judged=tuple(map(str, self._offenders.not_judged)),
         )
 
+    def _unserved(self) -> Iterator[str]:
+        """What a longer drain would have shown."""
+        count, drain_ns = self._offenders.counts[MessageClass.UNSERVED], self._run.info.phases.get("drain")
+        if count and drain_ns is not None:
+            more_s, took_s = self._service.more_s, (drain_ns[1] - drain_ns[0]) / 1_000 / NANOSECONDS_PER_MS
+            yield (
+                f"{count:,} unserved: {DESCRIPTIONS[MessageClass.UNSERVED]}; to see whether they come, raise "
+                f"drain.bound_s by at least {more_s:,} s (the drain took {took_s:,.1f} s)"
+            )
+
     def write_lateness(self, path: Path) -> None:
         self._lateness.write(path, self._zones)
 
     def _report(self, messages: Messages) -> None:
         for name, cases in messages.cases():
             self._offenders.add(name, cases)
-        self._offenders.add(MessageClass.OVERLAP, self._overlaps.add(messages.overlaps()))
+        self._offenders.add(MessageClass.OVERLAP, self._overlaps.add(self._overlapping(messages)))
         ids, zones = messages.partition.ids, list(self._zones.codes)
         pairs = replica.unpaired(messages.partition.states)
         for name, (message, zone) in ((MessageClass.ORPHAN, pairs.orphans), (MessageClass.PHANTOM, pairs.phantoms)):
             self._offenders.add(name, Cases(ids.take(pa.array(message)), zone=[zones[code] for code in zone]))
+
+    def _overlapping(self, messages: Messages) -> Iterator[tuple[str, Overlap]]:
+        info, codes = self._run.info, self._programs.codes
+        deaths_ns = {codes[name]: at_ns for name, at_ns in info.deaths.items() if name in codes}
+        return overlaps(messages.partition, messages.pops, end_ns=info.end_ns, deaths_ns=deaths_ns)
+
+    def _report_waiting(self) -> None:
+        """What waits in every zone is stuck or unserved; how shards were served is known only once all are read."""
+        for table in self._waiting.tables():
+            unserved = self._service.decide(table, drained_ms=self._run.info.drain_end_ms or 0)
+            for name, chosen in ((MessageClass.STUCK, ~unserved), (MessageClass.UNSERVED, unserved)):
+                rows = table.filter(pa.array(chosen)).combine_chunks()
+                ids = rows["message_id"].combine_chunks()
+                self._offenders.add(name, Cases(ids, rows["index"].to_numpy(), detail=rows["detail"].to_pylist()))
 
     def _report_inversions(self) -> None:
         for table in self._served.tables():
@@ -234,7 +267,7 @@ class _Overlaps:
         return {"count": sample_ms.size, "open": self.open, **quantiles(sample_ms)} if sample_ms.size else {}
 
 
-def _end_state(run: Recorded, zones: Names, shards: Names, programs: Names) -> EndState:
+def _end_state(run: Recorded, zones: Names, shards: Names) -> EndState:
     info = run.info
     unread = set(info.unread_zones) if run.final_state_known else set(info.zone_names)
     return EndState(
@@ -243,8 +276,8 @@ def _end_state(run: Recorded, zones: Names, shards: Names, programs: Names) -> E
         unread_shards=tuple(code for name, code in shards.codes.items() if info.queue.shards.get(name) in unread),
         zones=tuple(zones.codes),
         drained_ms=info.drain_end_ms,
-        end_ns=info.end_ns,
-        deaths_ns={programs.codes[name]: at_ns for name, at_ns in info.deaths.items() if name in programs.codes},
+        drained_ns=info.phases["drain"][1] if "drain" in info.phases else None,
+        zones_read=0 if unread or not run.final_state_known else len(info.zone_names),
     )
 
 

@@ -29,6 +29,15 @@ def plant_not_due(run: RunBuilder) -> None:
     run.payload("bad", zone="a")
 
 
+def plant_unserved(run: RunBuilder) -> None:
+    run.push("bad", at_ms=10, due_ms=15_000)
+    for zone in "abc":
+        run.listed("bad", zone=zone)
+        run.payload("bad", zone=zone)
+    run.push("backlog", at_ms=10, due_ms=16_000)
+    run.ack("backlog", run.pop("backlog", at_ms=19_500), at_ms=19_510)  # the drain ends at 20,000
+
+
 def plant_abandoned(run: RunBuilder) -> None:
     run.push("bad", at_ms=10)
     run.pop("bad", at_ms=20)
@@ -155,6 +164,7 @@ PLANTS: dict[Callable[[RunBuilder], None], MessageClass] = {
     plant_stuck: MessageClass.STUCK,
     plant_stuck_after_delivery: MessageClass.STUCK,
     plant_not_due: MessageClass.NOT_DUE,
+    plant_unserved: MessageClass.UNSERVED,
     plant_abandoned: MessageClass.ABANDONED,
     plant_abandoned_elsewhere: MessageClass.ABANDONED,
     plant_unexpected: MessageClass.UNEXPECTED,

@@ -39,7 +39,7 @@ def wild_run(path: Path, *, seed: int) -> Path:
     run.pop(at_ms=draw.randrange(_SPAN_MS))
     status = draw.choice(["complete", "complete", "complete", "interrupted"])
     unread = draw.sample(ZONES, draw.choice([0, 0, 0, 1]))
-    phases = {"load": (0, 1), "drain": (1, draw.choice([2, 20, 20_000]) * 1_000_000)}
+    phases = {"load": (0, 1), "drain": (1, draw.choice([2, 60, 60, 20_000]) * 1_000_000)}
     queue = {"engine": "dyno", "shards": dict(zip(ZONES, ZONES, strict=True)), **draw.choice(QUEUES)}
     run.write(status=status, unread_zones=unread, queue=queue, phases=phases, **_programs(draw))
     if status == "interrupted" and draw.random() < 0.5:
@@ -117,11 +117,11 @@ def _inverted(run: RunBuilder, draw: random.Random) -> None:
 
 def _waiting(run: RunBuilder, draw: random.Random) -> None:
     """Messages that were not delivered by the end, and are listed by some zones."""
-    for number in range(draw.randrange(4)):
+    for number in range(draw.randrange(7)):
         name = f"waiting-{number}"
         run.push(name, at_ms=draw.randrange(30), due_ms=draw.randrange(2 * _SPAN_MS), shard=draw.choice("aab"))
-        for zone in draw.choice(["abc", "abc", "ab"]):
-            run.listed(name, zone=zone, place=draw.choice(["queue"] * 9 + ["unack"]))
+        for zone in draw.choice(["abc"] * 3 + ["ab"]):
+            run.listed(name, zone=zone, place=draw.choice(["queue"] * 19 + ["unack"]))
             run.payload(name, zone=zone)
 
 

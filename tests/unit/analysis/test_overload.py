@@ -3,6 +3,7 @@
 Method: runs made by hand in which one thing at a time is otherwise, and one simulated run of each kind.
 """
 
+import json
 import re
 from pathlib import Path
 
@@ -88,22 +89,30 @@ def test_messages_count_when_they_become_due(tmp_path: Path):
 
 @pytest.mark.usefixtures("undrawn")
 @pytest.mark.parametrize(
-    ("change", "said"),
+    ("change", "said", "code"),
     [
-        ({"load.rate_per_s": 700}, "overloaded were a, where "),
-        ({"consumers.per_zone": 0}, "there were no consumers (consumers.per_zone: 0)"),
+        ({"load.rate_per_s": 700}, "overloaded were a, where ", 2),
+        ({"consumers.per_zone": 0}, "there were no consumers (consumers.per_zone: 0)", 1),
     ],
 )
 def test_what_could_not_be_served_breaks_no_promise(
-    tmp_path: Path, change: dict[str, int], said: str, capsys: pytest.CaptureFixture[str]
+    tmp_path: Path, change: dict[str, int], said: str, code: int, capsys: pytest.CaptureFixture[str]
 ):
+    """And it is said first, in every form."""
     file = scenario_file(tmp_path, **{**SMALL, "name": "short"})
     sets = [word for path, value in change.items() for word in ("--set", f"{path}={value}")]
     extra = ["--set", "load.duration_s=2", "--set", "drain.bound_s=2", "--dir", str(tmp_path)]
-    assert run_cli(["run", str(file), "--on", "sim", *sets, *extra]) == 1
+    assert run_cli(["run", str(file), "--on", "sim", *sets, *extra]) == code
     out = capsys.readouterr().out
-    assert said in out
-    assert "broke the promise" not in out
+    first = out.partition("verdict")[2].split("\n\n")[1].splitlines()[0]
+    assert said in first
+    assert "the promise" not in out
+    run = tmp_path / "short" / "latest"
+    assert run_cli(["check", str(run), "--json"]) == code
+    assert json.loads(capsys.readouterr().out)["sentences"][0] == first
+    if code == 2:
+        assert '<p class="headline">Overloaded: ' in (run / "report.html").read_text()
+        assert "raise drain.bound_s by at least" in out
 
 
 @pytest.mark.usefixtures("undrawn")
@@ -130,9 +139,8 @@ def test_overload_and_a_death_are_told_apart_by_who_lists_what_is_stuck(
     assert run_cli(["run", str(file), "--on", "sim", "--dir", str(tmp_path)]) == 1
     out = capsys.readouterr().out
     assert "broke the promise" in out
-    told = re.search(r"overloaded were .* can explain ([\d,]+) of ([\d,]+) stuck messages.* not the ([\d,]+) that", out)
+    told = re.search(r"overloaded were .* can explain ([\d,]+) of ([\d,]+) messages left.* not the ([\d,]+) that", out)
     assert told, out
-    waiting, stuck, missing = (int(figure.replace(",", "")) for figure in told.groups())
-    assert waiting + missing == stuck
+    waiting, left, missing = (int(figure.replace(",", "")) for figure in told.groups())
+    assert waiting + missing == left
     assert min(waiting, missing) > 0
-    assert f"{stuck:,} stuck" in out
