@@ -31,6 +31,7 @@ from analysis.stories.access_stories import access_stories
 from analysis.stories.lines import Story
 from analysis.stories.message_stories import message_stories
 from analysis.summary.access_summary import load_consistency
+from analysis.summary.allowed import allowed_of_accesses, allowed_of_queue
 from analysis.summary.conclusions import conclusion
 from analysis.summary.plain_words import access_words, queue_words
 from analysis.summary.queue_summary import Rate, Summary, load_summary, load_verdict, operation_summaries
@@ -94,6 +95,7 @@ def _queue_page(directory: RunDirectory) -> str:
         figures=[*plot_run(directory.path), plot_rates(directory)],
         verdict=verdict,
         word=_WORDS[verdict.valid],
+        allowed=allowed_of_queue(verdict),
         plain=queue_words(verdict, summary, directory.info, directory.faults()),
         notes=conclusion(
             [Result(title=directory.info.level, directory=directory.path, verdict=verdict, summary=summary)]
@@ -119,6 +121,7 @@ def _access_page(directory: RunDirectory) -> str:
         figures=[*plot_accesses(directory.path), plot_rates(directory), *_staleness(directory)],
         verdict=verdict,
         word=_WORDS[verdict.valid],
+        allowed=allowed_of_accesses(verdict),
         plain=access_words(verdict, operations, directory.info, directory.faults()),
         notes=[],
         **_timeline(directory),
@@ -205,6 +208,7 @@ def build_comparison(runs: Sequence[Path], path: Path) -> Path:
         {
             "label": label,
             "word": _WORDS[verdict.valid],
+            "allowed": allowed_of_queue(verdict),
             "verdict": verdict,
             "link": _link(run.path / "report.html", path.parent),
             "command": run.info.command,

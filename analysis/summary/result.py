@@ -5,6 +5,7 @@ from pathlib import Path
 
 from analysis.checkers.verdict import Verdict
 from analysis.message_classes import MessageClass
+from analysis.summary.allowed import allowed_of_queue
 from analysis.summary.queue_summary import Summary
 
 
@@ -21,6 +22,11 @@ class Result:
     def lacking_means(self) -> tuple[str, ...]:
         """The classes that are not judged, but for those that need a bound that the scenario does not give."""
         return tuple(name for name in self.verdict.not_judged if name != MessageClass.LATE)
+
+    @property
+    def allowed(self) -> tuple[str, ...]:
+        """What the scenario allows, and that is too much of it to be left out of the headline, in words."""
+        return allowed_of_queue(self.verdict)
 
     @property
     def words(self) -> str:

@@ -33,9 +33,17 @@ def result_table(results: Sequence[Result], *, title: str) -> Table:
         for label, cells in order_rows([result.verdict for result in results]):
             table.add_row(label, *cells)
         table.add_section()
-    verdicts = (styled(result.words, f"bold {COLOURS[result.words]}") for result in results)
+    verdicts = (verdict_cell(result.words, result.allowed) for result in results)
     table.add_row(styled("verdict", "bold"), *verdicts)
     return table
+
+
+def verdict_cell(words: str, allowed: Sequence[str]) -> Cell:
+    """The verdict in its colour, and in amber, a line each, what of the classes that are ``allowed`` is too much."""
+    told = styled(words, f"bold {COLOURS[words]}")
+    for one in allowed:
+        told.append(f"\nwith {one}", style="yellow")
+    return told
 
 
 def _cell(row: _Row, result: Result) -> Cell:

@@ -8,8 +8,9 @@ from rich.table import Table
 
 from analysis.checkers.consistency.verdict import Anomaly, ConsistencyVerdict, Share
 from analysis.summary.access_summary import AccessSummary
+from analysis.summary.allowed import allowed_of_accesses
 from scenarios.terminal.console import BAD, Cell, milliseconds, styled
-from scenarios.terminal.run_table import COLOURS
+from scenarios.terminal.run_table import verdict_cell
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -24,6 +25,10 @@ class AccessResult:
     @property
     def words(self) -> str:
         return {True: "valid", False: "invalid", "unknown": "unknown"}[self.verdict.valid]
+
+    @property
+    def allowed(self) -> tuple[str, ...]:
+        return allowed_of_accesses(self.verdict)
 
     @property
     def notes(self) -> list[str]:
@@ -59,7 +64,7 @@ def access_table(results: Sequence[AccessResult], *, title: str) -> Table:
             label = f"stale reads behind, {unit}, p50 / p99"
             table.add_row(label, *(_behind(result, unit) for result in results))
     table.add_section()
-    verdicts = (styled(one.words, f"bold {COLOURS[one.words]}") for one in results)
+    verdicts = (verdict_cell(one.words, one.allowed) for one in results)
     table.add_row(styled("verdict", "bold"), *verdicts)
     return table
 

@@ -55,9 +55,13 @@ def tabulated(result: Result | AccessResult, *, title: str) -> Table:
 def sentences(result: Result | AccessResult) -> list[str]:
     """What there is to say beside the table: overload first, then the verdict's reasons, then what they mean."""
     if isinstance(result, AccessResult):
-        return [*result.verdict.reasons, *result.notes]
+        return [*result.verdict.reasons, *_allowed(result), *result.notes]
     overload = list(overload_words([result]))
-    return [*overload, *result.verdict.reasons, *conclusion([result])[len(overload) :]]
+    return [*overload, *result.verdict.reasons, *_allowed(result), *conclusion([result])[len(overload) :]]
+
+
+def _allowed(result: Result | AccessResult) -> list[str]:
+    return [f"Allowed by this scenario, and more than 1 in 100: {', '.join(result.allowed)}."] if result.allowed else []
 
 
 def illustrate(directory: Path) -> Illustrations:

@@ -9,12 +9,14 @@ from pathlib import Path
 import pytest
 
 from analysis.message_classes import FORBIDDEN_DEFAULT, MessageClass
+from analysis.report import build_report
 from analysis.runs.builder import RunBuilder
 from analysis.summary.conclusions import cautions_about_medians, conclusion, listed_by
 from analysis.summary.result import Result
 from scenarios.terminal.console import console
 from scenarios.terminal.run_table import result_table
 from scenarios.verbs.check import examine
+from scenarios.verbs.check import sentences as sentences_of
 
 
 def good(path: Path, *, level: str) -> RunBuilder:
@@ -153,6 +155,31 @@ def test_work_of_two_programs_and_acks_without_a_lease_are_told_beside_the_promi
         "(p50 / p99 / most)."
     )
     assert zombie == "DC_ONE: 1 acks succeeded after the lease of their delivery had ended or passed to another."
+
+
+@pytest.mark.parametrize(("messages", "told"), [(99, 1), (100, 0)])
+def test_what_is_allowed_and_more_than_one_in_a_hundred_is_told_beside_the_verdict(
+    tmp_path: Path, messages: int, told: int
+) -> None:
+    run = RunBuilder(tmp_path, level="DC_ONE")
+    for number in range(messages):
+        run.push(f"m{number}", at_ms=number)
+        pop = run.pop(f"m{number}", at_ms=number + 5, lease_end_ms=20 if not number else None)
+        if number:
+            run.ack(f"m{number}", pop, at_ms=number + 8)
+    run.ack("m0", run.pop("m0", at_ms=900), at_ms=905)
+    result = finished(run, tmp_path, title="DC_ONE")
+    assert (result.words, len(result.allowed)) == ("valid", told)
+    assert [line for line in sentences_of(result) if line.startswith("Allowed")] == [
+        "Allowed by this scenario, and more than 1 in 100: 1 redelivered (1.01 % of the messages)."
+    ] * told
+    screen = console()
+    with screen.capture() as captured:
+        screen.print(result_table([result], title="one run"))
+    assert ("with 1 redelivered (1.01 % of the messages)" in captured.get()) == bool(told)
+    verdict_line = build_report(tmp_path).read_text().partition('<strong class="word">')[2].partition("</strong>")[0]
+    shown = '<span class="allowed">, with 1 redelivered (1.01 % of the messages)</span>' if told else ""
+    assert verdict_line == f"Valid{shown}"
 
 
 def test_what_is_not_known_of_a_run_is_said(tmp_path: Path) -> None:

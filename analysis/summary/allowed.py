@@ -1,0 +1,50 @@
+"""Classes that a run's scenario allows, and that had too many cases to be left out of its headline."""
+
+from collections.abc import Iterator
+
+from analysis.checkers.consistency.verdict import Anomaly, ConsistencyVerdict
+from analysis.checkers.verdict import Verdict
+from analysis.message_classes import MessageClass
+
+SHARE_MAX = 0.01
+
+_IN_DOUBT = (MessageClass.UNDECIDED, MessageClass.UNSERVED)
+"""These make a run unknown, which its headline says."""
+
+
+def allowed_of_queue(verdict: Verdict) -> tuple[str, ...]:
+    """Classes of messages with more cases than 1 in 100 messages pushed, in words."""
+    return tuple(
+        f"{count:,} {name.replace('_', ' ')} ({_percent(count / pushed)} of the messages)"
+        for name in MessageClass
+        if name not in verdict.forbid and name not in _IN_DOUBT
+        if (count := verdict.counts[name]) > SHARE_MAX * (pushed := verdict.totals.pushed) > 0
+    )
+
+
+def allowed_of_accesses(verdict: ConsistencyVerdict) -> tuple[str, ...]:
+    """Anomalies with more cases than 1 in 100 of what could have shown them, in words."""
+    return tuple(_anomalies(verdict))
+
+
+def _anomalies(verdict: ConsistencyVerdict) -> Iterator[str]:
+    for name in Anomaly:
+        if name in verdict.forbid or name is Anomaly.UNDECIDED or not verdict.counts[name]:
+            continue
+        hits, trials, of = _share(name, verdict)
+        if trials and hits > SHARE_MAX * trials:
+            yield f"{hits:,} {name.replace('_', ' ')} ({_percent(hits / trials)} of {trials:,}{of})"
+
+
+def _share(name: Anomaly, verdict: ConsistencyVerdict) -> tuple[int, int, str]:
+    """Cases, how many there could be, and of what: of operations, where the checker does not tell."""
+    share, locks = (verdict.shares.get(one, {}).get("all") for one in (name, Anomaly.NO_OWNER))
+    if share is not None:
+        return share.hits, share.trials, ""
+    if name is Anomaly.DIVERGENT and locks is not None:
+        return verdict.counts[name], locks.trials, " locks"
+    return verdict.counts[name], verdict.begun, " operations"
+
+
+def _percent(share: float) -> str:
+    return f"{100 * share:.3g} %"
