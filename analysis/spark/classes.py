@@ -8,7 +8,7 @@ checker's ``offenders.parquet`` has. Classes for which an engine lacks the means
 from collections.abc import Mapping
 
 from analysis.message_classes import MessageClass
-from analysis.spark import inversions, leases, messages, overlaps
+from analysis.spark import inversions, leases, messages
 
 # Each delivery with its one cause, and how far it was from its time.
 CLASSIFIED = """
@@ -135,7 +135,6 @@ VIEWS: Mapping[str, str] = {
     **messages.VIEWS,
     **leases.VIEWS,
     **inversions.VIEWS,
-    **overlaps.VIEWS,
     "classified": CLASSIFIED,
     "held": HELD,
     "served_last": SERVED_LAST,

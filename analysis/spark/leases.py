@@ -1,8 +1,9 @@
-"""The SQL that decides why a message was delivered more than once, and which of its acks came too late.
+"""The SQL that decides why a message was delivered more than once, which acks came too late, and whose work overlapped.
 
 Deliveries, acks and extensions of a message become *marks* on its time line. Running sums over the marks of one
 delivery say from when to when its lease was certainly held; the sum over all deliveries of the message then says
-whether somebody else held one. So nothing is compared in pairs, however often a message was delivered.
+whether somebody else held one. So nothing is compared in pairs, however often a message was delivered. Begins and ends
+of work on a message are marks of another time line, whose sums say when more than one program was at work.
 """
 
 from collections.abc import Mapping
@@ -134,11 +135,58 @@ JUDGED = f"""
     SELECT {_TOLD}, nth, cause FROM judged_in_turn
 """
 
+# Work on each delivery of a message that is not plain; it lasts to whatever ended it, or to the end of the run.
+WORK = """
+    SELECT w.run, w.message_id, w.program, w.index, w.delivery, w.begin_ns,
+           coalesce(least(w.ended_ns, d.death_ns), r.end_ns) AS end_ns
+    FROM (
+        SELECT run, message_id, program, index, delivery, f, type, time_ns AS begin_ns,
+               min(IF(f IN ('push', 'pop', 'extend'), NULL, invoke_ns))
+                   OVER (PARTITION BY run, message_id, delivery) AS ended_ns
+        FROM outcomes
+    ) w
+    JOIN runs r ON r.run = w.run
+    LEFT JOIN (SELECT run, xxhash64(process) AS program, death_ns FROM deaths) d
+    ON d.run = w.run AND d.program = w.program
+    WHERE w.f = 'pop' AND w.type = 'ok'
+"""
+
+_WORKED = "explode(array(struct(begin_ns AS at_ns, 1 AS step), struct(end_ns AS at_ns, -1 AS step)))"
+_IN_TIME = "ORDER BY at_ns, step, index"
+
+BUSY = f"""
+    SELECT *, lead(at_ns) OVER (PARTITION BY run, message_id {_IN_TIME}) - at_ns AS lasted_ns
+    FROM (
+        SELECT *, sum(held - was_held) OVER (PARTITION BY run, message_id {_IN_TIME}
+            ROWS BETWEEN UNBOUNDED PRECEDING AND CURRENT ROW) AS programs
+        FROM (
+            SELECT *, lag(held, 1, 0) OVER (PARTITION BY run, message_id, program {_IN_TIME}) AS was_held
+            FROM (
+                SELECT *, IF(sum(step) OVER (PARTITION BY run, message_id, program {_IN_TIME}
+                    ROWS BETWEEN UNBOUNDED PRECEDING AND CURRENT ROW) > 0, 1, 0) AS held
+                FROM (
+                    SELECT run, message_id, program, index, delivery, mark.at_ns, mark.step
+                    FROM (SELECT *, {_WORKED} AS mark FROM work WHERE begin_ns < end_ns)
+                )
+            )
+        )
+    )
+"""
+
+OVERLAPS = """
+    SELECT run, message_id, min_by(struct(index, delivery), struct(at_ns, step, index)) AS second,
+           sum(lasted_ns) AS overlap_ns
+    FROM busy WHERE programs > 1 GROUP BY run, message_id
+"""
+
 VIEWS: Mapping[str, str] = {
     "touched": TOUCHED,
     "marks": MARKS,
     "swept": SWEPT,
     "judged_in_turn": JUDGED_IN_TURN,
     "judged": JUDGED,
+    "work": WORK,
+    "busy": BUSY,
+    "overlaps": OVERLAPS,
 }
 """Views in the order in which they build on each other."""

@@ -107,6 +107,7 @@ def test_the_planted_cases_are_all_counted(aggregates: Aggregates) -> None:
         "dead_letter": 3,
         "not_due": 0,
         "late": 0,
+        "unserved": 0,
         "overlap": 3,  # a program in zone b beside one in zone a that is never heard of again
     }
     assert figures_of(aggregates, "DC_ONE").counts["undecided"] > 0

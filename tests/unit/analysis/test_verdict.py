@@ -105,80 +105,6 @@ def test_nothing_is_not_due_in_a_run_that_was_not_drained(run: RunBuilder) -> No
     assert nonzero(check(run.write(status="interrupted"))) == {"undecided": 1}
 
 
-def waiting(run: RunBuilder, name: str = "left", *, due_ms: int, zones: str = "abc") -> None:
-    run.push(name, at_ms=2, due_ms=due_ms)
-    for zone in zones:
-        run.listed(name, zone=zone)
-        run.payload(name, zone=zone)
-
-
-def served(run: RunBuilder, name: str, *, due_ms: int, at_ms: int) -> None:
-    run.push(name, at_ms=2, due_ms=due_ms)
-    run.ack(name, run.pop(name, at_ms=at_ms), at_ms=at_ms + 5)
-
-
-@pytest.mark.parametrize(
-    ("due_ms", "served_ms", "found"),
-    [
-        (15_000, 19_500, "unserved"),
-        (15_000, 18_998, "stuck"),  # nothing was delivered in the last second
-        (10_998, 19_500, "unserved"),  # waited for 9,002 ms: twice the 4,001 of the other, and a second
-        (10_997, 19_500, "stuck"),  # was passed over
-    ],
-)
-def test_what_the_drain_ended_too_soon_for_is_unserved(
-    run: RunBuilder, due_ms: int, served_ms: int, found: str
-) -> None:
-    waiting(run, due_ms=due_ms)
-    served(run, "backlog", due_ms=15_500, at_ms=served_ms)
-    verdict = check(run.write())
-    assert nonzero(verdict) == {found: 1}
-    assert verdict.valid == ("unknown" if found == "unserved" else False)
-    if found == "unserved":
-        (reason,) = verdict.reasons
-        assert reason.endswith("raise drain.bound_s by at least 1 s (the drain took 10.0 s)")
-
-
-def test_the_drain_is_to_be_longer_by_what_is_left_at_the_rate_of_its_last_second(run: RunBuilder) -> None:
-    for number in range(9):
-        waiting(run, f"left-{number}", due_ms=18_000)
-    for number in range(4):
-        served(run, f"backlog-{number}", due_ms=17_000, at_ms=19_500 + number)
-    assert "raise drain.bound_s by at least 3 s" in check(run.write()).reasons[0]
-
-
-def test_what_a_zone_misses_or_leases_is_stuck_however_long_the_drain(run: RunBuilder) -> None:
-    waiting(run, "missed", due_ms=18_000, zones="ab")
-    waiting(run, "leased", due_ms=18_000)
-    run.listed("leased", zone="c", place="unack")
-    served(run, "backlog", due_ms=17_000, at_ms=19_500)
-    assert nonzero(check(run.write())) == {"stuck": 2}
-
-
-def test_what_another_shard_is_served_says_nothing(run: RunBuilder) -> None:
-    waiting(run, due_ms=18_000)
-    run.push("elsewhere", at_ms=2, due_ms=17_000, zone="b", shard="b")
-    run.ack("elsewhere", run.pop("elsewhere", at_ms=19_500, zone="b", shard="b"), at_ms=19_510)
-    assert nonzero(check(run.write())) == {"stuck": 1}
-
-
-def test_a_poison_loop_leaves_what_is_never_served_beside_it_stuck(run: RunBuilder) -> None:
-    waiting(run, due_ms=18_000)
-    run.push("poison", at_ms=2, due_ms=17_000)
-    for at_ms in range(17_000, 20_000, 100):
-        run.pop("poison", at_ms=at_ms, lease_end_ms=at_ms + 50)
-    run.listed("poison", zone="a", place="unack")
-    run.payload("poison", zone="a")
-    assert nonzero(check(run.write())) == {"stuck": 2, "redelivered": 29}
-
-
-def test_a_message_whose_lease_has_ended_waits_from_then_on(run: RunBuilder) -> None:
-    waiting(run, due_ms=3_000)
-    run.pop("left", at_ms=15_000, lease_end_ms=16_000)
-    served(run, "backlog", due_ms=16_500, at_ms=19_500)
-    assert nonzero(check(run.write())) == {"unserved": 1}
-
-
 def test_a_verdict_of_an_older_version_judges_no_class_that_it_did_not_know(run: RunBuilder) -> None:
     told = check(run.write()).to_json()
     del told["counts"]["not_due"]
@@ -194,54 +120,6 @@ def test_a_first_delivery_may_be_as_late_as_the_scenario_says(run: RunBuilder, l
     verdict = check(run.write(late_ms=late_ms, forbid=["late"]))
     assert (verdict.counts["late"], verdict.valid is False) == (late, late == 1)
     assert verdict.not_judged == (("late",) if late_ms is None else ())
-
-
-@pytest.mark.parametrize(
-    ("first_ends", "lasted_ms"),
-    [
-        ({"acked_ms": 201}, None),
-        ({"acked_ms": 202}, 1.0),
-        ({"refused_ms": 203}, 2.0),
-        ({"died_ms": 201}, None),
-        ({"died_ms": 204}, 3.0),
-        ({"acked_ms": 900, "died_ms": 201}, None),
-        ({}, 99.0),
-    ],
-    ids=str,
-)
-def test_work_lasts_to_an_ack_whatever_its_outcome_to_the_death_of_its_program_or_to_the_ack_of_the_other(
-    run: RunBuilder, first_ends: dict[str, int], lasted_ms: float | None
-) -> None:
-    run.push("m", at_ms=2)
-    first = run.pop("m", at_ms=10, lease_end_ms=100, process="first")
-    for kind, outcome in (("acked_ms", "ok"), ("refused_ms", "fail")):
-        if kind in first_ends:
-            run.ack("m", first, at_ms=first_ends[kind], outcome="ok" if outcome == "ok" else "fail")
-    run.ack("m", run.pop("m", at_ms=200, took_ms=1, process="second"), at_ms=300)
-    deaths = {"first": first_ends["died_ms"] * 1_000_000} if "died_ms" in first_ends else {}
-    verdict = check(run.write(deaths=deaths))
-    assert verdict.counts["overlap"] == (lasted_ms is not None)
-    assert verdict.overlap_ms.get("max") == lasted_ms
-    assert verdict.overlap_ms.get("open") == (None if lasted_ms is None else int(not first_ends))
-
-
-def test_work_that_is_never_seen_to_end_is_counted_to_the_end_of_the_drain_and_marked(run: RunBuilder) -> None:
-    run.push("m", at_ms=2)
-    for name, at_ms in (("first", 10), ("second", 200), ("third", 300)):
-        run.pop("m", at_ms=at_ms, took_ms=0, lease_end_ms=at_ms + 50, process=name)
-    verdict = check(run.write())
-    (case,) = verdict.offenders["overlap"]
-    assert case.detail == (
-        "3 programs at once, for 19,800.000 ms in all, counted to the end of the drain where nothing ended the work"
-    )
-    assert verdict.overlap_ms["open"] == 1
-
-
-def test_a_program_that_gets_its_own_message_again_is_one_program(run: RunBuilder) -> None:
-    run.push("m", at_ms=2)
-    run.pop("m", at_ms=10, lease_end_ms=50, process="one")
-    run.ack("m", run.pop("m", at_ms=100, process="one"), at_ms=200)
-    assert nonzero(check(run.write())) == {"redelivered": 1}
 
 
 def test_what_is_forbidden_is_the_scenario_s_choice(run: RunBuilder) -> None:
