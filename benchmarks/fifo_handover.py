@@ -203,13 +203,15 @@ class Program:
 
 
 async def all_tries(testbed: Testbed, mode: Mode, event: str, tries: int) -> list[float]:
+    """Those are left out in which a revoke did not wait: the last renewal was so old that the unlock was forced."""
     await testbed.start()
     try:
         tasks = []
         for number in range(tries):
             one = Try(testbed, mode, f"{mode}-{event}-{number}".replace(" ", "-"))
             tasks.append(testbed.runtime.spawn(one.takes(event, testbed.runtime.random(one.name)), name=one.name))
-        return [await task.join() for task in tasks]
+        took_s = [await task.join() for task in tasks]
+        return [each for each in took_s if each >= 0]
     finally:
         await testbed.stop()
 

@@ -56,7 +56,8 @@ public class OrderlyClient {
     }
 
     static void consume(String servers, String topic, String name, int workMs) throws Exception {
-        DefaultMQPushConsumer consumer = new DefaultMQPushConsumer("group-" + topic, new Requests());
+        DefaultMQPushConsumer consumer = new DefaultMQPushConsumer(new Requests());
+        consumer.setConsumerGroup("group-" + topic);
         consumer.setNamesrvAddr(servers);
         consumer.setInstanceName(name + "-" + topic);
         consumer.setConsumeFromWhere(ConsumeFromWhere.CONSUME_FROM_FIRST_OFFSET);
