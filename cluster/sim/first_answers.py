@@ -133,7 +133,7 @@ class SimUniformPipeline(UniformPipeline):
         UniformPipeline.answered(self, position, answer)  # ``super`` takes time, and this is done for every answer
 
     def _answered_alike(self) -> Iterable[int]:
-        return list(self._at_ns)[: self._alike]
+        return list(self._at_ns)[: self._positions.bit_count()]
 
     def _apart(self, rules: Sequence[Rule], done: Done) -> MixedPipeline:
         arrivals = Arrivals(self._first_answers, sent_ns=self._sent_ns, at_ns=self._at_ns)

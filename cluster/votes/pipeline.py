@@ -8,6 +8,7 @@ from typing import Protocol, TypeGuard
 from cluster.commands.routes import is_script, is_write
 from cluster.connections.batch import Answer, Batch
 from cluster.connections.failures import ZoneFailure
+from cluster.topology.topology import ZONES_MAX
 from cluster.votes.rules import Rule
 from cluster.votes.statistics import Tally
 from engine.ports import Command, Indeterminate, PortError, Reply, ServerError, Unavailable
@@ -110,6 +111,11 @@ def translated(
     return lambda its: done(outcome(0, its))
 
 
+_BITS = tuple(1 << position for position in range(ZONES_MAX))
+_COUNTS = tuple(positions.bit_count() for positions in range(1 << ZONES_MAX))
+"""Looked up, as this is done for every answer."""
+
+
 class UniformPipeline(Batch):
     """A pipeline whose commands all have the same ``rule``, and what came of it.
 
@@ -118,7 +124,7 @@ class UniformPipeline(Batch):
     ``done`` is called once each command has its answer.
     """
 
-    __slots__ = ("_alike", "_done", "_positions", "_replies", "_rule", "_tally", "_vote_apart")
+    __slots__ = ("_done", "_positions", "_replies", "_rule", "_tally", "_vote_apart")
 
     _replies: list[Reply]
 
@@ -132,8 +138,7 @@ class UniformPipeline(Batch):
         self._rule = rule
         self._tally = tally
         self._done = done
-        self._alike = 0  # zones that have given these replies
-        self._positions = 0  # the bits of these zones
+        self._positions = 0  # the bits of the zones that have given these replies
         self._vote_apart: Callable[[int, Answer], None] | None = None  # who gets the answers once they differ
 
     def answered(self, position: int, answer: Answer) -> None:
@@ -141,16 +146,15 @@ class UniformPipeline(Batch):
         if self._vote_apart is not None:
             self._vote_apart(position, answer)
             return
-        alike = self._alike
-        if alike == 0 and no_error(answer):
+        positions = self._positions
+        if positions == 0 and no_error(answer):
             self._replies = answer
-        elif alike == 0 or answer != self._replies:
+        elif positions == 0 or answer != self._replies:
             self._divide()
             self.answered(position, answer)
             return
-        self._alike = alike = alike + 1
-        self._positions |= 1 << position
-        rule = self._rule
+        self._positions = positions = positions | _BITS[position]
+        alike, rule = _COUNTS[positions], self._rule
         if alike == rule.needed or (position == 0 and rule.needed == 0):
             self._done(self._replies)
         if alike == rule.zones:
@@ -162,7 +166,7 @@ class UniformPipeline(Batch):
         As these are equal, it does not matter in which order the zones gave them.
         """
         rule = self._rule
-        told = bool(self._positions & 1) if rule.needed == 0 else self._alike >= rule.needed
+        told = bool(self._positions & 1) if rule.needed == 0 else _COUNTS[self._positions] >= rule.needed
         self._vote_apart = vote_apart = self._parts(told=told)
         for position in self._answered_alike():
             vote_apart(position, self._replies)
