@@ -7,6 +7,7 @@ dyno/hardened/test_queue.py and test_leases.py.
 """
 
 import pytest
+from support.windows.fifo import merged
 from support.windows.gmq import HardenedGmqStage
 from support.windows.gmq.hardened import COURSES as HARDENED_GMQ_COURSES
 from support.windows.hardened import HARDENED_COURSES
@@ -64,6 +65,13 @@ def test_a_mechanism_of_hardened_mode_that_is_off_shows(mechanism, window):
 def test_delivery_tokens_that_hardened_gmq_lacks_show():
     stage, window = HardenedGmqStage(without=(Hardening.DELIVERY_TOKENS,)), "ack_after_redelivery"
     assert stage.play(HARDENED_GMQ_COURSES[window]) != ROWS["gmq"][window]["hardened"]
+
+
+def test_phases_that_differ_in_more_than_numbers_are_told_apart():
+    broken, whole = "hand-over {} ms; broken: I6 (zombie)", "hand-over {} ms; nothing broken"
+    assert merged([broken.format(5), broken.format(-7)]) == broken.format("-7 to 5")
+    told = merged([broken.format(5), whole.format(6), whole.format(6)])
+    assert told == f"1 of 3: {broken.format(5)}. 2 of 3: {whole.format(6)}"
 
 
 def test_a_row_that_says_otherwise_is_found():
