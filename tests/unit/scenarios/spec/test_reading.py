@@ -169,8 +169,9 @@ REFUSED = {
     "queue.compat=1": "queue.compat: got 1; accepted: a boolean",
     "persistence=foo": "persistence: got 'foo'; accepted: none, aof-always, aof-everysec, aof-no, rdb",
     "checks.forbid=[lost, dropped]": (
-        "checks.forbid[1]: got 'dropped'; accepted: lost, stuck, not_due, abandoned, undecided, recovered, unexpected, "
-        "redelivered, concurrent, resurrected, early, zombie_ack, orphan, phantom, priority_inversion, dead_letter"
+        "checks.forbid[1]: got 'dropped'; accepted: lost, stuck, not_due, unserved, abandoned, undecided, recovered, "
+        "unexpected, redelivered, concurrent, resurrected, early, late, zombie_ack, overlap, orphan, phantom, "
+        "priority_inversion, dead_letter"
     ),
     "about=[1]": "about: got [1]; accepted: a string",
     "consumers.per_zone=1000000000": "consumers.per_zone: got 1000000000; accepted: less than or equal to 10000",
