@@ -118,13 +118,14 @@ def run_go(guest: Guest, folder: Path, port: int) -> Outcome:
     for number, package in enumerate(guest.tests):
         options = ("-test.v", f"-redis_addr={HOST}:{port}", "-redis_db=0")
         said = called(folder / f"tests-{number}", *options, folder=folder / "module" / package)
-        found = list(_GO_RESULT.finditer(said))
-        for result, following in zip(found, [*found[1:], None], strict=True):
+        found, begin = list(_GO_RESULT.finditer(said)), 0
+        for result in found:
             test = f"{package} {result[2]}"
             if result[1] == "FAIL":
-                outcome.said[test] = said[result.start() : following.start() if following else None].strip()
+                outcome.said[test] = said[begin : result.end()].strip()
             else:
                 (outcome.passed if result[1] == "PASS" else outcome.skipped).add(test)
+            begin = result.end()
         if not found:
             outcome.said[package] = said
     return outcome
