@@ -141,7 +141,9 @@ WORK = """
            coalesce(least(w.ended_ns, d.death_ns), r.end_ns) AS end_ns
     FROM (
         SELECT run, message_id, program, index, delivery, f, type, time_ns AS begin_ns,
-               min(IF(f IN ('push', 'pop', 'extend'), NULL, invoke_ns))
+               min(CASE WHEN f IN ('push', 'pop') THEN NULL
+                        WHEN f <> 'extend' THEN invoke_ns
+                        WHEN type = 'fail' THEN time_ns END)
                    OVER (PARTITION BY run, message_id, delivery) AS ended_ns
         FROM outcomes
     ) w

@@ -17,7 +17,7 @@ OPERATION_ERRORS = (PortError, ServerError)
 """What a queue operation raises when the cluster, and not the program, is at fault."""
 
 NO_LEASE = "no lease"
-LATE = "extended after its end"
+LATE = "the lease had ended"
 CRASHED = "consumer crashed"
 PRODUCER_CRASHED = "producer crashed"
 
@@ -163,7 +163,8 @@ class Recorder(OperationRecorder):
     ) -> Delivered | None:
         """Extend a lease by ``timeout_ms`` from now on; the delivery that is to be acknowledged, None if it is refused.
 
-        Whoever is granted a lease that had ended is given the message once more: a delivery like that of a pop.
+        Whoever is granted a lease that had ended is given the message once more: a delivery like that of a pop. The
+        delivery whose lease had ended is over in any case, which a failed extension says.
         """
         reading, lease_end_ms = Reading.of(self._clock(actor.zone)), delivered.touched.lease_end_ms
         late = lease_end_ms is not None and reading.true_ms > lease_end_ms
@@ -178,15 +179,14 @@ class Recorder(OperationRecorder):
         except ProgramCrashed:
             self._end(op, f, "info", error=CRASHED)
             raise
-        if late and granted:
-            leased_ms = Reading.of(self._clock(actor.zone)).true_ms
-            changed = changed._replace(delivery=op, lease_start_ms=reading.true_ms, leased_ms=leased_ms)
-            self._end(op, f, "ok", [changed], error=LATE)
-        elif late:
-            self._end(op, f, "ok", [])
-        else:
+        if not late:
             self._end(op, f, "ok" if granted else "fail", [changed], error=None if granted else NO_LEASE)
-        return Delivered(delivered.delivery, changed) if granted else None
+            return Delivered(delivered.delivery, changed) if granted else None
+        leased_ms = Reading.of(self._clock(actor.zone)).true_ms
+        given = changed._replace(delivery=op, lease_start_ms=reading.true_ms, leased_ms=leased_ms)
+        self._end(op, f, "ok", [given] if granted else [], error=LATE if granted else None)
+        self._end(self._begin(actor, "extend", [changed]), "extend", "fail", [changed], error=LATE)
+        return Delivered(delivered.delivery, given) if granted else None
 
     def handed(self, actor: Actor, messages: Sequence[tuple[str, str]], *, shard: str) -> int:
         """Record that messages, by id and key, were handed to a listener: as a pop that takes no time."""

@@ -1,7 +1,8 @@
 """Messages that two programs worked on at the same time, whatever their leases said.
 
 Work lasts from the end of the delivery to the begin of what ended it: an ack, a nack, a give-back, or the death of the
-program. Where the history has none of these, work is counted to the end of the drain and called *open*.
+program; or to the end of an extension that was refused, after which a program lets go. Where the history has none of
+these, work is counted to the end of the drain and called *open*.
 """
 
 from collections import Counter, defaultdict
@@ -10,7 +11,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from analysis.checkers.queue.events import EXTEND, POP, PUSH, Ints, Partition, Rows
+from analysis.checkers.queue.events import EXTEND, FAIL, POP, PUSH, Ints, Partition, Rows
 from analysis.runs.info import NANOSECONDS_PER_MS
 
 
@@ -75,9 +76,12 @@ def overlaps(
     """
     chosen = np.bincount(pops.message, minlength=len(partition)) > 1
     events = partition.events
-    ends = events.where((events.f != PUSH) & (events.f != POP) & (events.f != EXTEND) & chosen[events.message])
+    refused = (events.f == EXTEND) & (events.type == FAIL)
+    ending = (events.f != PUSH) & (events.f != POP) & (events.f != EXTEND) | refused
+    ends = events.where(ending & chosen[events.message])
+    ends_ns = np.where(ends.f == EXTEND, ends.time_ns, ends.invoke_ns)
     ended_ns: dict[tuple[int, int], int] = {}
-    for message, delivery, at_ns in _rows(ends.message, ends.delivery, ends.invoke_ns):
+    for message, delivery, at_ns in _rows(ends.message, ends.delivery, ends_ns):
         ended_ns[message, delivery] = min(at_ns, ended_ns.get((message, delivery), at_ns))
     works: dict[int, list[Work]] = defaultdict(list)
     shown = pops.where(chosen[pops.message])

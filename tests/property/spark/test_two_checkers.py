@@ -72,6 +72,7 @@ MISTAKES = {
     "doubt about a lease excuses nobody": ("cases", "swept", " AND doubts = 0", ""),
     "the body of a refused push will do": ("cases", "contested", "('ok', 'info')", "('ok', 'info', 'fail')"),
     "a program that died works on": ("cases", "work", "least(w.ended_ns, d.death_ns)", "w.ended_ns"),
+    "a program whose extension is refused works on": ("cases", "work", "type = 'fail'", "false"),
     "two programs at work are not enough": ("overlaps", "overlaps", "programs > 1", "programs > 2"),
     "who holds a lease is in his own way": ("cases", "swept", "- held AS others", "AS others"),
     "all priorities of a group are alike": ("cases", "inversions", "bit, higher", "higher"),

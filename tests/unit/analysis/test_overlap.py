@@ -30,11 +30,13 @@ def nonzero(verdict: Verdict) -> dict[str, int]:
         ({"died_ms": 201}, None),
         ({"died_ms": 204}, 3.0),
         ({"acked_ms": 900, "died_ms": 201}, None),
+        ({"extension_refused_ms": 204}, 3.0),
+        ({"extended_ms": 202, "acked_ms": 205}, 4.0),
         ({}, 99.0),
     ],
     ids=str,
 )
-def test_work_lasts_to_an_ack_whatever_its_outcome_to_the_death_of_its_program_or_to_the_ack_of_the_other(
+def test_work_lasts_to_an_ack_whatever_its_outcome_a_refused_extension_a_death_or_the_ack_of_the_other(
     run: RunBuilder, first_ends: dict[str, int], lasted_ms: float | None
 ) -> None:
     run.push("m", at_ms=2)
@@ -42,6 +44,11 @@ def test_work_lasts_to_an_ack_whatever_its_outcome_to_the_death_of_its_program_o
     for kind, outcome in (("acked_ms", "ok"), ("refused_ms", "fail")):
         if kind in first_ends:
             run.ack("m", first, at_ms=first_ends[kind], outcome="ok" if outcome == "ok" else "fail")
+    if "extended_ms" in first_ends:
+        run.extend("m", first, at_ms=first_ends["extended_ms"], lease_end_ms=300)
+    if "extension_refused_ms" in first_ends:
+        at_ms = first_ends["extension_refused_ms"] - 2
+        run.extend("m", first, at_ms=at_ms, took_ms=2, lease_end_ms=300, outcome="fail")
     run.ack("m", run.pop("m", at_ms=200, took_ms=1, process="second"), at_ms=300)
     deaths = {"first": first_ends["died_ms"] * 1_000_000} if "died_ms" in first_ends else {}
     verdict = check(run.write(deaths=deaths))

@@ -226,8 +226,8 @@ def test_a_consumer_that_extends_acknowledges_what_it_is_granted_and_a_lease_tha
         late = stage.runtime.now_ns() > (LEASE_MS + 1) * MS
         stage.runtime.run(for_ns=5 * LEASE_MS * MS)
         rows = [(f, outcome, message_id) for _, f, outcome, message_id, _ in stage.rows() if message_id or f != "pop"]
-        again = [("pop", "ok", "m1")] if late else [("extend", "invoke", "m1"), ("extend", "ok", "m1")]
-        refused = [] if late else [("extend", "invoke", "m1"), ("extend", "fail", "m1")]
+        refused = [("extend", "invoke", "m1"), ("extend", "fail", "m1")]
+        again = [("pop", "ok", "m1"), *refused] if late else [("extend", "invoke", "m1"), ("extend", "ok", "m1")]
         acked = [("ack", "invoke", "m1"), ("ack", "ok", "m1")]
         assert rows == [("pop", "ok", "m1"), *((*again, *acked) if granted else refused)]
         shown[late] = True
