@@ -284,15 +284,19 @@ def _overlapping(results: Sequence[Result]) -> Iterator[str]:
         if counts[MessageClass.OVERLAP]:
             still = f"; {lasted_ms['open']:,} counted to the end of the drain" if lasted_ms["open"] else ""
             yield (
-                f"{result.title}: two programs worked on the same message at the same time, of "
-                f"{counts[MessageClass.OVERLAP]:,} messages, for {lasted_ms['p50']:,.0f} / {lasted_ms['p99']:,.0f} / "
-                f"{lasted_ms['max']:,.0f} ms (p50 / p99 / most{still})."
+                f"{result.title}: on {_number(counts[MessageClass.OVERLAP], 'message')} two or more programs worked at "
+                f"the same time, for {lasted_ms['p50']:,.0f} / {lasted_ms['p99']:,.0f} / {lasted_ms['max']:,.0f} ms "
+                f"(p50 / p99 / most{still})."
             )
         if counts[MessageClass.ZOMBIE_ACK]:
             yield (
-                f"{result.title}: {counts[MessageClass.ZOMBIE_ACK]:,} acks succeeded after the lease of their delivery "
-                "had ended or passed to another."
+                f"{result.title}: {_number(counts[MessageClass.ZOMBIE_ACK], 'ack')} succeeded after the lease of the "
+                "delivery had ended or passed to another."
             )
+
+
+def _number(count: int, noun: str) -> str:
+    return f"{count:,} {noun}{'s' * (count != 1)}"
 
 
 def _nothing_due(result: Result) -> bool:

@@ -151,10 +151,9 @@ def test_work_of_two_programs_and_acks_without_a_lease_are_told_beside_the_promi
     promise, _, overlap, zombie = sentences(run, tmp_path)
     assert promise.startswith("DC_ONE kept the promise")
     assert overlap == (
-        "DC_ONE: two programs worked on the same message at the same time, of 1 messages, for 99 / 99 / 99 ms "
-        "(p50 / p99 / most)."
+        "DC_ONE: on 1 message two or more programs worked at the same time, for 99 / 99 / 99 ms (p50 / p99 / most)."
     )
-    assert zombie == "DC_ONE: 1 acks succeeded after the lease of their delivery had ended or passed to another."
+    assert zombie == "DC_ONE: 1 ack succeeded after the lease of the delivery had ended or passed to another."
 
 
 @pytest.mark.parametrize(("messages", "told"), [(99, 1), (100, 0)])
