@@ -13,7 +13,7 @@ from support.scenarios.commands import zonelab_here
 from scenarios.properties import Violation
 
 PAGE = (Path(__file__).parents[2] / "docs" / "properties.md").read_text(encoding="utf-8")
-HUNTED, QUEUE, SIMULATED, DRAWN = re.findall(r"^```python\n(.*?)^```", PAGE, re.DOTALL | re.MULTILINE)
+HUNTED, SERVICE, QUEUE, SIMULATED, DRAWN = re.findall(r"^```python\n(.*?)^```", PAGE, re.DOTALL | re.MULTILINE)
 STORY = re.findall(r"(?:^ {4}.*\n)*^ {4}m0 is stuck.*\n(?:^ {4}.*\n)*", PAGE, re.MULTILINE)[0].splitlines()
 
 pytest_plugins = "pytester"
@@ -58,6 +58,15 @@ def test_a_hunt_finds_what_the_page_says_of_the_first_example(tmp_path):
     programs += [json.loads(run.read_text())["program"] for run in tmp_path.glob("runs/steady/*/run.json")]
     assert len(set(programs)) == 2
     assert hunted(tmp_path)["resumed"] == 0
+
+
+def test_the_example_of_a_service_runs_beside_the_first_example_on_one_redis(tmp_path):
+    (tmp_path / "reaped_queue.py").write_text(HUNTED + SERVICE)
+    words = ("--queue", "reaped_queue:ReapedQueueUnderTest", "--runs", "2", "--messages", "20", "--json")
+    told = re.search(r"--set '(topology[^']+)'.*?--set '(faults[^']+)'", PAGE, re.DOTALL).groups()
+    one_redis = [word for setting in told for word in ("--set", setting)]
+    done = zonelab_here("hunt", "consumer-crash", *words, *one_redis, cwd=tmp_path)
+    assert json.loads(done.stdout)["broken"] == {}, done.stderr
 
 
 def test_the_example_of_a_queue_is_short_and_passes():
