@@ -13,6 +13,7 @@ import pyarrow.parquet as pq
 from pyspark.sql import SparkSession
 from pyspark.sql import functions as sf
 
+from analysis.message_classes import MessageClass
 from analysis.runs.errors import RunError
 from analysis.runs.settings import settings_of
 from analysis.spark import classes
@@ -116,6 +117,7 @@ def _verdict(run: RunInput, counts: Mapping[str, Any], order: Mapping[str, Order
     judged = {name: counts[name] or 0 for name in (*classes.TOTALS, *classes.CLASSES)}
     forbidden = [str(name) for name in info.forbid if name not in info.not_judged]
     known = info.status == "complete" and run.directory.final_state_known and not info.unread_zones and known_order
+    known = known and not judged[MessageClass.UNSERVED]
     if broken or any(judged.get(name, 0) for name in forbidden):
         valid = "invalid"
     else:

@@ -15,6 +15,7 @@ from support.analysis.runs import eventful_run
 
 from analysis.checkers.queue.queue import check
 from analysis.message_classes import MessageClass
+from analysis.runs.builder import RunBuilder
 from analysis.runs.directory import RunDirectory
 from analysis.runs.errors import RunError
 from analysis.spark import classes
@@ -34,7 +35,20 @@ def runs(tmp_path_factory: pytest.TempPathFactory) -> list[Path]:
         eventful_run(folder / "one").write(),
         eventful_run(folder / "two", seed=2, offset_ms=7).write(),
         eventful_run(folder / "three", level="DC_ONE").write(status="interrupted", forbid=[]),
+        unserved_run(folder / "four"),
     ]
+
+
+def unserved_run(path: Path) -> Path:
+    """A complete run of which nothing is wrong but that its drain ended too soon for one message."""
+    run = RunBuilder(path)
+    run.push("left", at_ms=2, due_ms=18_000)
+    for zone in "abc":
+        run.listed("left", zone=zone)
+        run.payload("left", zone=zone)
+    run.push("served", at_ms=2, due_ms=17_000)
+    run.ack("served", run.pop("served", at_ms=19_500), at_ms=19_505)
+    return run.write()
 
 
 @pytest.fixture(scope="module")
@@ -66,6 +80,7 @@ def test_the_tables_say_what_the_checker_says(folder: TableFolder, runs: list[Pa
     for run_id, path in ids(runs).items():
         verdict = check(path)
         assert verdicts[run_id]["valid"] == words[verdict.valid]
+        assert verdict.counts[MessageClass.UNSERVED] == (path.name == "four")
         assert {name: verdicts[run_id][name] for name in classes.CLASSES} == {
             name: verdict.counts[name] for name in classes.CLASSES
         }
