@@ -45,9 +45,20 @@ ROOT = FOLDER.parents[1]
 TABLE = FOLDER / "table.txt"
 
 SCENARIOS = ("no-faults", "any-of-one-zone", "every-fault")
-QUEUES = {"dyno": (), "dyno-v2": ("queue.engine=dyno-v2",), "hardened": ("queue.mode=hardened",)}
+_FIFO = ("queue.engine=fifo", "queue.partitions=2")
+QUEUES: Mapping[str, tuple[str, ...]] = {
+    "dyno": (),
+    "dyno-v2": ("queue.engine=dyno-v2",),
+    "hardened": ("queue.mode=hardened",),
+    "gmq": ("queue.engine=gmq",),
+    "youzan": ("queue.engine=youzan",),
+    "zset": ("queue.engine=zset",),
+    "fifo-4.9": (*_FIFO, "queue.mode=rocketmq-4.9"),
+    "fifo-5.3": (*_FIFO, "queue.mode=rocketmq-5.3"),
+    "fifo-fenced": (*_FIFO, "queue.mode=fenced"),
+}
 LEVELS = (Level.DC_ONE, Level.DC_QUORUM, Level.DC_SAFE_QUORUM)
-SEEDS = range(1, 61)
+SEEDS = {queue: range(1, 61 if queue in ("dyno", "dyno-v2", "hardened") else 7) for queue in QUEUES}
 MESSAGES = 100
 
 HEADING = """\
@@ -89,7 +100,8 @@ class Run:
 
 RUNS = tuple(
     Run(scenario=scenario, queue=queue, level=level, seed=seed)
-    for scenario, queue, level, seed in product(SCENARIOS, QUEUES, LEVELS, SEEDS)
+    for scenario, queue, level in product(SCENARIOS, QUEUES, LEVELS)
+    for seed in SEEDS[queue]
 )
 
 
