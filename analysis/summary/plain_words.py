@@ -70,8 +70,8 @@ def _overload(summary: Summary) -> Iterator[str]:
     if summary.overloaded:
         zones = ", ".join(row.zone for row in summary.overloaded)
         yield (
-            f"Overloaded: the consumers of {zones} could not serve what arrived, so the backlog there says "
-            "nothing of the level."
+            f"Overloaded: the consumers of {zones} could not serve what arrived. Messages that still wait in every "
+            "zone say nothing of the level."
         )
 
 
