@@ -20,6 +20,7 @@ from typing import Any, Self
 import pyarrow as pa
 import pyarrow.parquet as pq
 
+from analysis.runs.column_types import converted, is_as_written, is_plain
 from analysis.runs.errors import RunError, TooNew, missing, reading
 from analysis.runs.fault_bands import FaultBand, fault_bands
 from analysis.runs.history import ADDED, DEPTH, FAULTS, FINAL_STATE, OPERATIONS
@@ -56,7 +57,7 @@ class RunDirectory:
     def _last_ns(self) -> int:
         """0 if nothing is on record, or cannot be read: whoever reads it will say so."""
         with suppress(RunError, IndexError), _parquet(self.files("operations")[-1], OPERATIONS) as file:
-            metadata, column = file.metadata, OPERATIONS.names.index("time_ns")
+            metadata, column = file.metadata, file.schema_arrow.get_field_index("time_ns")
             groups = (metadata.row_group(number).column(column) for number in range(metadata.num_row_groups))
             return max((int(group.statistics.max) for group in groups if group.statistics is not None), default=0)
         return 0
@@ -89,6 +90,15 @@ class RunDirectory:
     def rows(self, table: str, schema: pa.Schema) -> int:
         """How many rows ``table`` has."""
         return sum(_rows(path, schema) for path in self.files(table))
+
+    def must_be_as_written(self, table: str, schema: pa.Schema) -> None:
+        """Raises ``RunError`` if another program wrote ``table`` again, with types that only this class converts."""
+        for path in self.files(table):
+            with _parquet(path, schema) as file:
+                for found in file.schema_arrow:
+                    if found.name in schema.names and not is_as_written(found.type, schema.field(found.name).type):
+                        told = f"got {found.type}; expected {schema.field(found.name).type}"
+                        raise RunError(f"{path}: column {found.name}: {told} (Spark does not convert it)")
 
     def operations(
         self, columns: Sequence[str] | None = None, *, batch_rows: int = ROWS_PER_BATCH
@@ -178,6 +188,9 @@ def _parquet(path: Path, schema: pa.Schema) -> Iterator[pq.ParquetFile]:
         missing = [name for name in schema.names if name not in found and name not in ADDED]
         if missing:
             raise RunError(f"{path}: not written by this version: column {', '.join(missing)} is missing")
+        for field in schema:
+            if field.name in found and not is_plain(kind := file.schema_arrow.field(field.name).type, field.type):
+                raise RunError(f"{path}: column {field.name}: got {kind}; expected {field.type}")
         written_as = metadata.get(WRITTEN_AS_KEY, path.stem.encode()).decode()
         if is_segment(path) and written_as != path.stem:
             raise RunError(f"{path}: a copy of {written_as}{path.suffix}, whose rows would count twice")
@@ -189,12 +202,16 @@ def _batches(path: Path, schema: pa.Schema, columns: Sequence[str] | None, batch
         # One thread decodes as fast as one thread judges, and does not hold several row groups in memory.
         wanted = [name for name in schema.names if columns is None or name in columns]
         for batch in file.iter_batches(batch_size=batch_rows, columns=wanted, use_threads=False):
-            yield batch if set(wanted) <= set(batch.schema.names) else _completed(batch, schema, wanted)
+            yield _completed(path, batch, [schema.field(name) for name in wanted])
 
 
-def _completed(batch: pa.RecordBatch, schema: pa.Schema, wanted: Sequence[str]) -> pa.RecordBatch:
-    """``batch`` with nulls for the columns that an older run lacks."""
-    fields = [schema.field(name) for name in wanted]
-    found = set(batch.schema.names)
-    columns = [batch[one.name] if one.name in found else pa.nulls(len(batch), one.type) for one in fields]
-    return pa.RecordBatch.from_arrays(columns, names=list(wanted))
+def _completed(path: Path, batch: pa.RecordBatch, fields: Sequence[pa.Field]) -> pa.RecordBatch:
+    """``batch`` with columns as in ``fields``: nulls for those that an older run lacks, types as they were written."""
+    found, columns = set(batch.schema.names), []
+    for field in fields:
+        try:
+            there = field.name in found
+            columns.append(converted(batch[field.name], field) if there else pa.nulls(len(batch), field.type))
+        except ValueError as error:
+            raise RunError(f"{path}: column {field.name}: {error}") from error
+    return pa.RecordBatch.from_arrays(columns, names=[field.name for field in fields])

@@ -25,7 +25,7 @@ def reading(path: Path, *also: type[Exception]) -> Iterator[Path]:
 
     Raises ``RunError``.
     """
-    expected: tuple[type[Exception], ...] = (OSError, ValueError, *also)
+    expected: tuple[type[Exception], ...] = (OSError, ValueError, RecursionError, *also)
     try:
         yield path
     except FileNotFoundError as error:

@@ -191,7 +191,7 @@ def _no_run_file(directory: Path) -> RunError:
 
 def _run_info(path: Path) -> RunInfo:
     with reading(path):
-        text = path.read_text(encoding="utf-8")
+        text = path.read_text(encoding="utf-8-sig")
     _refuse_newer(path, text)
     try:
         info = RunInfo.model_validate_json(text)

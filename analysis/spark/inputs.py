@@ -16,6 +16,7 @@ from urllib.parse import unquote, urlparse
 
 from analysis.runs.directory import RunDirectory
 from analysis.runs.errors import CutOff, RunError, TooNew
+from analysis.runs.history import FINAL_STATE, OPERATIONS
 from analysis.spark.storage import Storage
 
 _BESIDE = ("run.json", "scenario.yaml", "order_verdict.json")
@@ -166,6 +167,9 @@ def _local(path: Path) -> RunInput | None:
     run = RunDirectory.open(path)
     _must_have_queue(run)
     run.final_state_rows()
+    run.must_be_as_written("operations", OPERATIONS)
+    if run.final_state_known:
+        run.must_be_as_written("final_state", FINAL_STATE)
     if not run.files("operations"):
         if run.info.status == "running":
             raise _NothingYet(f"{run.path}: the run is still going on, and no operation is on record yet")

@@ -4,6 +4,7 @@ import json
 from collections.abc import Callable
 from pathlib import Path
 
+import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 from support.analysis.runs import eventful_run
@@ -62,8 +63,84 @@ BREAKAGES: dict[str, tuple[Callable[[Path], object], str]] = {
     "run.json without a seed": (lambda run: (run / "run.json").write_text("{}"), r"run\.json: \w+: Field required"),
     "odd status": (lambda run: edit(run, status="fine"), r"run\.json: status: Input should be .*got 'fine'"),
     "odd class": (lambda run: edit(run, forbid=["lots"]), r"run\.json: forbid\.0: .*'lots' is not a message class"),
+    "deep run.json": (lambda run: (run / "run.json").write_text("[" * 100_000), r"run\.json: content: .*recursion"),
+    "long number": (lambda run: (run / "run.json").write_text('{"seed": ' + "9" * 5_000), r"run\.json: content: "),
     "not UTF-8": (lambda run: (run / "run.json").write_bytes(b"\xff\xfe"), r"run\.json: "),
 }
+
+
+def rewritten(path: Path, **types: pa.DataType) -> None:
+    """Write ``path`` again as others do: without dictionaries, columns in another order, ``types`` in these."""
+    table = pq.read_table(path)
+    rows = table.to_pylist()
+    for name in [name for name, kind in types.items() if pa.types.is_string(kind)]:
+        rows = [{**row, name: str(row[name])} for row in rows]
+    kinds = {field.name: field.type for field in reversed(table.schema)}
+    plain = {name: pa.string() if pa.types.is_dictionary(kind) else kind for name, kind in kinds.items()}
+    pq.write_table(pa.Table.from_pylist(rows, pa.schema(list((plain | types).items()))), path)
+
+
+PLAIN = {
+    "strings and int32": {"index": pa.int32(), "op_id": pa.int32(), "priority": pa.int64()},
+    "floats for integers": {name: pa.float64() for name in ("time_ns", "delivery", "due_ms", "lease_end_ms", "body")},
+    "large strings": {name: pa.large_string() for name in ("message_id", "f", "zone")},
+    "nothing but nulls": {"key": pa.null()},
+    "unsigned": {"time_ns": pa.uint64()},
+}
+
+
+@pytest.mark.parametrize("name", PLAIN)
+def test_a_history_that_another_program_wrote_again_says_the_same(run: Path, name: str) -> None:
+    before, summary = check(run), summarise(run)
+    rewritten(run / HISTORY, **PLAIN[name])
+    rewritten(run / "final_state.parquet", score=pa.float32())
+    rewritten(run / "history" / "faults-000001.parquet")
+    rewritten(run / "history" / "depth-000001.parquet", waiting=pa.float64())
+    again = check(run)
+    assert (again.valid, again.counts, again.totals) == (before.valid, before.counts, before.totals)
+    assert len(RunDirectory.open(run).faults()) == 2
+    assert summarise(run) == summary
+
+
+UNPLAIN = {
+    "text in time_ns": ({"time_ns": pa.string()}, "column time_ns: got string; expected int64"),
+    "time stamps": ({"time_ns": pa.timestamp("ns")}, r"column time_ns: got timestamp\[ns\]; expected int64"),
+    "numbers for names": ({"message_id": pa.int64()}, "column message_id: got int64; expected string"),
+}
+
+
+@pytest.mark.parametrize("name", UNPLAIN)
+def test_a_column_that_can_mean_several_things_is_one_line(run: Path, name: str) -> None:
+    types, message = UNPLAIN[name]
+    table = pq.read_table(run / HISTORY)
+    for column, kind in types.items():
+        numbers = pa.array(range(len(table)), pa.int64())
+        values = pa.array(map(str, range(len(table)))) if pa.types.is_string(kind) else numbers.cast(kind)
+        table = table.set_column(table.schema.get_field_index(column), column, values)
+    pq.write_table(table, run / HISTORY)
+    with pytest.raises(RunError, match=rf"operations-000001\.parquet: {message}$"):
+        check(run)
+
+
+@pytest.mark.parametrize(
+    ("column", "values", "message"),
+    [
+        ("time_ns", [0.5], "got double: .*; expected int64"),
+        ("time_ns", [2.0**60], "got double: .*no exact integer; expected int64"),
+        ("time_ns", [None], "got null; expected int64"),
+        ("priority", [70_000], "got int64: .*70000.*; expected int16"),
+        ("index", [float("nan")], "got double: .*; expected int64"),
+    ],
+)
+def test_a_value_that_has_no_place_in_its_column_is_one_line(
+    run: Path, column: str, values: list[float | None], message: str
+) -> None:
+    table = pq.read_table(run / HISTORY)
+    table = table.set_column(table.schema.get_field_index(column), column, pa.array(values * len(table)))
+    pq.write_table(table, run / HISTORY)
+    with pytest.raises(RunError, match=rf"operations-000001\.parquet: column {column}: {message}") as error:
+        check(run)
+    assert "\n" not in str(error.value)
 
 
 @pytest.mark.parametrize("name", BREAKAGES)
@@ -95,9 +172,20 @@ def test_a_killed_lab_of_before_segments_is_recognised_before_run_json_was_writt
         RunDirectory.open(tmp_path)
 
 
+def test_numbers_that_are_text_and_a_byte_order_mark_in_run_json_are_read(run: Path) -> None:
+    before = RunDirectory.open(run).info
+    edit(run, seed=str(before.seed), epoch_ns=float(before.epoch_ns))
+    (run / "run.json").write_text("\ufeff" + (run / "run.json").read_text())
+    after = RunDirectory.open(run).info
+    assert (after.seed, after.epoch_ns) == (before.seed, before.epoch_ns)
+
+
 def test_a_broken_verdict_or_summary_is_named(run: Path) -> None:
     summarise(run)
     directory = RunDirectory.open(run)
+    (run / "verdict.json").write_text("[" * 100_000, encoding="utf-8")
+    with pytest.raises(RunError, match=r"verdict\.json: truncated, corrupt or unreadable: maximum recursion"):
+        load_verdict(directory)
     (run / "verdict.json").write_text("{}", encoding="utf-8")
     with pytest.raises(RunError, match=r"verdict\.json: not written by this version"):
         load_verdict(directory)

@@ -6,6 +6,8 @@ import json
 import shutil
 from pathlib import Path
 
+import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 from support.analysis.runs import eventful_run
 
@@ -78,6 +80,17 @@ def test_what_is_broken_or_cut_off_is_named_with_its_kind_and_strict_stops(runs:
     assert found.usable(strict=False) is found
     with pytest.raises(RunError, match=r"\(left out: 1 broken, 1 cut off, 1 missing\)$"):
         found.usable(strict=True)
+
+
+def test_a_table_of_other_types_which_spark_does_not_convert_is_named(runs: Path) -> None:
+    path = runs / "one" / "history" / "operations-000001.parquet"
+    table = pq.read_table(path)
+    at = table.schema.get_field_index("time_ns")
+    pq.write_table(table.set_column(at, "time_ns", table["time_ns"].cast(pa.float64())), path)
+    found = find_runs([runs / "*"])
+    assert names(found) == ["two"]
+    (left,) = found.left_out.values()
+    assert left.why == f"{path}: column time_ns: got double; expected int64 (Spark does not convert it)"
 
 
 def test_without_any_run_one_line_says_what_a_run_is(runs: Path) -> None:
