@@ -59,7 +59,8 @@ def hunt(
     from scenarios.verbs.judged.studies import hunt_suite
 
     overrides = overrides_of(set_, queue=queue)
-    loaded = load_scenario(scenario, overrides=overrides + ([f"level={level}"] if level is not None else []))
+    at_level = [f"level={level}"] if level is not None else []
+    loaded = load_scenario(scenario, overrides=overrides + at_level, draws_faults=True)
     seeds, where = range(seed_from, seed_from + runs), where_of(jobs, master, conf)
     command = hunt_command(
         scenario, level=loaded.level, seeds=seeds, where=where, messages=messages, overrides=overrides, runs=directory
@@ -109,7 +110,7 @@ def sweep(
     from scenarios.verbs.judged.studies import sweep_suite
 
     overrides = overrides_of(set_, queue=queue, level=level)
-    settings = settings_of(scenario, vary=vary or (), overrides=overrides)
+    settings = settings_of(scenario, vary=vary or (), overrides=overrides, draws_faults=draw)
     seeds, where, drawn = range(seed_from, seed_from + runs), where_of(jobs, master, conf), messages if draw else None
     sweeping = Sweep(settings=settings, messages=drawn)
     command = command_of(

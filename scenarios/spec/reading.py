@@ -15,7 +15,7 @@ from scenarios.faults.catalogue import CLASSES
 from scenarios.spec.engines import ENGINES, unknown_engine
 from scenarios.spec.library import LIBRARY, library_names
 from scenarios.spec.queue_settings import QueueSettings
-from scenarios.spec.rules import path_of, problems
+from scenarios.spec.rules import path_of, problems, with_fitted_faults
 from scenarios.spec.scenario import Scenario
 from scenarios.spec.traces import digests, found_beside, kept_beside
 
@@ -35,15 +35,16 @@ _ACCEPTED = {
 }
 
 
-def load_scenario(source: str, *, overrides: Sequence[str] = ()) -> Scenario:
+def load_scenario(source: str, *, overrides: Sequence[str] = (), draws_faults: bool = False) -> Scenario:
     """The scenario called ``source`` in the library, or in the file ``source``, with ``path=value`` overrides.
 
-    Raises ``ScenarioError``.
+    ``draws_faults``: its runs draw the places of faults, so those of the file fit themselves to a topology that an
+    override gives. Raises ``ScenarioError``.
     """
     path = _locate(source)
     document = found_beside(_read(path), path.parent)
     changed = [_override(document, text) for text in overrides]
-    return _validate(document, str(path), changed)
+    return _validate(document, str(path), changed, fits=draws_faults and any(map(_of_topology, changed)))
 
 
 def scenario_of(document: Mapping[str, Any], *, source: str) -> Scenario:
@@ -164,13 +165,21 @@ def _steps(path: str) -> list[str | int]:
     return steps
 
 
-def _validate(document: Mapping[str, Any], file: str, overridden: Sequence[str]) -> Scenario:
+def _of_topology(path: str) -> bool:
+    return path.split(".")[0] == "topology"
+
+
+def _validate(document: Mapping[str, Any], file: str, overridden: Sequence[str], *, fits: bool = False) -> Scenario:
     try:
         scenario = Scenario.model_validate(document)
     except ValidationError as error:
         found = dict.fromkeys(explained(detail) for detail in error.errors())
     else:
-        found = dict.fromkeys((problem.path, problem.text) for problem in problems(scenario))
+        wrong = problems(scenario)
+        if fits and any(problem.path.startswith("faults[") for problem in wrong):
+            scenario = with_fitted_faults(scenario)
+            wrong = problems(scenario)
+        found = dict.fromkeys((problem.path, problem.text) for problem in wrong)
         if not found:
             return scenario
     raise ScenarioError([f"{_source(path, file, overridden)}: {path}: {text}" for path, text in found])

@@ -3,6 +3,7 @@
 from collections import deque
 from collections.abc import Iterator, Sequence
 from functools import lru_cache
+from inspect import getattr_static, isfunction
 from itertools import combinations
 from random import Random
 
@@ -66,6 +67,28 @@ def problems(scenario: Scenario) -> list[Problem]:
     return found
 
 
+def with_fitted_faults(scenario: Scenario) -> Scenario:
+    """``scenario`` with each fault whose place its topology lacks in another place; without those that fit nowhere.
+
+    For runs whose faults are drawn, of which a scenario gives the kinds and the extents.
+    """
+    fitted = scenario.model_copy(update={"faults": ()})
+    for fault in scenario.faults:
+        for one in _elsewhere(scenario, fault):
+            longer = scenario.model_copy(update={"faults": (*fitted.faults, one)})
+            if not any(one.problems(scenario, "faults")) and not any(_overlaps(longer)):
+                fitted = longer
+                break
+    return fitted
+
+
+def _elsewhere(scenario: Scenario, fault: AnyFault) -> Iterator[AnyFault]:
+    yield fault
+    for place, choices in type(fault).places(scenario).items():
+        if getattr(fault, place) is not None:
+            yield from (fault.model_copy(update={place: choice}) for choice in choices)
+
+
 def _shared_zones(scenario: Scenario) -> Iterator[Problem]:
     if scenario.replication.anti_entropy is not None and (
         scenario.servers != scenario.zones or scenario.topology.data_centres
@@ -79,9 +102,14 @@ def _shared_zones(scenario: Scenario) -> Iterator[Problem]:
 def _own_queue(scenario: Scenario) -> Iterator[Problem]:
     if scenario.queue.factory is not None:
         try:
-            load_factory(scenario.queue.factory)
+            factory = load_factory(scenario.queue.factory)
         except ValueError as error:
             yield Problem("queue.factory", str(error))
+            return
+        services = getattr_static(factory, "services", None)
+        if isinstance(factory, type) and isfunction(services):
+            accepted = "a class whose services is a @staticmethod, since there is no instance yet"
+            yield Problem.of("queue.factory", scenario.queue.factory, accepted)
 
 
 def _own_processes(scenario: Scenario) -> Iterator[Problem]:

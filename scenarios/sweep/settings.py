@@ -1,8 +1,9 @@
 """The settings of a sweep: every combination of the values that ``--vary`` gives, each a scenario of its own."""
 
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import partial
 from hashlib import sha256
 from itertools import product
 
@@ -61,9 +62,12 @@ class Varied:
         return cls(path=path, values=values)
 
 
-def settings_of(source: str, *, vary: Sequence[str], overrides: Sequence[str] = ()) -> tuple[Setting, ...]:
+def settings_of(
+    source: str, *, vary: Sequence[str], overrides: Sequence[str] = (), draws_faults: bool = False
+) -> tuple[Setting, ...]:
     """Every combination, the last path varying fastest; one setting, the scenario as it is, if nothing is varied.
 
+    ``draws_faults``: as of ``load_scenario``.
     Raises ``NotAccepted``, or ``ScenarioError`` if a combination is no valid scenario.
     """
     varied = [Varied.parsed(text) for text in vary]
@@ -71,13 +75,17 @@ def settings_of(source: str, *, vary: Sequence[str], overrides: Sequence[str] = 
     if len(set(paths)) < len(paths):
         twice = next(path for path in paths if paths.count(path) > 1)
         raise NotAccepted(f"--vary {twice}: given twice; accepted: each path once, with all its values")
-    return tuple(_setting(source, overrides, paths, values) for values in product(*(one.values for one in varied)))
+    combinations = product(*(one.values for one in varied))
+    load = partial(load_scenario, source, draws_faults=draws_faults)
+    return tuple(_setting(load, overrides, paths, values) for values in combinations)
 
 
-def _setting(source: str, overrides: Sequence[str], paths: Sequence[str], values: Sequence[str]) -> Setting:
+def _setting(
+    load: Callable[..., Scenario], overrides: Sequence[str], paths: Sequence[str], values: Sequence[str]
+) -> Setting:
     changed = [f"{path}={value}" for path, value in zip(paths, values, strict=True)]
     try:
-        scenario = load_scenario(source, overrides=[*overrides, *changed, "arm=sim"])
+        scenario = load(overrides=[*overrides, *changed, "arm=sim"])
     except ScenarioError as error:
         raise ScenarioError([_as_given(line, changed, paths) for line in error.lines]) from None
     return Setting(name=" ".join(changed) or "as it is", scenario=scenario)

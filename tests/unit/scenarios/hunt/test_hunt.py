@@ -88,6 +88,23 @@ def test_a_service_that_looks_and_ends_a_lease_in_two_commands_is_found(queue: s
     assert violated == (set() if sound else {MessageClass.RESURRECTED})
 
 
+@pytest.mark.parametrize("zones", ["[a]", "[a, b]", "[x, y, z]"])
+def test_faults_fit_themselves_to_the_zones_that_are_given_as_their_places_are_drawn(zones: str) -> None:
+    override = f"topology.zones={zones}"
+    for name, kind in (("consumer-crash", "consumer_crash"), ("zone-crash", "kill"), ("backlog", "consumer_crash")):
+        with_zones = load_scenario(name, overrides=[override, "arm=sim"], draws_faults=True)
+        assert problems(with_zones) == []
+        assert kind in {fault.kind for fault in with_zones.faults}
+        runs = [HuntTarget(scenario=with_zones, messages=10).run_of(seed) for seed in range(20)]
+        assert {fault.zone for run in runs for fault in run.faults if fault.kind == kind} == set(with_zones.zones)
+    assert problems(load_scenario("every-fault", overrides=[override], draws_faults=True)) == []
+
+
+def test_a_run_whose_faults_are_not_drawn_does_not_move_them(capsys: pytest.CaptureFixture[str]) -> None:
+    assert run_cli(["run", "consumer-crash", "--on", "sim", "--set", "topology.zones=[a]"]) == 64
+    assert "faults[0].zone: got 'b'; accepted: a zone of the topology (a)" in capsys.readouterr().err
+
+
 def test_consumers_of_a_shipped_engine_extend_only_if_the_scenario_says_so() -> None:
     told = HuntTarget(scenario=small(consumers={"extend": 0.3}), messages=30)
     untold = HuntTarget(scenario=small(), messages=30)
