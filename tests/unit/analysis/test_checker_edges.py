@@ -61,6 +61,7 @@ def rows(*events):
         zone=small,
         shard=small,
         priority=small,
+        program=zeros.astype(np.int32),
         f=np.full(count, PUSH, dtype=np.int8),
         type=types.astype(np.int8),
     )

@@ -182,6 +182,7 @@ def status(*zones, **changes):
         "up_s": 61.2,
         "data_centres": {},
         "notices": [],
+        "deviations": [],
     }
     return {**head, "zones": zones, "links": [], "faults": [], **changes}
 
@@ -271,9 +272,9 @@ def test_of_many_links_those_under_a_fault_are_shown_if_they_are_few(at_fault, t
 
 def test_the_end_of_a_cluster_is_told_with_what_it_left(monkeypatch, capsys):
     for answer, told in (
-        ({"ended": True, "run": "runs/1", "removed": []}, "down; report: zonelab report runs/1\n"),
-        ({"ended": False, "run": None, "removed": ["/tmp/x"]}, "removed /tmp/x\n"),
-        ({"ended": False, "run": None, "removed": []}, "no cluster is up\n"),
+        ({"ended": True, "run": "runs/1", "removed": [], "keys": []}, "down; report: zonelab report runs/1\n"),
+        ({"ended": False, "run": None, "removed": ["/tmp/x"], "keys": []}, "removed /tmp/x\n"),
+        ({"ended": False, "run": None, "removed": [], "keys": []}, "no cluster is up\n"),
     ):
         monkeypatch.setattr("scenarios.session.launch.down", lambda state, answer=answer: answer)
         assert run_cli(["down"]) == 0

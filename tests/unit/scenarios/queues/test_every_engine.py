@@ -52,7 +52,7 @@ def test_what_is_due_after_the_end_is_not_due_and_nothing_is_wrong(engine, mode)
         return
     operations = [{"at_ms": 0, "zone": "a", "id": "far", "delay_ms": 86_400_000}]
     load = {"rate_per_s": 0, "delay": "0", "operations": operations}
-    _, _, verdict = run_in_memory(scenario(engine, mode, load=load, drain={"bound_s": 1}))
+    _, _, verdict = run_in_memory(scenario(engine, mode, load=load, drain={"bound_s": 5}))
     counted = {name: count for name, count in verdict.counts.items() if count and name != MessageClass.PHANTOM}
     assert (counted, verdict.reasons) == ({MessageClass.NOT_DUE: 1}, ())
 

@@ -31,5 +31,5 @@ def test_whoever_claims_leases_and_has_none_owes_what_its_dead_consumers_took(de
     assert (lying.valid, lying.violated, lying.not_judged) == (
         False,
         (MessageClass.ABANDONED,),
-        (MessageClass.PRIORITY_INVERSION,),
+        (MessageClass.PRIORITY_INVERSION, MessageClass.LATE),
     )

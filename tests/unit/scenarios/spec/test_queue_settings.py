@@ -192,4 +192,4 @@ def test_buckets_and_topics_are_those_of_the_scenario(engine):
     )
     rows = tables.tables[FINAL_STATE_NAME].batch().to_pylist()
     assert {row["shard"] for row in rows if row["place"] == "queue"} == {"mails"}
-    assert verdict.counts[MessageClass.STUCK] == verdict.totals.pushed > 20
+    assert verdict.counts[MessageClass.NOT_DUE] == verdict.totals.pushed > 20
