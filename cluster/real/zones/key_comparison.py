@@ -5,7 +5,7 @@ Times to live are compared apart, as they are counted from when each server got 
 """
 
 import asyncio
-from collections.abc import AsyncIterator, Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from hashlib import sha256
 from typing import Any
@@ -17,14 +17,17 @@ from cluster.real.zones.admin import admin_client
 from cluster.zone import Address
 
 KEYS_MAX = 20_000
-"""Keys of one group of servers that are compared."""
+"""Keys of one group of servers that are compared: those first that some server lacks."""
+
+_LISTED_MAX = 10 * KEYS_MAX
+"""Names of keys that are read from one server, to see which are missing elsewhere."""
 
 WITHIN_S = 10.0
-"""How long one comparison may take."""
+"""Bound of one comparison."""
 
 ELEMENTS_MAX = 10_000
 BYTES_MAX = 100_000
-"""Of a longer key, or a longer string, only the length is compared, where the server tells no digest."""
+"""Only the length of a longer key, or of a longer string, is compared where the server has no digest of it."""
 
 TTL_MS = 1_000
 """Times to live that are further apart differ."""
@@ -34,7 +37,7 @@ _BATCH = 200
 _READ_S = 5.0
 
 Progress = Callable[[int], None]
-"""Told how many keys have been compared."""
+"""Called with the number of keys that have been compared."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,6 +79,8 @@ class Comparison:
             shown = [f"`{key}` {_counts(held)}" for key, held in list(self.differing.items())[:KEYS_SHOWN]]
             more = [f"and {len(self.differing) - len(shown):,} more"] if len(self.differing) > len(shown) else []
             yield f"{_keys(len(self.differing))}{part} {_differ(len(self.differing))}: {'; '.join((*shown, *more))}"
+        elif not self.compared and (self.unread or not self.complete):
+            yield "no keys were compared between the zones"
         else:
             yield f"no key differs between the zones, {_keys(self.compared)} compared{part}"
         if self.ttls:
@@ -93,7 +98,11 @@ async def compare_zones(
     try:
         async with asyncio.timeout(within_s):
             for group in groups:
-                await _compare(group, found, progress)
+                try:
+                    await _compare(group, found, progress)
+                except (OSError, RedisError) as error:  # a server that answered has died, or is loading
+                    found.complete = False
+                    found.unread[", ".join(group)] = str(error) or type(error).__name__
     except TimeoutError:
         found.complete = False
     return found
@@ -103,14 +112,12 @@ async def _compare(group: Mapping[str, Address], found: Comparison, progress: Pr
     servers = {zone: address for zone, address in group.items() if await _answers(zone, address, found)}
     if len(servers) < 2:
         return
-    keys: dict[bytes, None] = {}
-    for address in servers.values():
-        async for key in _keys_of(address):
-            if len(keys) >= KEYS_MAX:
-                found.complete = False
-                break
-            keys[key] = None
-    ordered = sorted(keys)
+    listed = [await _keys_of(address) for address in servers.values()]
+    everywhere = set.intersection(*listed)
+    chosen = sorted(set.union(*listed), key=lambda key: (key in everywhere, key))
+    if len(chosen) > KEYS_MAX or any(len(keys) >= _LISTED_MAX for keys in listed):
+        found.complete = False
+    ordered = chosen[:KEYS_MAX]
     for begin in range(0, len(ordered), _BATCH):
         part = ordered[begin : begin + _BATCH]
         held = await asyncio.gather(*(_held(address, part) for address in servers.values()))
@@ -140,10 +147,14 @@ async def _answers(zone: str, address: Address, found: Comparison) -> bool:
     return True
 
 
-async def _keys_of(address: Address) -> AsyncIterator[bytes]:
+async def _keys_of(address: Address) -> set[bytes]:
+    found: set[bytes] = set()
     async with _raw(address) as client:
         async for key in client.scan_iter(count=1_000):
-            yield key
+            found.add(key)
+            if len(found) >= _LISTED_MAX:
+                break
+    return found
 
 
 async def _held(address: Address, keys: Sequence[bytes]) -> list[_Held]:

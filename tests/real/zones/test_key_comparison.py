@@ -41,7 +41,7 @@ async def test_equal_keys_are_equal_and_those_that_differ_are_told_with_their_el
         found = await compare_zones([servers])
         assert found.differing == {"celery": {"a": 0, "b": 255}, "hash": {"a": 255, "b": 255}, "text": {"a": 1, "b": 0}}
         differing, ttls = found.sentences()
-        assert differing.startswith("3 keys differ: `celery` a 0, b 255 elements; `hash` ")
+        assert differing.startswith("3 keys differ: `celery` a 0, b 255 elements; `text` ")
         assert ttls == "1 key differs in the time to live alone: `list`"
 
 
@@ -49,14 +49,35 @@ async def test_equal_keys_are_equal_and_those_that_differ_are_told_with_their_el
 async def test_a_comparison_is_bounded_and_says_so(monkeypatch):
     monkeypatch.setattr(key_comparison, "KEYS_MAX", 100)
     a, b = make_zone("process", "a"), make_zone("process", "b")
-    async with running(a), running(b), client(a) as of_a:
+    async with running(a), running(b), client(a) as of_a, client(b) as of_b:
         await of_a.mset(dict.fromkeys(TASKS, "v"))
         told = []
         found = await compare_zones([{"a": a.address, "b": b.address}], progress=told.append)
         assert (found.complete, found.compared, len(found.differing), told) == (False, 100, 100, [100])
         assert next(found.sentences()).startswith("100 keys of the first 100, as more would take too long differ: ")
+        await of_b.mset({**dict.fromkeys(TASKS, "v"), "zz": "only here"})
+        found = await compare_zones([{"a": a.address, "b": b.address}])
+        assert (found.complete, found.differing) == (False, {"zz": {"a": 0, "b": len("only here")}})
         await b.pause()
         monkeypatch.setattr(key_comparison, "_READ_S", 0.2)
         found = await compare_zones([{"a": a.address, "b": b.address}])
         assert list(found.unread) == ["b"]
+        assert next(found.sentences()) == "no keys were compared between the zones"
         await b.resume()
+
+
+@coroutine
+async def test_a_server_that_dies_meanwhile_is_named_and_nothing_is_raised(monkeypatch):
+    a, b = make_zone("process", "a"), make_zone("process", "b")
+    async with running(a), running(b):
+        answers = key_comparison._answers
+
+        async def dies(zone, address, found):
+            answered = await answers(zone, address, found)
+            if zone == "b":
+                await b.kill()
+            return answered
+
+        monkeypatch.setattr(key_comparison, "_answers", dies)
+        found = await compare_zones([{"a": a.address, "b": b.address}])
+        assert (found.complete, list(found.unread), found.compared) == (False, ["a, b"], 0)
