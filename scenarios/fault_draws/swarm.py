@@ -13,7 +13,7 @@ from cluster.sim.schedule import TieBreak
 from scenarios.arms import Arm
 from scenarios.faults.catalogue import AnyFault
 from scenarios.faults.programs import ConsumerCrash, ServiceCrash
-from scenarios.faults.seen import ANY_COMMAND, LATE_MS_MAX, CommandDelay, ProgramPause
+from scenarios.faults.seen import ANY_COMMAND, ANY_WRITE, LATE_MS_MAX, CommandDelay, ProgramPause
 from scenarios.spec.push_plan import explicit_operations
 from scenarios.spec.rules import problems
 from scenarios.spec.scenario import Consumers, Drain, Links, Load, Scenario
@@ -33,6 +33,10 @@ EXTENDED_LEASES = 3
 LATE_LEASES_MAX = 2
 """A command of a service is at most so many leases late."""
 
+LOAD_LEASES = 4
+"""So many leases lasts the load of a queue of the user's own with services that faults hit, as far as its scenario's
+does; those of shipped engines are drawn as they were."""
+
 _SHORTEST_S = 0.001
 
 FAULTS_MORE = 2
@@ -43,9 +47,9 @@ def drawn(base: Scenario, *, seed: int, messages: int) -> Scenario:
     """The run of ``seed``: ``base`` in simulation, with its load told message by message and everything else drawn.
 
     About ``messages`` messages are pushed, at the rate of ``base``, so the load lasts as long as that takes but no
-    longer than that of ``base``. Faults are of the kinds that ``base`` has, and those of services; their number,
-    times and targets are drawn, and some kinds are left out. The same ``base``, ``seed`` and ``messages`` give the same
-    scenario.
+    longer than that of ``base``; where services of the user's own have faults it may, at a lower rate. Faults are of
+    the kinds that ``base`` has, and those of services; their number, times and targets are drawn, and some kinds are
+    left out. The same ``base``, ``seed`` and ``messages`` give the same scenario.
     """
     streams = Streams(seed)
     random = streams.stream("swarm")
@@ -73,6 +77,9 @@ def _load(base: Scenario, streams: Streams, messages: int) -> Load:
     rate_per_s = sum(load.rate_of(zone) for zone in base.zones)
     duration_s = min(load.duration_s, round(messages / rate_per_s, 3)) if rate_per_s else load.duration_s
     shortened = load.model_copy(update={"duration_s": duration_s})
+    if base.queue.factory is not None and any(_service_faults(base)):
+        shortened = _over_leases(base, shortened)
+        duration_s = shortened.duration_s
     if base.workload is not None:
         return shortened  # its seed draws the same operations again
     operations = explicit_operations(shortened, zones=base.zones, random=streams.stream)
@@ -83,6 +90,17 @@ def _load(base: Scenario, streams: Streams, messages: int) -> Load:
         retries=load.retries,
         retry_after_ms=load.retry_after_ms,
     )
+
+
+def _over_leases(base: Scenario, load: Load) -> Load:
+    """The same messages, at a lower rate, for as long as leases end meanwhile: services look for those that have."""
+    wanted_s = min(base.load.duration_s, base.queue.unack_ms * LOAD_LEASES / 1000)
+    if load.duration_s >= wanted_s:
+        return load
+    part = load.duration_s / wanted_s
+    rates = load.rate_per_s
+    rate = {zone: each * part for zone, each in rates.items()} if isinstance(rates, dict) else rates * part
+    return load.model_copy(update={"duration_s": wanted_s, "rate_per_s": rate})
 
 
 def _consumers(base: Scenario, random: Random) -> Consumers:
@@ -147,7 +165,8 @@ def _service_faults(base: Scenario) -> Iterator[AnyFault]:
     yield ServiceCrash(kind="service_crash", **at)
     yield ProgramPause(kind="program_pause", program="service", **at)
     late_ms = min(LATE_LEASES_MAX * base.queue.unack_ms, LATE_MS_MAX)
-    yield CommandDelay(kind="command_delay", program="service", script=ANY_COMMAND, late_ms=late_ms, **at)
+    script = ANY_COMMAND if base.queue.factory is None else ANY_WRITE
+    yield CommandDelay(kind="command_delay", program="service", script=script, late_ms=late_ms, **at)
 
 
 def _silent(scenario: Scenario) -> Load:

@@ -9,6 +9,7 @@ from typing import Annotated, Literal
 from pydantic import Field
 
 import engine
+from cluster.commands.routes import is_write
 from engine.ports import Command, Reply
 from scenarios.faults.fault import (
     Action,
@@ -26,7 +27,7 @@ from scenarios.faults.fault import (
 from scenarios.fields import Count, CountFrom0, Problem
 
 LATE_MS_MAX = 3_600_000
-ANY_COMMAND = "*"
+ANY_COMMAND, ANY_WRITE = "*", "writes"
 MEMBERS = "members"
 """The script that lists the members of a group."""
 
@@ -152,7 +153,7 @@ class CommandDelay(OfProgram):
     script: str
     """A Lua script of the engine, by the name of its file, or a Redis command: ``unlock``, ``ZADD``, ``EVAL``.
 
-    ``*``: all that it sends.
+    ``*``: all that it sends. ``writes``: all of it that may change something, scripts included.
     """
     late_ms: Annotated[int, Field(strict=True, ge=1, le=LATE_MS_MAX)]
 
@@ -162,9 +163,9 @@ class CommandDelay(OfProgram):
 
     def problems(self, targets: Targets, path: str) -> Iterator[Problem]:
         yield from super().problems(targets, path)
-        if not self.script.isupper() and self.script not in (ANY_COMMAND, *scripts()):
+        if not self.script.isupper() and self.script not in (ANY_COMMAND, ANY_WRITE, *scripts()):
             names = ", ".join(sorted(scripts()))
-            accepted = f"a Redis command in capitals, {ANY_COMMAND} for all, or a script ({names})"
+            accepted = f"a Redis command in capitals, {ANY_COMMAND}, {ANY_WRITE}, or a script ({names})"
             yield Problem.of(f"{path}.script", self.script, accepted)
 
     def holds(self, targets: Targets) -> set[str]:
@@ -184,7 +185,9 @@ class CommandDelay(OfProgram):
 
     def _drawn_at(self, zone: str, link: str | None, targets: Targets, random: Random) -> Changes:
         drawn = {**super()._drawn_at(zone, link, targets, random), **self._extent(2 ** -random.uniform(0, 4), random)}
-        return drawn | ({"script": _script_of_service(random)} if self.program == "service" else {})
+        if self.program != "service" or random.random() < 0.5:
+            return drawn
+        return drawn | {"script": random.choice(_OF_SERVICES)}
 
     def milder(self) -> Iterator[Changes]:
         if self.late_ms > 1:
@@ -237,10 +240,6 @@ class MemberHidden(OfProgram):
         return {**drawn, "hidden": f"{random.choice(targets.zones)}-{random.randrange(targets.consumers.per_zone)}"}
 
 
-def _script_of_service(random: Random) -> str:
-    return ANY_COMMAND if random.random() < 0.5 else random.choice(_OF_SERVICES)
-
-
 @cache
 def scripts() -> dict[str, tuple[str, ...]]:
     """The texts of all engines' scripts, by the names of their files."""
@@ -252,6 +251,8 @@ def scripts() -> dict[str, tuple[str, ...]]:
 
 def runs(script: str) -> Callable[[Command], bool]:
     """Whether a command is that Redis command, or runs that script. Texts may begin with what several scripts share."""
+    if script == ANY_WRITE:
+        return is_write
     if script == ANY_COMMAND:
         return lambda command: True
     texts = scripts().get(script, ())

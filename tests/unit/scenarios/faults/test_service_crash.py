@@ -31,7 +31,7 @@ IN_HAND_NS = 100_000_000
 
 AT: dict[str, Any] = {name: CRASH[name] for name in ("zone", "service", "at_s", "for_s")}
 PAUSE = {"kind": "program_pause", "program": "service", **AT}
-DELAY = {"kind": "command_delay", "program": "service", "script": "*", "late_ms": 300, **AT}
+DELAY = {"kind": "command_delay", "program": "service", "script": "writes", "late_ms": 300, **AT}
 
 
 def lost_at(how: str, at_command: int | None) -> int:

@@ -105,6 +105,20 @@ def test_a_run_whose_faults_are_not_drawn_does_not_move_them(capsys: pytest.Capt
     assert "faults[0].zone: got 'b'; accepted: a zone of the topology (a)" in capsys.readouterr().err
 
 
+def test_the_load_of_a_queue_whose_services_have_faults_lasts_until_leases_have_ended() -> None:
+    crash = {"kind": "consumer_crash", "zone": "a", "at_s": 0.2, "for_s": 0.3}
+
+    def lasting(load_s: float, factory: str) -> tuple[float, bool]:
+        load = {"duration_s": load_s, "rate_per_s": 40}
+        scenario = small(topology={"zones": ["a"]}, queue={"factory": f"{HERE}:{factory}"}, load=load, faults=[crash])
+        drawn_load = HuntTarget(scenario=scenario, messages=20).run_of(1).load
+        return drawn_load.duration_s, 5 <= len(drawn_load.operations or ()) <= 40
+
+    assert lasting(4, "ReapedUnderTest") == (1.6, True)
+    assert lasting(1, "ReapedUnderTest") == (1.0, True)
+    assert lasting(4, "LeasedUnderTest") == (0.5, True)
+
+
 def test_consumers_of_a_shipped_engine_extend_only_if_the_scenario_says_so() -> None:
     told = HuntTarget(scenario=small(consumers={"extend": 0.3}), messages=30)
     untold = HuntTarget(scenario=small(), messages=30)
