@@ -149,15 +149,16 @@ class RealZone(ABC):
 
     async def _stand_still(self, for_s: float) -> None:
         try:
-            await to_completion(self._freeze())
-            await asyncio.sleep(for_s)
+            try:
+                await to_completion(self._freeze())
+                await asyncio.sleep(for_s)
+            except asyncio.CancelledError:
+                await to_completion(self._thaw())
+                raise
             await to_completion(self._thaw())
         except ZoneError:
             if self.state is ZoneState.RUNNING:  # it has not died
                 raise
-        except asyncio.CancelledError:
-            await to_completion(self._thaw())
-            raise
 
     async def _limit_memory(self, limit_bytes: int) -> None:
         """The setting is gone when the server ends."""

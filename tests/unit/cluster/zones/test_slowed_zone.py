@@ -23,6 +23,7 @@ class PlayedServer(RealZone):
         super().__init__("a", ProcessZoneSettings())
         self.events = []
         self.lives = self.stands = self.broken = False
+        self.thawing = asyncio.Event()
 
     def _did(self, what):
         self.events.append((asyncio.get_running_loop().time(), what))
@@ -56,6 +57,9 @@ class PlayedServer(RealZone):
     async def _thaw(self):
         assert (self.lives, self.stands) == (True, True)
         self.stands = False
+        self.thawing.set()
+        await asyncio.sleep(0)  # as a daemon that is asked over a socket
+        self.thawing.clear()
         self._did("thaw")
 
     async def _limit_memory(self, limit_bytes):
@@ -120,6 +124,14 @@ async def test_it_runs_for_its_share_of_every_period_and_is_running_for_all_othe
     # A busy machine makes single turns longer; none is shorter but the last, which the end cuts off.
     assert stood_s[1] > 0.078
     assert ran_s[0] > 0.018
+
+
+@on_slowed_zone
+async def test_it_is_woken_once_if_it_gets_its_speed_back_while_it_is_woken(zone):
+    """A container that runs refuses to be woken, which a process does not."""
+    await zone.thawing.wait()
+    await assert_it_runs(zone)
+    assert zone.done.count("freeze") == zone.done.count("thaw")
 
 
 @on_slowed_zone
