@@ -257,18 +257,22 @@ def _not_due(results: Sequence[Result]) -> str:
 
 
 def _lateness(results: Sequence[Result]) -> Iterator[str]:
-    """How late deliveries were, where that was more than anybody would call on time."""
+    """One sentence on how late deliveries were, where that was more than anybody would call on time."""
+    parts, unbounded = [], ""
     for result in results:
         late_ms = result.verdict.lateness_ms.get("all", {})
         lease_ms = _lease_ms(result)
         bound_ms = LATE_MS if lease_ms is None else min(LATE_MS, lease_ms)
         if late_ms.get("p99", 0) <= bound_ms:
             continue
-        unbounded = " No bound was set (checks.late_ms)." if MessageClass.LATE in result.verdict.not_judged else ""
-        yield (
-            f"{result.title}: messages were delivered late, half of them {late_ms['p50']:,.0f} ms and 1 in 100 "
-            f"{late_ms['p99']:,.0f} ms or more after they were due.{unbounded}"
+        if MessageClass.LATE in result.verdict.not_judged:
+            unbounded = " No bound was set (checks.late_ms)."
+        p50, p99 = late_ms["p50"], late_ms["p99"]
+        parts.append(
+            f"half of them {p50:,.0f} ms and 1 in 100 {p99:,.0f} ms or more after they were due at {result.title}"
         )
+    if parts:
+        yield f"Messages were delivered late: {'; '.join(parts)}.{unbounded}"
 
 
 def _lease_ms(result: Result) -> int | None:
