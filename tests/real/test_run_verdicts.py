@@ -68,6 +68,7 @@ def test_the_run_directory_is_complete_and_says_how_to_repeat_the_run(tmp_path: 
         "priorities": True,
         "delays": True,
         "unique_ids": False,
+        "lease_ms": 10_000,
         **dict.fromkeys(("order", "keys", "groups", "suspend", "rollback", "commit"), False),
     }
     assert told["command"] == "zonelab run short.yaml"

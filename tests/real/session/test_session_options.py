@@ -119,7 +119,7 @@ def test_options_that_do_not_fit_are_refused_before_anything_starts(lab):
         (("--strict", "--hinted-handoff"), "one or the other"),
         (("--nodes", "2", "--anti-entropy", "1s"), "one data centre"),
         (("--dcs", "3", "--zones", "6", "--nodes", "2"), "36 servers are too many; accepted: 1 to 32"),
-        (("--topology", "none.yaml"), "none.yaml cannot be read"),
+        (("--topology", "none.yaml"), "none.yaml: cannot be read"),
     ):
         said = lab.run("up", "--port", "0", *arguments, code=64)
         assert words in said

@@ -41,7 +41,7 @@ def runs(tmp_path_factory: pytest.TempPathFactory) -> list[Path]:
 
 def unserved_run(path: Path) -> Path:
     """A complete run of which nothing is wrong but that its drain ended too soon for one message."""
-    run = RunBuilder(path)
+    run = RunBuilder(path, scenario="eventful", level="DC_QUORUM")
     run.push("left", at_ms=2, due_ms=18_000)
     for zone in "abc":
         run.listed("left", zone=zone)
