@@ -27,7 +27,7 @@ REPEATED_MAX = 10_000
 """Values that aliases stand for, all together."""
 
 DIGITS_MAX = 30
-"""Of an integer."""
+"""Digits of an integer."""
 
 _CHARACTERS = list("-+0123456789.")
 _INT = re.compile(r"[-+]?(?:0b[01_]+|0o[0-7_]+|0x[0-9a-fA-F_]+|[0-9][0-9_]*)\Z")

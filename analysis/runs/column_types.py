@@ -12,7 +12,7 @@ FLOAT_EXACT = 2**53
 
 
 def is_plain(found: pa.DataType, expected: pa.DataType) -> bool:
-    """Whether values of the type ``found`` can mean only one thing in a column of the type ``expected``."""
+    """True if values of the type ``found`` can mean only one thing in a column of the type ``expected``."""
     found, expected = _values(found), _values(expected)
     if found == expected or pa.types.is_null(found):
         return True
@@ -22,7 +22,7 @@ def is_plain(found: pa.DataType, expected: pa.DataType) -> bool:
 
 
 def is_as_written(found: pa.DataType, expected: pa.DataType) -> bool:
-    """Whether a file of the type ``found`` has the same bytes for a value as one that zonelab writes."""
+    """True if a column of the type ``found`` holds the same bytes for a value as one that zonelab writes."""
     found, expected = _values(found), _values(expected)
     return bool(found == expected or (_is_text(found) and _is_text(expected)))
 

@@ -93,7 +93,7 @@ def _settings(folder: TableFolder, setting_of: Mapping[str, str], counted: Seque
 
 
 def _cases(row: Mapping[str, Any], name: str) -> int:
-    """Of a class; none of one that the zonelab which added the run did not know."""
+    """The number of cases of the class ``name``; 0 if the zonelab that added the run did not know the class."""
     return row.get(name) or 0
 
 

@@ -8,18 +8,18 @@ from typing import Any, NamedTuple
 from analysis.runs.fault_bands import FaultBand
 
 STORIES_MAX = 3
-"""Of each class so many cases are told; all of them are in ``offenders.parquet`` or ``anomalies.parquet``."""
+"""Cases of one class that are told; all of them are in ``offenders.parquet`` or ``anomalies.parquet``."""
 
 ROWS_MAX = 40
-"""So many events of a case are told: the first and the last of them, and beside these what shows the violation."""
+"""Events that are told from the begin and the end of a case, beside those that ``MIDDLE_MAX`` bounds."""
 
 MIDDLE_MAX = 200
-"""So many deliveries, acks and events that show the violation are told between the first and the last events."""
+"""Deliveries, acks and events that show the violation, told between the first and the last events of a case."""
 
 _NEVER_LEFT_OUT = ("pop", "ack")
 
 FAULTS_MAX = 10
-"""So many faults are told in a story: those that end last before it ends, or are then still in force."""
+"""Faults that a story tells: those that end last before it ends, or are then still in force."""
 
 _OUTCOMES = {"ok": "done", "fail": "failed", "info": "nobody knows"}
 

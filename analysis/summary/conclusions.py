@@ -130,7 +130,7 @@ def _promise(results: Sequence[Result]) -> str:
 
 
 def _claimed(name: MessageClass, result: Result) -> bool:
-    """Whether cases of ``name`` would have made the run invalid."""
+    """True if cases of ``name`` would have made the run invalid."""
     return name in result.verdict.forbid and name not in result.verdict.not_judged
 
 
@@ -199,7 +199,7 @@ def overload_words(results: Sequence[Result]) -> Iterator[str]:
 
 
 def _explained(stuck: int, waiting: int, *, unserved: int) -> str:
-    """What overload says of stuck messages, of which every zone lists those that are ``waiting``, and unserved ones."""
+    """Say which of the messages left behind overload can explain; ``waiting``: stuck ones that every zone lists."""
     if not stuck and not unserved:
         return ""
     if stuck == waiting:
@@ -276,13 +276,13 @@ def _lateness(results: Sequence[Result]) -> Iterator[str]:
 
 
 def _lease_ms(result: Result) -> int | None:
-    """How long a lease of a message lasts; None if there is none."""
+    """The length of a lease of one message; None if the queue has no such leases."""
     queue = RunDirectory.open(result.directory).info.queue
     return queue.lease_ms if queue.leases and not queue.order else None
 
 
 def _overlapping(results: Sequence[Result]) -> Iterator[str]:
-    """What leases do not show: programs that went on working when theirs had ended."""
+    """Yield sentences on programs that went on working when their lease had ended."""
     for result in results:
         counts, lasted_ms = result.verdict.counts, result.verdict.overlap_ms
         if counts[MessageClass.OVERLAP]:
@@ -304,7 +304,7 @@ def _number(count: int, noun: str) -> str:
 
 
 def _nothing_due(result: Result) -> bool:
-    """Whether no message that was accepted was due before the end."""
+    """True if messages were accepted and none of them was due before the end."""
     accepted = result.verdict.totals.acknowledged
     return bool(accepted) and result.verdict.counts[MessageClass.NOT_DUE] == accepted
 

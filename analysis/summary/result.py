@@ -25,7 +25,7 @@ class Result:
 
     @property
     def allowed(self) -> tuple[str, ...]:
-        """What the scenario allows, and that is too much of it to be left out of the headline, in words."""
+        """Classes that the scenario allows, with too many cases to be left out of the headline, in words."""
         return allowed_of_queue(self.verdict)
 
     @property

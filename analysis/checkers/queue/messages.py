@@ -196,7 +196,7 @@ class Messages:
         return np.where(self.delivered, until_ms, self.due_ms)
 
     def waiting(self) -> pa.RecordBatch:
-        """What only the service of its shard divides into stuck and unserved."""
+        """The messages that wait in every zone: how their shard was served tells stuck ones from unserved ones."""
         chosen = self._waiting()
         cases, messages = self._whole(chosen, self._whereabouts(chosen)), np.flatnonzero(chosen)
         columns = (cases.index, self._since_ms()[messages], self._confirmed("shard")[messages], cases.detail)

@@ -17,7 +17,7 @@ from analysis.runs.info import NANOSECONDS_PER_MS
 
 @dataclass(frozen=True, slots=True)
 class Work:
-    """What the program of number ``program`` did with one delivery; ``index``: the event of the delivery."""
+    """The work of program number ``program`` on one delivery; ``index`` is the event of the delivery."""
 
     begin_ns: int
     end_ns: int
@@ -38,7 +38,7 @@ class Overlap:
 
     @property
     def detail(self) -> str:
-        """Who overlapped, and for how long, in words."""
+        """The most programs at work at once, and how long they overlapped, in words."""
         until = ", counted to the end of the drain where nothing ended the work" if self.open else ""
         return f"{self.programs} programs at once, for {self.lasted_ns / NANOSECONDS_PER_MS:,.3f} ms in all{until}"
 

@@ -164,7 +164,7 @@ class _Check:
         )
 
     def _unserved(self) -> Iterator[str]:
-        """What a longer drain would have shown."""
+        """Yield a caution if a longer drain could have delivered what was left."""
         count, drain_ns = self._offenders.counts[MessageClass.UNSERVED], self._run.info.phases.get("drain")
         if count and drain_ns is not None:
             more_s, took_s = self._service.more_s, (drain_ns[1] - drain_ns[0]) / 1_000 / NANOSECONDS_PER_MS
@@ -191,7 +191,7 @@ class _Check:
         return overlaps(messages.partition, messages.pops, end_ns=info.end_ns, deaths_ns=deaths_ns)
 
     def _report_waiting(self) -> None:
-        """What waits in every zone is stuck or unserved; how shards were served is known only once all are read."""
+        """Report messages that wait in every zone as stuck or unserved, once all partitions are read."""
         for table in self._waiting.tables():
             unserved = self._service.decide(table, drained_ms=self._run.info.drain_end_ms or 0)
             for name, chosen in ((MessageClass.STUCK, ~unserved), (MessageClass.UNSERVED, unserved)):
@@ -262,7 +262,7 @@ class _Overlaps:
         return Cases(ids, index, delivery, detail=[one.detail for one in overlaps])
 
     def quantiles(self) -> dict[str, float]:
-        """Of messages with an overlap, how long it lasted, and how many were counted to the end of the drain."""
+        """Quantiles of how long overlaps lasted, and how many of them were counted to the end of the drain."""
         sample_ms = np.array(self.lasted_ns) / NANOSECONDS_PER_MS
         return {"count": sample_ms.size, "open": self.open, **quantiles(sample_ms)} if sample_ms.size else {}
 

@@ -16,7 +16,7 @@ import pyarrow as pa
 from analysis.checkers.queue.events import Bools
 
 LAST_NS = 1_000_000_000
-"""So much of the end of the drain shows whether messages are still being served."""
+"""The part of the drain, at its end, that shows whether messages are still being served."""
 
 WAIT_FACTOR = 2
 WAIT_MORE_MS = 1_000
@@ -31,12 +31,12 @@ WAITING = pa.schema(
         pa.field("detail", pa.string()),
     ]
 )
-"""What waits in every zone at the end; ``since_ms``: when it became due, or its last lease ended."""
+"""Messages that wait in every zone at the end; ``since_ms``: when each became due, or its last lease ended."""
 
 
 @dataclass(slots=True)
 class Service:
-    """How shards were served in the last second of the drain, and what they left."""
+    """The deliveries of each shard in the last second of the drain, and the messages that it left unserved."""
 
     longest_ms: dict[int, int] = field(default_factory=dict)
     deliveries: Counter[int] = field(default_factory=Counter)
