@@ -20,7 +20,7 @@ from cluster.links.lag import FITS, Constant, Lag, Mixture, exponential, lognorm
 from cluster.links.trace_text import DELAY_MS_MAX, UNITS_MS, read_trace
 
 NUMBER_MAX = 1e9
-"""Of a shape, and of a weight."""
+"""The largest shape or weight."""
 
 _DURATION = re.compile(r"(\d+(?:\.\d+)?)(us|µs|μs|ms|s)")
 
@@ -98,7 +98,7 @@ def _duration_ms(text: str) -> float | None:
 
 
 def _is_number(text: str) -> bool:
-    """Whether ``text`` is a weight or a shape."""
+    """True if ``text`` is a weight or a shape."""
     try:
         return 0 <= float(text) <= NUMBER_MAX
     except ValueError:

@@ -147,7 +147,7 @@ class PortHost:
         self._clients.pop(client, None)
 
     def figures(self) -> dict[bytes, int]:
-        """What INFO says of clients, by the names that servers have for it."""
+        """Figures on clients, by the names that servers have for them in INFO."""
         return {
             b"blocked_clients": self.waiting,
             b"connected_clients": len(self._clients),

@@ -19,7 +19,7 @@ class Answering(Protocol):
         """The first ``count`` commands of ``slot`` have their reply."""
 
     def figures(self) -> Mapping[bytes, int]:
-        """What INFO says of the clients of the port, by name."""
+        """Figures on the clients of the port, by the names that INFO has for them."""
 
     def arrived(self, expected: int) -> None:
         """Replies for which so much memory was kept are there."""

@@ -8,7 +8,7 @@ from cluster.votes.vote import Vote
 from engine.ports import Command, Reply, ServerError
 
 ROWS_MAX = 500
-"""Of one coordinator; what would be further rows is counted under ``OTHERS``."""
+"""Rows of one coordinator; all further ones are counted under ``OTHERS``."""
 
 OTHERS = "others"
 

@@ -18,13 +18,13 @@ from engine.ports import Command
 LEVEL_COMMAND = "DYNO_CONFIG:CONN_CONSISTENCY"
 
 PREFIX = "ERR strict: "
-"""How every refusal begins."""
+"""The begin of every refusal."""
 
 BUFFER_BYTES = 16_320
-"""What one of Dynomite's buffers holds of a message: ``mbuf_size``, 16,384 by default, without their own headers."""
+"""The bytes of a message that one of Dynomite's buffers holds: ``mbuf_size``, 16,384 by default, less its header."""
 
 _PEER_HEADER_BYTES = 34
-"""What stands before another zone's reply in such a buffer, with a message number of two digits."""
+"""The header before another zone's reply in such a buffer, with a message number of two digits."""
 
 _KEY_FIRST = frozenset({"KEYS", "SCAN"})
 """Commands without a key whose first argument Dynomite's parser takes for one."""
@@ -53,12 +53,12 @@ class Request:
 
     @cached_property
     def keys(self) -> Sequence[bytes]:
-        """What Dynomite's parser takes for keys."""
+        """The arguments that Dynomite's parser takes for keys."""
         return [key_bytes(word) for word in self.words[1:2]] if self.name in _KEY_FIRST else keys_of(self.words)
 
     @property
     def level(self) -> Level:
-        """What its answer takes."""
+        """The level at which the command is sent."""
         levels = {Route.READ: read_level(self.setting), Route.WRITE: write_level(self.setting)}
         return levels.get(route(self.words), Level.DC_ONE)
 

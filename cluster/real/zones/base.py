@@ -102,7 +102,7 @@ class RealZone(ABC):
 
     @property
     def slowed(self) -> bool:
-        """Whether the server runs and stands still in turns."""
+        """True while the server runs and stands still in turns."""
         return self._turns is not None and not self._turns.done()
 
     async def slow_down(self, factor: float) -> None:

@@ -17,18 +17,21 @@ UNUSUAL = re.compile(rb"\*\d{4}")
 NOT_UNPACKED = (hiredis.ProtocolError, hiredis.ReplyError, LookupError, TypeError, ValueError)
 
 _NO_MORE = False
-"""What hiredis gives when nothing complete is left."""
+"""The reply of hiredis when nothing complete is left."""
 
 _pack: Callable[[tuple[bytes, ...]], bytes] = hiredis.pack_command  # type: ignore[assignment]  # stubs: one element
 
 SHAPES_MAX = 1_024
-"""So many shapes are remembered; they are forgotten when so many commands had none of them."""
+"""Shapes that are remembered at a time."""
+
 SHAPES_MISSED_MAX = 32 * SHAPES_MAX
+"""Commands without a known shape, once no shape can be added: then all shapes are forgotten."""
+
 SHAPES_OF_LENGTH_MAX = 4
 SHAPE_ARGUMENTS_MAX = 16
 
 _Shape = tuple[Callable[[bytes], tuple[bytes, ...]], tuple[bytes, ...], bytes]
-"""What takes all that is no argument out of a command, what that has to be, and the command's name."""
+"""A function that takes out of a command all that is no argument, the result it must have, and the command's name."""
 
 
 def _shape(arguments: list[bytes]) -> _Shape:
@@ -43,7 +46,7 @@ def _shape(arguments: list[bytes]) -> _Shape:
 
 
 class Unpacker:
-    """What hiredis makes of a client's input; raises what it raises, and what follows from input of another kind.
+    """Splits a client's input into commands. Raises ``NOT_UNPACKED``: hiredis's errors, and those of odd input.
 
     All clients of a port may share one: to make a reader takes about as long as to read a command.
     """
@@ -57,7 +60,7 @@ class Unpacker:
         self._missed = 0
 
     def __call__(self, data: bytes) -> tuple[list[bytes], list[bytes], bytes]:
-        """Of the commands that ``data`` begins with: the names, each packed again, and all of that."""
+        """Return the names of the commands that ``data`` begins with, each command packed again, and these joined."""
         reader, packed = self._reader, b""
         reader.feed(data)
         try:
@@ -83,7 +86,7 @@ class Unpacker:
         return names
 
     def _name(self, data: bytes) -> bytes | None:
-        """Of a command of a shape that is not known; the next one may be of the same."""
+        """The name of a command of a new shape, which is remembered; None if it is not exactly one usual command."""
         arguments = self._arguments(data)
         if arguments is None:
             return None

@@ -129,7 +129,7 @@ class RawUpstream(TcpUpstream["_RawProtocol"]):
         return _RawProtocol(on_close, backlog_bytes=self._backlog_bytes, greeting=self._greet, write=self._writes.write)
 
     def _greet(self) -> Iterator[tuple[bytes, int]]:
-        """What a connection that was made begins with, and how many replies there will be."""
+        """Yield the commands that a new connection begins with, and how many replies they have."""
         if self._greeting:
             yield self._greeting, 1
         if self._scripts is not None and (loading := self._scripts.loading())[0]:
