@@ -79,7 +79,7 @@ class Ownership:
         self._context.spawn(self.release([partition], why=why), f"release of {partition.name}")
 
     def _held(self) -> dict[Partition, ProcessQueue]:
-        """What a renewal and a stop name; by the rules with or without what is dropped and not given up yet."""
+        """The partitions that a renewal or a stop names; ``holds_dropped``: with dropped ones that are still held."""
         holds = self._context.settings.rules.holds_dropped
         return {partition: queue for partition, queue in self._context.queues.items() if holds or not queue.dropped}
 
