@@ -65,7 +65,7 @@ class Services:
         await service.start()
 
     def view(self, name: str, zone: str) -> ProgramView:
-        """Of the program that is there now."""
+        """The view of the program that is there now."""
         return self._programs[name, zone][-1].switch.view
 
     def kill(self, name: str, zone: str, *, at_command: int) -> None:

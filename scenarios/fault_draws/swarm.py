@@ -34,8 +34,8 @@ LATE_LEASES_MAX = 2
 """A command of a service is at most so many leases late."""
 
 LOAD_LEASES = 4
-"""So many leases lasts the load of a queue of the user's own with services that faults hit, as far as its scenario's
-does; those of shipped engines are drawn as they were."""
+"""The longest load, in leases, of a queue of the user's own with services that faults hit, if the scenario's is longer.
+The load of shipped engines is left as it is."""
 
 _SHORTEST_S = 0.001
 

@@ -258,7 +258,7 @@ def no_consumer(targets: Targets, path: str, kind: str, consumer: int) -> Iterat
 
 
 def no_service(targets: Targets, path: str, kind: str, service: str | None, zone: str) -> Iterator[Problem]:
-    """What is wrong if the queue has no such service in the zone, one of the topology."""
+    """Yield the problem if no such service of the queue runs in ``zone``; an unknown zone is another rule's problem."""
     zones = [at for name, at in targets.services if name == service]
     if not targets.services:
         yield Problem.of(f"{path}.service", service, f"nothing: this queue has no services, which {kind} could be of")

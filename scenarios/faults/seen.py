@@ -34,7 +34,7 @@ MEMBERS = "members"
 _ENGINES = Path(engine.__file__).parent
 _COMMANDS: Choices = (None, range(1, 21))
 _OF_SERVICES = ("DEL", "EVAL", "HDEL", "LPUSH", "LREM", "RPUSH", "SET", "ZADD", "ZREM")
-"""What services of a queue may write with: a hunt does not know which of these its queue does."""
+"""Commands that services may write with; a hunt cannot know which of them those of its queue send."""
 _THERE = "the rules of a scenario refuse faults of programs that are not there"
 
 

@@ -19,7 +19,7 @@ TOKEN_VARIABLE = "ZONELAB_GMQ_TOKEN"
 """Of the environment: a token for files without one."""
 
 BYTES_MAX = 1 << 20
-"""Of the file."""
+"""The largest file that is read."""
 
 TOKEN_LETTERS_MIN = 16
 LOG_TARGETS = ("file", "console")
@@ -167,7 +167,7 @@ def _read(path: Path) -> Mapping[str, Mapping[str, str]]:
 
 
 def _no_ini(error: NotIni) -> str:
-    """What is wrong, without the text of any line: a file that was named by mistake may hold anything."""
+    """Say what is wrong without the text of any line: a file that was named by mistake may hold anything."""
     if isinstance(error, DuplicateOptionError):
         return f"line {error.lineno}: got [{error.section}] {error.option} twice"
     if isinstance(error, DuplicateSectionError):

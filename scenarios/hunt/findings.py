@@ -61,7 +61,7 @@ class HuntResult:
 
     @property
     def judged(self) -> int:
-        """How many runs are valid or invalid."""
+        """The number of runs that are valid or invalid."""
         return sum(isinstance(outcome.valid, bool) for outcome in self.outcomes)
 
     def to_json(self) -> dict[str, Any]:

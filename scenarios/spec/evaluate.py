@@ -89,7 +89,7 @@ class Evaluate(Section):
         )
 
     def problems(self, *, run_s: float, features: Features, late_ms: float | None) -> Iterator[Problem]:
-        """What is wrong with the section in a scenario with ``run_s`` of load, whose queue has ``features``.
+        """Yield what is wrong with the section in a scenario with ``run_s`` of load, whose queue has ``features``.
 
         ``late_ms``: what ``checks`` says is too late.
         """

@@ -30,7 +30,7 @@ RECONNECT_MAX_S = 10.0
 _DRAWS = 200
 
 MESSAGES_MAX = 10_000_000
-"""Of a run."""
+"""The most messages of a run."""
 
 
 def path_of(steps: Sequence[int | str]) -> str:

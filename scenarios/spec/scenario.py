@@ -293,7 +293,7 @@ class Scenario(Section):
 
     @property
     def extends(self) -> bool:
-        """Whether consumers may extend leases; of a queue of the user's own its instances tell.
+        """True if consumers may extend leases, or the queue is the user's own: then its instances tell.
 
         Raises ``ValueError`` as ``services`` does.
         """

@@ -12,7 +12,7 @@ from cluster.topology.topology import ZONES_MAX
 from scenarios.fields import Section
 
 SERVERS_MAX = 32
-"""Of one zone."""
+"""The most servers of one zone."""
 
 _ZONE = re.compile(r"[a-z][a-z0-9-]{0,30}(?<!-)")
 

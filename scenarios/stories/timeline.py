@@ -15,7 +15,7 @@ from scenarios.run_files.tables import FAULTS_NAME, MemoryTables, rows
 from scenarios.stories.command_log import Sent
 
 LINES_MAX = 200
-"""So many lines of a timeline are shown, and all that are ``kept``; a shrunk run has far fewer."""
+"""Lines of a timeline that are shown, unless more are ``kept``; a shrunk run has far fewer."""
 
 _VALUE_CHARACTERS_MAX = 40
 
@@ -36,7 +36,7 @@ def timeline_block(lines: Iterable[Line], *, begin_ns: int) -> str:
 
 
 def _left_out(ordered: Sequence[Line]) -> list[bool]:
-    """Of too many lines some in the middle, but none that is kept."""
+    """Mark the lines to leave out if there are too many: some in the middle, but none that is kept."""
     others = [number for number, line in enumerate(ordered) if not line.kept]
     room = max(0, LINES_MAX - (len(ordered) - len(others)))
     begin, end = room - room // 2, len(others) - room // 2
@@ -79,7 +79,7 @@ def _fold(looks: int, last_ns: int) -> Iterator[Line]:
 
 
 def _look(sent: Sent) -> object | None:
-    """What a command asked, whatever the time, and what it saw; None if it may have changed anything."""
+    """The command and its answers without times in it; None if it may have changed anything."""
     found = [answer.reply for answer in sent.answers.values() if answer is not None]
     if is_write(sent.command) and any(found):
         return None

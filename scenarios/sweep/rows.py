@@ -76,7 +76,7 @@ class Row:
 
     @property
     def judged(self) -> int:
-        """How many runs are valid or invalid: what ``failing`` is a share of."""
+        """The number of runs that are valid or invalid, of which ``failing`` is a share."""
         return self.runs - len(self.undecided)
 
     def to_json(self) -> dict[str, Any]:

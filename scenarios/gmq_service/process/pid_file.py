@@ -39,7 +39,10 @@ class PidFile:
         self._facts = self.path.with_name(f"{self.path.name}.json")
 
     def pid(self) -> int | None:
-        """Of the service that runs; None if none does, whatever the file says. Raises ``ClusterError`` for a link."""
+        """The number of the service that runs; None if none does, whatever the file says.
+
+        Raises ``ClusterError`` for a link.
+        """
         with self._opened() as descriptor:
             if descriptor is None or locked(descriptor, shared=True):
                 return None
