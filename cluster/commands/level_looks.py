@@ -119,6 +119,12 @@ class LevelLooks(Generic[K]):
 
     def _look(self) -> None:
         self._timer = None
+        try:
+            self._look_at_due()
+        finally:
+            self._set_timer()
+
+    def _look_at_due(self) -> None:
         now_ns = self._runtime.now_ns()
         while (key := self._next()) is not None:
             waited = self._find(key)
@@ -131,9 +137,12 @@ class LevelLooks(Generic[K]):
             if not (waited.seen or waited.asking):
                 waited.asking = True
                 self._free_ns = now_ns + APART_NS
-                self._ask(key, partial(self._answered, waited))
+                try:
+                    self._ask(key, partial(self._answered, waited))
+                except BaseException:
+                    waited.asking = False
+                    raise
                 break
-        self._set_timer()
 
     def _answered(self, waited: _Waited, found: bool, /) -> None:  # noqa: FBT001 (an answer)
         waited.asking = False

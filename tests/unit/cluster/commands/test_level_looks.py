@@ -4,6 +4,8 @@ Method: keys of a level that the test plays, in virtual time; the properties hol
 serves whoever comes last must be caught.
 """
 
+from contextlib import suppress
+from functools import partial
 from operator import sub
 
 import pytest
@@ -17,18 +19,35 @@ from cluster.sim.runtime import SimRuntime
 SECOND_NS = 1_000_000_000
 
 
+def _tried(callback):
+    with suppress(ConnectionError):
+        callback()
+
+
+class Going(SimRuntime):
+    """An error of a callback ends nothing else, as in a loop of asyncio."""
+
+    def __init__(self):
+        super().__init__(seed=1)
+        later = self.call_later
+        self.call_later = lambda delay_ns, callback: later(delay_ns, partial(_tried, callback))
+
+
 class Lab:
     """A level that has something at ``full``, and when it was asked about which key."""
 
     def __init__(self, made=LevelLooks):
-        self.sim = SimRuntime(seed=1)
+        self.sim = Going()
         self.full = set()
         self.asked = []
         self.silent = False
+        self.failing = False
         self.looks = made(self.sim, self._ask)
 
     def _ask(self, key, answered):
         self.asked.append((self.sim.now_ns(), key))
+        if self.failing:
+            raise ConnectionError(key)
         if not self.silent:
             self.sim.call_later(1_000_000, lambda: answered(key in self.full))
 
@@ -104,6 +123,19 @@ def test_while_the_level_does_not_answer_it_is_not_asked_again():
     lab.looks.wait(["q"])
     lab.after(30 * SECOND_NS)
     assert len(lab.asked) == 1
+
+
+def test_a_look_that_could_not_be_made_is_made_again():
+    lab = Lab()
+    lab.failing = True
+    lab.looks.wait(["q", "r"])
+    lab.after(SECOND_NS)
+    assert {key for _, key in lab.asked} == {"q", "r"}
+    lab.failing = False
+    lab.full.update("qr")
+    lab.after(AGAIN_NS)
+    assert lab.looks.seen("q")
+    assert lab.looks.seen("r")
 
 
 def test_more_keys_than_are_kept_are_not_taken_until_others_have_left(monkeypatch):
