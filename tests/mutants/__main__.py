@@ -6,7 +6,6 @@ or its catalogue is at fault.
 
 import argparse
 import signal
-import subprocess
 import sys
 from collections.abc import Sequence
 from datetime import UTC, datetime
@@ -18,8 +17,9 @@ from rich.console import Console
 
 from mutants.catalogue import AREAS, MUTANTS
 from mutants.copies import Processes, SuiteError, copies
+from mutants.drawn.score import DrawnScore
 from mutants.mutant import CatalogueError, Mutant, plant
-from mutants.report import Killers, page, score, table
+from mutants.report import Killers, commit, page, score, table
 from mutants.suite import Plan, Suite
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -64,7 +64,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
     if options.all or options.record:
         found = stored.updated(mutants, killed, catalogue=MUTANTS)
         found.write(KILLERS)
-        told = page(found, asked=len(mutants), date=f"{datetime.now(UTC):%Y-%m-%d}", commit=_commit())
+        told = page(
+            found, asked=len(mutants), date=f"{datetime.now(UTC):%Y-%m-%d}", commit=commit(), drawn=DrawnScore.read()
+        )
         PAGE.write_text(told, encoding="utf-8")
     risen = [mutant.id for mutant in mutants if stored.killers.get(mutant.id) and mutant.id not in killed]
     if risen:
@@ -93,11 +95,6 @@ def _chosen(names: Sequence[str]) -> tuple[Mutant, ...]:
     if not names:
         return MUTANTS
     return tuple(one for area, mutants in AREAS.items() for one in mutants if area in names or one.id in names)
-
-
-def _commit() -> str:
-    command = ["git", "rev-parse", "--short=12", "HEAD"]
-    return subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False).stdout.strip()
 
 
 def _interrupt(number: int, frame: object) -> None:

@@ -59,6 +59,15 @@ def measure(copy: Copy, *, jobs: int, keep: Path | None = None) -> Reach:
     return Reach(data_file, copy.folder, run.seconds)
 
 
+def unknown_tests(reach: Reach, copy: Copy) -> list[str]:
+    """Return the tests inside that were not there when ``reach`` was measured."""
+    ended = copy.python("-m", "pytest", "--collect-only", "-q", "-p", "no:cacheprovider", "-m", INSIDE, "tests")
+    names = [line for line in ended.output.splitlines() if "::" in line]
+    if ended.code != 0 or not names:
+        raise SuiteError(f"the tests cannot be collected:\n{ended.output}")
+    return [name for name in names if name not in reach.seconds and not name.startswith("tests/hashes/")]
+
+
 def kept(path: Path) -> Reach | None:
     """What ``measure`` has kept there, if it has."""
     if not (path / TOLD).exists():

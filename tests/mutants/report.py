@@ -1,14 +1,17 @@
 """What is known of every mutant: the stored file of killers, the table, and the page."""
 
 import json
+import subprocess
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
 from mutants.catalogue import AREAS
+from mutants.drawn.score import DrawnScore
 from mutants.mutant import Mutant
 
 SURVIVED = "SURVIVED"
+ROOT = Path(__file__).resolve().parents[2]
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -51,7 +54,13 @@ def table(mutants: Sequence[Mutant], killed: Mapping[str, str]) -> str:
     return "\n".join(f"{name:<{widths[0]}}  {place:<{widths[1]}}  {killer}" for name, place, killer in rows)
 
 
-def page(killers: Killers, *, asked: int, date: str, commit: str) -> str:
+def commit() -> str:
+    """Return the last commit of this checkout; empty outside of one."""
+    command = ["git", "rev-parse", "--short=12", "HEAD"]
+    return subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False).stdout.strip()
+
+
+def page(killers: Killers, *, asked: int, date: str, commit: str, drawn: DrawnScore | None) -> str:
     """docs/mutants.md. ``asked``: so many mutants were planted now; what is told of others is of before."""
     judged = [mutant for area in AREAS.values() for mutant in area if mutant.id in killers.killers]
     alive = [mutant for mutant in judged if not killers.killers[mutant.id]]
@@ -70,6 +79,7 @@ def page(killers: Killers, *, asked: int, date: str, commit: str) -> str:
         "and not with it, or if the lab itself fails. Of every-fault hardened mode does not withstand everything, so a",
         "run of it that fails may only have taken another course.",
         "",
+        *([] if drawn is None else drawn.section()),
     ]
     for area, mutants in AREAS.items():
         rows = [_row(mutant, killers.killers[mutant.id]) for mutant in mutants if mutant.id in killers.killers]

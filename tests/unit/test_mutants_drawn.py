@@ -3,6 +3,7 @@
 Method: each operator on lines of its own; samples of made-up modules; one judged mutant of each fate on a real copy.
 """
 
+import shutil
 from collections import Counter
 from collections.abc import Iterator
 from dataclasses import replace
@@ -10,13 +11,14 @@ from pathlib import Path
 
 import pytest
 from mutants.copies import Copy, Processes, copies
-from mutants.drawn.__main__ import report
 from mutants.drawn.operators import OPERATORS
 from mutants.drawn.sample import LeftOut, Reason, drawn, left_out
-from mutants.drawn.sites import Site, sites
+from mutants.drawn.score import DrawnScore, fates_of
+from mutants.drawn.sites import Site, fingerprint, sites
 from mutants.drawn.trial import DrawnTrials, Fate, Found, Results
 from mutants.mutant import CatalogueError, Mutant, plant, source_path
-from mutants.reach import Reach
+from mutants.reach import Reach, unknown_tests
+from mutants.report import Killers, page
 from mutants.simulated import Simulations
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -141,16 +143,27 @@ def test_results_are_kept_until_the_file_changes(tmp_path: Path) -> None:
     results.add(found)
     assert Results(tmp_path / "drawn.jsonl").found == {found.id: found}
     assert results.of(site, tmp_path) is None  # of another text
+    for fate, open_again in ((Fate.TEST, False), (Fate.SURVIVED, True), (Fate.HASHES_ALONE, True)):
+        results.add(replace(found, fate=fate, source=fingerprint(site, tmp_path)))
+        assert not results.is_open(site, tmp_path, again=False)
+        assert results.is_open(site, tmp_path, again=True) is open_again
 
 
-def test_the_report_counts_hashes_apart_and_leaves_out_what_nothing_reaches() -> None:
+def test_the_score_counts_hashes_apart_and_leaves_out_what_nothing_reaches(tmp_path: Path) -> None:
     one = Found(id="1", operator="x", package="engine", fate=Fate.TEST, killer="t", source="s")
-    fates = [Fate.TEST, Fate.RUN, Fate.HASHES_ALONE, Fate.SURVIVED, Fate.UNREACHED]
-    lines = report([replace(one, fate=fate) for fate in fates])
-    assert lines[0].startswith(
-        "all: 2 of 4 killed, 50% (15% to 85%); by tests 1, by runs 1, by hashes alone 1; unreached 1"
-    )
-    assert lines[1].startswith("engine: 2 of 4")
+    found = [replace(one, fate=fate) for fate in (Fate.TEST, *Fate)] + [replace(one, package="analysis")]
+    score = DrawnScore(seed=3, drawn=9, listed=2, commit="abc", date="2026-11-28", fates=fates_of(found))
+    score.write(tmp_path / "score.json")
+    assert DrawnScore.read(tmp_path / "score.json") == score
+    assert DrawnScore.read(tmp_path / "none.json") is None
+    assert score.section()[-4:-1] == [
+        "| all | 4 | 6 | 67% (30% to 90%) | 3 | 1 | 1 | 1 | 1 |",
+        "| analysis | 1 | 1 | 100% (21% to 100%) | 1 | 0 | 0 | 0 | 0 |",
+        "| engine | 3 | 5 | 60% (23% to 88%) | 2 | 1 | 1 | 1 | 1 |",
+    ]
+    killers = Killers(score=1.0, killers={"vote-quorum-is-half": ["a"]})
+    text = page(killers, asked=1, date="2026-11-28", commit="abc", drawn=score)
+    assert "seed 3, 9 drawn, 2 of them listed" in text.replace("\n", " ")
 
 
 class FewTests(Reach):
@@ -186,12 +199,27 @@ def test_a_mutant_is_judged_by_tests_then_runs_then_hashes(copy: Copy, monkeypat
         simulations, "noticed_by", lambda mutant, copy, seeds: "run 7" if mutant.id == "endless" else None
     )
     reach = FewTests(seconds={LEVELS: 1.0, "tests/hashes/test_example.py": 1.0})
-    found = DrawnTrials([copy], reach, simulations).judge(
-        [Site(mutant=one, operator="x", scope="") for one in (quorum, unseen, endless, hashed)]
-    )
+    chosen = [Site(mutant=one, operator="x", scope="") for one in (quorum, unseen, endless, hashed)]
+    found = DrawnTrials([copy], reach, simulations).judge(chosen)
     assert {one.id: one.fate for one in found} == {
         "quorum": Fate.TEST,
         "unseen": Fate.SURVIVED,
         "endless": Fate.TEST,
         "hashed": Fate.HASHES_ALONE,
     }
+    [later] = DrawnTrials([copy], FewTests(), simulations, newer=[LEVELS]).judge(chosen[:1])
+    assert (later.fate, later.killer.partition("::")[0]) == (Fate.TEST, LEVELS)
+
+
+@needs_git
+def test_tests_that_are_newer_than_what_was_measured_are_found(copy: Copy) -> None:
+    folder = copy.folder / "tests"
+    for path in folder.glob("*/"):
+        if path.name not in ("unit", "support"):
+            shutil.rmtree(path)
+    for path in (folder / "unit").rglob("test_*.py"):
+        path.unlink()
+    (folder / "unit/test_few.py").write_text("def test_old():\n    pass\n\n\ndef test_new():\n    pass\n")
+    assert unknown_tests(Reach(seconds={"tests/unit/test_few.py::test_old": 1.0}), copy) == [
+        "tests/unit/test_few.py::test_new"
+    ]

@@ -112,9 +112,9 @@ def test_what_is_known_of_the_mutants_is_kept_and_told(tmp_path: Path) -> None:
 def test_the_page_names_survivors_and_how_many_were_planted_now() -> None:
     names = ["vote-quorum-is-half", "vote-last-error"]
     killers = Killers(score=0.5, killers={names[0]: ["a | b"], names[1]: []})
-    text = page(killers, asked=1, date="2026-11-22", commit="abc")
+    text = page(killers, asked=1, date="2026-11-22", commit="abc", drawn=None)
     assert "2 mutants, 1 killed, score 50.0%. Planted then: 1, the others before." in text
-    assert "the others" not in page(killers, asked=2, date="2026-11-22", commit="abc")
+    assert "the others" not in page(killers, asked=2, date="2026-11-22", commit="abc", drawn=None)
     assert "`a \\| b`" in text
     assert text.count("**vote-last-error**") == 1
     assert "**SURVIVED**" in text

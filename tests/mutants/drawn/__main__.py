@@ -7,19 +7,20 @@ tests fail without a mutant.
 import argparse
 import signal
 import sys
-from collections import Counter
 from collections.abc import Sequence
+from datetime import UTC, datetime
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
 from rich.console import Console
-from scipy.stats import binomtest
 
 from mutants.copies import Processes, SuiteError, copies
 from mutants.drawn.sample import drawn, left_out
+from mutants.drawn.score import DrawnScore, fates_of
 from mutants.drawn.sites import sites
-from mutants.drawn.trial import DrawnTrials, Fate, Found, Results
-from mutants.reach import kept, measure
+from mutants.drawn.trial import DrawnTrials, Fate, Results
+from mutants.reach import kept, measure, unknown_tests
+from mutants.report import commit
 from mutants.simulated import Simulations
 
 ROOT = Path(__file__).resolve().parents[3]
@@ -35,7 +36,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     sample = drawn(sites(ROOT), seed=options.seed, count=options.count)
     listed = [one for one in sample if any(entry.covers(one) for entry in left_out())]
     judged = [one for one in sample if one not in listed]
-    open_ = [one for one in judged if results.of(one, ROOT) is None]
+    open_ = [one for one in judged if results.is_open(one, ROOT, again=options.again)]
     by_id = {one.mutant.id: one for one in sample}
     try:
         with TemporaryDirectory(prefix="zonelab-mutants-") as folder:
@@ -48,9 +49,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
                 simulations = Simulations()
                 console.print("making simulated runs without a mutant …")
                 simulations.prepare(made[0])
-                for found in DrawnTrials(made, reach, simulations).judge(open_):
-                    results.add(found)
-                    console.print(f"{found.id}: {found.fate}{f' {found.killer}' if found.killer else ''}")
+                newer = unknown_tests(reach, made[0]) if options.again else []
+                for one in DrawnTrials(made, reach, simulations, newer=newer).judge(open_):
+                    results.add(one)
+                    console.print(f"{one.id}: {one.fate}{f' {one.killer}' if one.killer else ''}")
     except SuiteError as error:
         console.print(f"error: {error}")
         return BROKEN
@@ -63,30 +65,18 @@ def main(arguments: Sequence[str] | None = None) -> int:
         if one.fate in (Fate.SURVIVED, Fate.HASHES_ALONE, Fate.UNREACHED):
             mutant = by_id[one.id].mutant
             console.print(f"\n{one.id}  {one.fate}\n- {mutant.old.rstrip()}\n+ {mutant.new.rstrip()}")
-    console.print(f"\nseed {options.seed}, {len(sample)} drawn, {len(listed)} of them listed as no faults")
-    for line in report(found):
-        console.print(line)
-    return 0
-
-
-def report(found: Sequence[Found]) -> list[str]:
-    """A line for all and one a package: killed without hashes, of those that tests without marks or runs reach."""
-    packages = sorted({one.package for one in found})
-    return [_line("all", found), *(_line(name, [one for one in found if one.package == name]) for name in packages)]
-
-
-def _line(name: str, found: Sequence[Found]) -> str:
-    fates = Counter(one.fate for one in found)
-    killed = fates[Fate.TEST] + fates[Fate.RUN]
-    reached = len(found) - fates[Fate.UNREACHED]
-    if not reached:
-        return f"{name}: none reached"
-    interval = binomtest(killed, reached).proportion_ci(method="wilson")
-    return (
-        f"{name}: {killed} of {reached} killed, {killed / reached:.0%} ({interval.low:.0%} to {interval.high:.0%}); "
-        f"by tests {fates[Fate.TEST]}, by runs {fates[Fate.RUN]}, by hashes alone {fates[Fate.HASHES_ALONE]}; "
-        f"unreached {fates[Fate.UNREACHED]}"
+    made_score = DrawnScore(
+        seed=options.seed,
+        drawn=len(sample),
+        listed=len(listed),
+        commit=commit(),
+        date=f"{datetime.now(UTC):%Y-%m-%d}",
+        fates=fates_of(found),
     )
+    console.print("\n" + "\n".join(made_score.section()))
+    if options.record:
+        made_score.write()
+    return 0
 
 
 def _options(arguments: Sequence[str] | None) -> argparse.Namespace:
@@ -95,6 +85,8 @@ def _options(arguments: Sequence[str] | None) -> argparse.Namespace:
     parser.add_argument("--count", type=int, default=300, help="how many are drawn")
     parser.add_argument("--jobs", type=int, default=2, help="worker processes")
     parser.add_argument("--state", type=Path, default=ROOT / "runs" / "mutants", help="folder that keeps results")
+    parser.add_argument("--again", action="store_true", help="try what lives once more, and against newer tests")
+    parser.add_argument("--record", action="store_true", help="keep the score, which docs/mutants.md shows")
     return parser.parse_args(arguments)
 
 

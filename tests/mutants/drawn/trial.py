@@ -65,6 +65,11 @@ class Results:
         found = self.found.get(site.mutant.id)
         return found if found is not None and found.source == fingerprint(site, root) else None
 
+    def is_open(self, site: Site, root: Path, *, again: bool) -> bool:
+        """Return whether nothing is known of ``site``; ``again``: or that it lives."""
+        found = self.of(site, root)
+        return found is None or (again and found.fate not in (Fate.TEST, Fate.RUN))
+
     def add(self, found: Found) -> None:
         with self._lock, self._path.open("a", encoding="utf-8") as file:
             self.found[found.id] = found
@@ -72,9 +77,15 @@ class Results:
 
 
 class DrawnTrials:
-    """Judges sites in copies of the project, one mutant a copy at a time."""
+    """Judges sites in copies of the project, one mutant a copy at a time.
 
-    def __init__(self, copies: Sequence[Copy], reach: Reach, simulations: Simulations) -> None:
+    ``newer``: tests of which ``reach`` knows nothing; each mutant is tried against all of them.
+    """
+
+    def __init__(
+        self, copies: Sequence[Copy], reach: Reach, simulations: Simulations, *, newer: Sequence[str] = ()
+    ) -> None:
+        self._newer = newer
         self._copies = copies
         self._reach = reach
         self._simulations = simulations
@@ -105,11 +116,13 @@ class DrawnTrials:
         tests = self._reach.tests_of(site.mutant, copy.root)
         ordinary = [test for test in tests if not test.startswith(HASHES)]
         hashed = [test for test in tests if test.startswith(HASHES)]
-        fate, killer = Fate.TEST, self._killing_test(ordinary, copy)
+        fate, killer = Fate.TEST, self._killing_test(self._fastest(ordinary), copy)
+        if not killer:
+            killer = self._killing_test(self._newer, copy)
         if not killer:
             fate, killer = Fate.RUN, self._simulations.noticed_by(site.mutant, copy, seeds=SEEDS) or ""
         if not killer:
-            fate, killer = Fate.HASHES_ALONE, self._killing_test(hashed, copy)
+            fate, killer = Fate.HASHES_ALONE, self._killing_test(self._fastest(hashed), copy)
         if not killer:
             reached = tests or self._simulations.reaches(site.mutant, copy)
             fate = Fate.SURVIVED if reached else Fate.UNREACHED
@@ -122,8 +135,10 @@ class DrawnTrials:
             source=fingerprint(site, copy.root),
         )
 
-    def _killing_test(self, tests: Sequence[str], copy: Copy) -> str:
-        chosen = _fastest(tests, self._reach.seconds)
+    def _fastest(self, tests: Sequence[str]) -> list[str]:
+        return _fastest(tests, self._reach.seconds)
+
+    def _killing_test(self, chosen: Sequence[str], copy: Copy) -> str:
         if not chosen:
             return ""
         options = (f"--timeout={HANGS_S}", "--timeout-method=signal")
