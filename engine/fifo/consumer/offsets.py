@@ -3,6 +3,7 @@
 Nothing is checked: whoever writes last is believed, a zombie too, and a number may fall.
 """
 
+from collections import Counter
 from contextlib import suppress
 
 from engine.common.failures import COMMAND_FAILURES
@@ -12,6 +13,9 @@ from engine.fifo.log.progress import Progress
 from engine.fifo.partition import Partition
 from engine.fifo.settings import Order
 
+COMMITS_MAX = 16
+"""Commits of one partition that are under way at a time; while there are so many, only the newest other one is kept."""
+
 
 class Offsets:
     """The cursors that one member has reached, kept in memory until ``flush`` writes them."""
@@ -19,6 +23,9 @@ class Offsets:
     def __init__(self, context: MemberContext) -> None:
         self._context = context
         self._reached: dict[Partition, Progress] = {}
+        self._under_way: Counter[Partition] = Counter()
+        self._newest: dict[Partition, Progress] = {}
+        """Commits that wait until one of their partition has ended."""
 
     def reach(self, partition: Partition, progress: Progress, *, only_up: bool = False) -> None:
         """``only_up``: a smaller cursor than before counts for nothing. Without order none keeps what is above."""
@@ -41,10 +48,26 @@ class Offsets:
         await self._write(partition, Progress(cursor))
 
     def write_soon(self, partition: Partition) -> None:
-        """Without waiting for it, as RocketMQ's one-way message: it may arrive after what is sent later."""
+        """Send it without waiting for the answer, as RocketMQ's one-way message: it may arrive after later ones.
+
+        While ``COMMITS_MAX`` of the partition are without an answer it is sent when one has ended.
+        """
         progress = self._reached.get(partition)
         if progress is not None:
-            self._context.spawn(self._write(partition, progress), f"commit of {partition.name}")
+            self._send(partition, progress)
+
+    def _send(self, partition: Partition, progress: Progress) -> None:
+        if self._under_way[partition] == COMMITS_MAX:
+            self._newest[partition] = progress
+            return
+        self._under_way[partition] += 1
+        self._context.spawn(self._sent(partition, progress), f"commit of {partition.name}")
+
+    async def _sent(self, partition: Partition, progress: Progress) -> None:
+        await self._write(partition, progress)
+        self._under_way[partition] -= 1
+        if (newest := self._newest.pop(partition, None)) is not None:
+            self._send(partition, newest)
 
     async def _write(self, partition: Partition, progress: Progress) -> None:
         context = self._context

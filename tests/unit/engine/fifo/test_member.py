@@ -6,6 +6,7 @@ import pytest
 from support.engine.fifo_group import GroupBench
 
 from engine.fifo.consumer.listener import Outcome
+from engine.fifo.consumer.offsets import COMMITS_MAX
 from engine.fifo.log.progress import Progress
 from engine.fifo.settings import Begin
 from engine.fifo.zones.dead_letters import DeadLetter
@@ -229,3 +230,37 @@ def test_a_cursor_beyond_the_end_of_a_log_is_put_there_and_consuming_goes_on(lab
     bench.produce(6, first=3)
     bench.until(lambda: len(bench.finished()) == 6)
     assert bench.finished() == [3, 4, 5, 6, 7, 8]
+
+
+class _SlowCommits:
+    """A connection that counts the commits on it, whose answers come only when ``answer`` is called."""
+
+    def __init__(self, inner, runtime):
+        self._inner, self._runtime = inner, runtime
+        self._answered = runtime.promise()
+        self.under_way = self.most = 0
+
+    async def execute(self, *commands):
+        if not any(command[0] == "HSET" for command in commands):
+            return await self._inner.execute(*commands)
+        self.under_way += 1
+        self.most = max(self.most, self.under_way)
+        if not self._answered.done():
+            await self._answered
+        self.under_way -= 1
+        return await self._inner.execute(*commands)
+
+    def answer(self):
+        self._answered.set_result(None)
+
+
+def test_commits_without_an_answer_are_bounded_and_the_newest_cursor_is_written_when_they_are_answered(lab, mode):
+    bench = GroupBench(lab, mode, work_ms=1)
+    slow = _SlowCommits(lab.direct("a"), lab.runtime)
+    bench.start("m", slow)
+    for number in range(3 * COMMITS_MAX):
+        bench.produce(1, first=number)
+        bench.pause_ms(bench.times_ms.flush)
+    assert slow.most == COMMITS_MAX
+    slow.answer()
+    bench.until(lambda: bench.cursor() == 3 * COMMITS_MAX, most_ms=bench.times_ms.flush // 2)
