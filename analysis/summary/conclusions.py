@@ -37,8 +37,12 @@ _MISSING = (MessageClass.LOST, MessageClass.STUCK, MessageClass.ABANDONED)
 
 def conclusion(results: Sequence[Result]) -> list[str]:
     """A few sentences about runs that differ in one setting, which their titles name; overloaded ones come first."""
+    return [*overload_words(results), *meanings(results)]
+
+
+def meanings(results: Sequence[Result]) -> list[str]:
+    """The sentences of a conclusion that follow those on overload."""
     sentences = (
-        *overload_words(results),
         _promise(results),
         *_order(results),
         _missing(results),

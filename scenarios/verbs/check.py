@@ -11,7 +11,7 @@ from analysis.checkers.consistency.consistency import check_consistency
 from analysis.checkers.queue.queue import check
 from analysis.runs.directory import RunDirectory
 from analysis.summary.access_summary import summarise_accesses
-from analysis.summary.conclusions import conclusion, overload_words
+from analysis.summary.conclusions import meanings, overload_words
 from analysis.summary.queue_summary import summarise
 from analysis.summary.result import Result
 from scenarios.errors import explain
@@ -53,11 +53,10 @@ def tabulated(result: Result | AccessResult, *, title: str) -> Table:
 
 
 def sentences(result: Result | AccessResult) -> list[str]:
-    """What there is to say beside the table: overload first, then the verdict's reasons, then what they mean."""
+    """Sentences beside the table: on overload first, then the verdict's reasons, then their meaning."""
     if isinstance(result, AccessResult):
         return [*result.verdict.reasons, *_allowed(result), *result.notes]
-    overload = list(overload_words([result]))
-    return [*overload, *result.verdict.reasons, *_allowed(result), *conclusion([result])[len(overload) :]]
+    return [*overload_words([result]), *result.verdict.reasons, *_allowed(result), *meanings([result])]
 
 
 def _allowed(result: Result | AccessResult) -> list[str]:
