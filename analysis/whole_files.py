@@ -12,6 +12,7 @@ def whole(path: Path) -> Iterator[Path]:
     """Where to write what becomes ``path`` at the end, if nothing was raised. An ``OSError`` names ``path``."""
     partial = path.with_name(path.name + ".partial")
     try:
+        partial.unlink(missing_ok=True)  # it may be a link, which would be followed
         yield partial
         partial.replace(path)
     except OSError as error:

@@ -14,6 +14,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+from analysis.whole_files import write_json
 from cluster.process.file_lock import locked, locked_at
 from cluster.zone import ClusterError
 
@@ -25,6 +26,10 @@ _BYTES = 64
 _DIGITS_MAX = 9
 _NO_LINK = os.O_NOFOLLOW | os.O_NONBLOCK
 """A link is an error, and a FIFO keeps nobody waiting."""
+
+
+_FACTS_BEGIN = b'{"pid":'
+"""The begin of the file beside the pid file, without white space."""
 
 
 class Serving(ClusterError):
@@ -56,23 +61,22 @@ class PidFile:
     def facts(self) -> dict[str, Any]:
         """What the service said of itself when it began to serve; nothing before."""
         with contextlib.suppress(OSError, ValueError):
-            told: dict[str, Any] = json.loads(self._facts.read_text(encoding="utf-8"))
-            return told
+            told = json.loads(self._facts.read_text(encoding="utf-8"))
+            return told if isinstance(told, dict) else {}
         return {}
 
     def tell(self, facts: dict[str, Any]) -> None:
-        with self._facts.open("x", encoding="utf-8") as file:
-            file.write(json.dumps(facts, indent=1) + "\n")
+        write_json(self._facts, facts)
 
     @contextlib.contextmanager
-    def held(self) -> Iterator[None]:
-        """Write the own number, and hold the file.
+    def held(self) -> Iterator[str | None]:
+        """Write the own number, and hold the file. Yields a line if the file beside it was cut short.
 
         Raises ``Serving``, and ``ClusterError`` if it cannot be written, or is a file of somebody else.
         """
         descriptor = self._taken()
         try:
-            self._check(descriptor)
+            cut_short = self._check(descriptor)
         except BaseException:
             os.close(descriptor)
             raise
@@ -80,7 +84,7 @@ class PidFile:
             self._facts.unlink(missing_ok=True)
             os.ftruncate(descriptor, 0)
             os.pwrite(descriptor, f"{os.getpid()}\n".encode(), 0)
-            yield
+            yield f"{self._facts} was cut short; it is written anew" if cut_short else None
         finally:
             self._facts.unlink(missing_ok=True)
             self.path.unlink(missing_ok=True)
@@ -100,15 +104,21 @@ class PidFile:
                 raise Serving(f"a service runs already (pid {self.pid()}, {self.path}); zonelab gmq stop ends it")
             time.sleep(_POLL_S)
 
-    def _check(self, descriptor: int) -> None:
-        """Raises ``ClusterError`` if the file, or the one beside it, is none of a service's: both will be emptied."""
+    def _check(self, descriptor: int) -> bool:
+        """Return True if the file beside it is the begin of one that a service wrote.
+
+        Raises ``ClusterError`` if either file is none of a service's: both will be emptied.
+        """
         if not stat.S_ISREG(os.fstat(descriptor).st_mode):
             raise ClusterError(f"the pid file {self.path}: got what is no regular file; accepted: a regular file")
         text = os.pread(descriptor, _BYTES, 0)
         if text and _number(text) is None:
             raise ClusterError(f"the pid file {self.path}: got a file that holds no number; accepted: one number")
-        if self._facts.is_symlink() or (self._facts.exists() and "pid" not in self.facts()):
-            raise ClusterError(f"{self._facts}: got a file that no service wrote; accepted: none, beside the pid file")
+        if not os.path.lexists(self._facts):
+            return False
+        if self._facts.is_file() and not self._facts.is_symlink() and _began(self._facts):
+            return "pid" not in self.facts()
+        raise ClusterError(f"{self._facts}: got a file that no service wrote; accepted: none, beside the pid file")
 
     def _unfit(self, error: OSError) -> ClusterError:
         if error.errno == errno.ELOOP:
@@ -128,6 +138,13 @@ class PidFile:
             yield descriptor
         finally:
             os.close(descriptor)
+
+
+def _began(path: Path) -> bool:
+    """True if the file is the begin of what ``PidFile.tell`` writes; nothing is one, too."""
+    with path.open("rb") as file:
+        text = b"".join(file.read(_BYTES).split())
+    return text.startswith(_FACTS_BEGIN) or _FACTS_BEGIN.startswith(text)
 
 
 def _number(text: bytes) -> int | None:

@@ -29,8 +29,10 @@ def run(settings: ServiceSettings, *, console: bool, ready: Callable[[dict[str, 
     Raises ``ClusterError`` if it cannot begin, or another service took the data over.
     """
     pid_file = PidFile(Path(settings.pid_file))
-    with pid_file.held():
+    with pid_file.held() as cut_short:
         log_as_told(settings, console=console)
+        if cut_short:
+            LOG.warning("%s", cut_short)
         return uvloop.run(_serve(settings, pid_file, ready))
 
 

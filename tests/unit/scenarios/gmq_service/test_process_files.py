@@ -89,12 +89,40 @@ def test_the_file_beside_it_is_no_link_and_nobody_elses(pid_file: PidFile, preci
     beside.symlink_to(precious)
     assert "got a file that no service wrote" in refused(pid_file)
     beside.unlink()
+    os.mkfifo(beside)
+    assert "got a file that no service wrote" in refused(pid_file)
+    beside.unlink()
     beside.write_text(PRECIOUS)
     assert "got a file that no service wrote" in refused(pid_file)
     assert (precious.read_text(), beside.read_text()) == (PRECIOUS, PRECIOUS)
     beside.write_text('{"pid": 1}')
     with pid_file.held():
         assert pid_file.facts() == {}
+
+
+def test_a_file_beside_it_that_was_cut_short_counts_as_left_over_and_is_told(pid_file: PidFile):
+    beside = pid_file.path.with_name("gmq.pid.json")
+    with pid_file.held() as left_over:
+        assert left_over is None
+        pid_file.tell({"pid": os.getpid(), "mode": "redis"})
+        whole = beside.read_bytes()
+    for end in range(len(whole)):
+        beside.write_bytes(whole[:end])
+        is_whole = end == len(whole) - 1  # all but the end of the line
+        with pid_file.held() as left_over:
+            assert left_over == (None if is_whole else f"{beside} was cut short; it is written anew")
+            assert not beside.exists()
+
+
+def test_facts_appear_whole_or_not_at_all_and_follow_no_link(pid_file: PidFile, precious: Path):
+    with pid_file.held():
+        pid_file.path.with_name("gmq.pid.json.partial").symlink_to(precious)
+        with pytest.raises(TypeError):
+            pid_file.tell({"pid": os.getpid(), "mode": object()})
+        pid_file.tell({"pid": 1})
+        assert pid_file.facts() == {"pid": 1}
+        assert {path.name for path in pid_file.path.parent.iterdir()} == {"gmq.pid", "gmq.pid.json", precious.name}
+    assert precious.read_text() == PRECIOUS
 
 
 @pytest.mark.parametrize("name", ["gmq.log", "gmq.log.3"])
