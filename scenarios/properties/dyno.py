@@ -89,7 +89,7 @@ class HardenedQueueMachine(QueueMachine):
         return hardened_queue(
             site,
             queue_class=_Driven,
-            instance=next(self._instances),
+            instance=f"{site.zone}-{next(self._instances)}",
             strategy=LocalOnly(site.zone),
             lease_ms=self.lease_ms,
             margin_ms=1,

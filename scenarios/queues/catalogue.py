@@ -4,7 +4,7 @@ import pkgutil
 from collections.abc import Callable
 
 from cluster.testbed import Testbed
-from scenarios.queues.under_test import QueueUnderTest
+from scenarios.queues.under_test import OF_A_RUN, Naming, QueueUnderTest
 from scenarios.spec.engines import shipped
 from scenarios.spec.queue_factory import load_factory
 from scenarios.spec.scenario import Scenario
@@ -12,10 +12,10 @@ from scenarios.spec.scenario import Scenario
 MakeQueue = Callable[[Testbed, Scenario], QueueUnderTest]
 
 
-def queue_under_test(testbed: Testbed, scenario: Scenario) -> QueueUnderTest:
-    """The queue that ``scenario.queue`` names."""
+def queue_under_test(testbed: Testbed, scenario: Scenario, naming: Naming = OF_A_RUN) -> QueueUnderTest:
+    """Return the queue that ``scenario.queue`` names. One of the user's own has names of its own."""
     if scenario.queue.factory is not None:
         own: QueueUnderTest = load_factory(scenario.queue.factory)(testbed, scenario)
         return own
-    made: QueueUnderTest = pkgutil.resolve_name(shipped(scenario.queue).make)(testbed, scenario)
+    made: QueueUnderTest = pkgutil.resolve_name(shipped(scenario.queue).make)(testbed, scenario, naming)
     return made

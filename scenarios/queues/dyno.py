@@ -13,7 +13,7 @@ from engine.ports import Connection, Indeterminate
 from engine.queue import Queue
 from scenarios.queues.end_state import answer_of, hash_fields, sizes_of, sorted_set, state_row
 from scenarios.queues.places import Kind, Place
-from scenarios.queues.under_test import Depth, Site, Wrap, site_of
+from scenarios.queues.under_test import OF_A_RUN, Depth, Naming, Site, Wrap, site_of
 from scenarios.spec.queue_settings import QueueSettings, ShardedSettings, Sharding
 from scenarios.spec.scenario import Scenario
 
@@ -29,9 +29,10 @@ class _ShardPerZone(ABC):
 
     extends = True
 
-    def __init__(self, testbed: Testbed, scenario: Scenario) -> None:
+    def __init__(self, testbed: Testbed, scenario: Scenario, naming: Naming = OF_A_RUN) -> None:
         self._testbed = testbed
         self._scenario = scenario
+        self._name, self._prefix = naming.name or NAME, naming.prefix or PREFIX
         self.shards: Mapping[str, str] = {zone: zone for zone in scenario.zones}
 
     async def producer(self, zone: str, wrap: Wrap) -> Queue:
@@ -53,9 +54,9 @@ class _ShardPerZone(ABC):
 class DynoUnderTest(_ShardPerZone):
     """Version 1: one queue over all shards."""
 
-    def __init__(self, testbed: Testbed, scenario: Scenario) -> None:
-        super().__init__(testbed, scenario)
-        self._keys = Keys(prefix=PREFIX, queue=NAME)
+    def __init__(self, testbed: Testbed, scenario: Scenario, naming: Naming = OF_A_RUN) -> None:
+        super().__init__(testbed, scenario, naming)
+        self._keys = Keys(prefix=self._prefix, queue=self._name)
 
     async def depth(self, shard: str) -> Depth:
         direct = self._testbed.direct(self.shards[shard])
@@ -81,6 +82,8 @@ class DynoUnderTest(_ShardPerZone):
         settings = self._scenario.queue.of(ShardedSettings)
         return v1_queue(
             self._site(zone, wrap),
+            name=self._name,
+            prefix=self._prefix,
             strategy=strategy_of(settings.sharding, zone),
             unack_ms=settings.unack_ms,
             unack_interval_ms=settings.unack_interval_ms,
@@ -91,9 +94,9 @@ class DynoUnderTest(_ShardPerZone):
 class PipelinedUnderTest(_ShardPerZone):
     """Version 2: in every zone a multi-shard queue over the shards of all zones, of which it serves its own."""
 
-    def __init__(self, testbed: Testbed, scenario: Scenario) -> None:
-        super().__init__(testbed, scenario)
-        self._keys = v2_keys(self.shards)
+    def __init__(self, testbed: Testbed, scenario: Scenario, naming: Naming = OF_A_RUN) -> None:
+        super().__init__(testbed, scenario, naming)
+        self._keys = v2_keys(self.shards, name=self._name, prefix=self._prefix)
 
     async def depth(self, shard: str) -> Depth:
         keys = self._keys[shard]
@@ -119,6 +122,8 @@ class PipelinedUnderTest(_ShardPerZone):
         settings = self._scenario.queue.of(ShardedSettings)
         return v2_queue(
             self._site(zone, wrap),
+            name=self._name,
+            prefix=self._prefix,
             strategy=strategy_of(settings.sharding, zone),
             unack_ms=settings.unack_ms,
             unack_interval_ms=settings.unack_interval_ms,
@@ -132,16 +137,22 @@ def waiting_or_leased(holds: str, key: str, shard: str) -> Place:
 
 
 def v1_queue(
-    site: Site, *, queue_class: type[DynoQueue] = DynoQueue, strategy: ShardingStrategy | None = None, **settings: Any
+    site: Site,
+    *,
+    queue_class: type[DynoQueue] = DynoQueue,
+    strategy: ShardingStrategy | None = None,
+    name: str = NAME,
+    prefix: str = PREFIX,
+    **settings: Any,
 ) -> DynoQueue:
     """An instance that serves the shard of its zone."""
     return queue_class(
-        NAME,
+        name,
         runtime=site.runtime,
         clock=site.clock,
         quorum=site.connection,
         local=site.local,
-        settings=DynoSettings(prefix=PREFIX, shards=site.zones, shard=site.zone, **settings),
+        settings=DynoSettings(prefix=prefix, shards=site.zones, shard=site.zone, **settings),
         strategy=strategy,
     )
 
@@ -151,21 +162,23 @@ def v2_queue(
     *,
     queue_class: type[PipelinedQueue] = PipelinedQueue,
     strategy: ShardingStrategy | None = None,
+    name: str = NAME,
+    prefix: str = PREFIX,
     **settings: Any,
 ) -> MultiQueue:
     """As ``v1_queue``; ``queue_class`` is that of each shard's queue."""
     queues = {
         shard: queue_class(
-            NAME,
+            name,
             runtime=site.runtime,
             clock=site.clock,
             quorum=site.connection,
             local=site.local,
-            settings=PipelinedSettings(prefix=PREFIX, shard=shard, **settings),
+            settings=PipelinedSettings(prefix=prefix, shard=shard, **settings),
         )
         for shard in site.zones
     }
-    return MultiQueue(NAME, shard=site.zone, queues=queues, strategy=strategy)
+    return MultiQueue(name, shard=site.zone, queues=queues, strategy=strategy)
 
 
 async def v1_rows(

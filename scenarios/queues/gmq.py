@@ -10,18 +10,20 @@ from engine.gmq import Channel, GmqDispatcher, GmqKeys, GmqQueue, GmqSettings, H
 from engine.queue import Queue
 from scenarios.queues.listed_jobs import Bucket, ListedJobsUnderTest, job_places
 from scenarios.queues.places import Place
-from scenarios.queues.under_test import Site, Wrap
+from scenarios.queues.under_test import OF_A_RUN, Naming, Site, Wrap
 from scenarios.spec.queue_settings import Dispatchers, GmqQueueSettings, QueueSettings
 from scenarios.spec.scenario import Scenario
 
+PREFIX = "gmq"
 DISPATCHER = "dispatcher"
 
 
 class GmqUnderTest(ListedJobsUnderTest):
-    def __init__(self, testbed: Testbed, scenario: Scenario) -> None:
+    def __init__(self, testbed: Testbed, scenario: Scenario, naming: Naming = OF_A_RUN) -> None:
         queue = scenario.queue.of(GmqQueueSettings)
         super().__init__(testbed, scenario, topics=queue.topics)
         self._settings = GmqSettings(
+            prefix=naming.prefix or PREFIX,
             topics=queue.topics,
             buckets=queue.buckets,
             ttr_buckets=queue.ttr_buckets,
@@ -29,7 +31,7 @@ class GmqUnderTest(ListedJobsUnderTest):
             compat=queue.compat,
         )
         self._keys = GmqKeys(prefix=self._settings.prefix)
-        self._programs = count(1)
+        self._program, self._programs = naming.program, count(1)
         self._cards: Mapping[str, Channel[Handed]] = {
             zone: Channel(testbed.runtime) for _, zone in self.services(scenario)
         }
@@ -42,7 +44,7 @@ class GmqUnderTest(ListedJobsUnderTest):
     async def service(self, name: str, zone: str, wrap: Wrap) -> Startable:
         site = self._site(zone, wrap)
         return GmqDispatcher(
-            f"{zone}-{next(self._programs)}",
+            f"{self._program}{zone}-{next(self._programs)}",
             runtime=site.runtime,
             clock=site.clock,
             quorum=site.connection,
@@ -56,7 +58,7 @@ class GmqUnderTest(ListedJobsUnderTest):
     ) -> Sequence[Place]:
         """``name`` is that of a topic; the buckets are those of all topics."""
         told = queue.of(GmqQueueSettings)
-        keys = GmqKeys(prefix=prefix or "gmq")
+        keys = GmqKeys(prefix=prefix or PREFIX)
         topics = told.topics if name is None else (name,)
         return job_places(
             buckets=_buckets(keys, told.buckets, told.ttr_buckets),

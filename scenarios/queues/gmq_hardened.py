@@ -15,24 +15,24 @@ from scenarios.queues.dyno import strategy_of
 from scenarios.queues.gmq import dispatchers_of
 from scenarios.queues.hardened import HardenedUnderTest, times_of
 from scenarios.queues.places import Place
-from scenarios.queues.under_test import Depth, Wrap, site_of
+from scenarios.queues.under_test import OF_A_RUN, Depth, Naming, Wrap, site_of
 from scenarios.spec.queue_settings import Dispatchers, GmqQueueSettings, QueueSettings
 from scenarios.spec.scenario import Scenario
 
-
-class _Topic(HardenedUnderTest):
-    prefix = "gmq"
-
-    def __init__(self, testbed: Testbed, scenario: Scenario, name: str) -> None:
-        self.name = name
-        super().__init__(testbed, scenario)
+PREFIX = "gmq"
 
 
 class HardenedGmqUnderTest:
-    def __init__(self, testbed: Testbed, scenario: Scenario, without: Collection[Hardening] = ()) -> None:
+    def __init__(
+        self, testbed: Testbed, scenario: Scenario, naming: Naming = OF_A_RUN, *, without: Collection[Hardening] = ()
+    ) -> None:
         self._testbed, self._scenario, self._without = testbed, scenario, tuple(without)
         self._settings_told = scenario.queue.of(GmqQueueSettings)
-        self._topics = {name: _Topic(testbed, scenario, name) for name in self._settings_told.topics}
+        self._prefix, self._program = naming.prefix or PREFIX, naming.program
+        self._topics = {
+            name: HardenedUnderTest(testbed, scenario, Naming(name=name, prefix=self._prefix))
+            for name in self._settings_told.topics
+        }
         self._instances = count(1)
         self.shards = {zone: zone for zone in scenario.zones}
 
@@ -52,7 +52,7 @@ class HardenedGmqUnderTest:
     async def service(self, name: str, zone: str, wrap: Wrap) -> Startable:
         parts = self._parts(zone, wrap)
         contexts = {topic: HardenedContext.of(topic, **parts, settings=self._settings(zone)) for topic in self._topics}
-        return HardenedDispatcher(f"dispatcher {zone}-{next(self._instances)}", contexts)
+        return HardenedDispatcher(f"dispatcher {self._program}{zone}-{next(self._instances)}", contexts)
 
     async def depth(self, shard: str) -> Depth:
         depths = [await topic.depth(shard) for topic in self._topics.values()]
@@ -64,8 +64,10 @@ class HardenedGmqUnderTest:
     ) -> Sequence[Place]:
         """``name`` is that of a topic."""
         topics = queue.of(GmqQueueSettings).topics if name is None else (name,)
-        prefix = prefix or _Topic.prefix
-        return [place for topic in topics for place in _Topic.places(queue, zones, name=topic, prefix=prefix)]
+        prefix = prefix or PREFIX
+        return [
+            place for topic in topics for place in HardenedUnderTest.places(queue, zones, name=topic, prefix=prefix)
+        ]
 
     async def final_state(self, zone: str) -> AsyncIterator[dict[str, Any]]:
         for topic in self._topics.values():
@@ -94,10 +96,10 @@ class HardenedGmqUnderTest:
     def _settings(self, zone: str) -> HardenedSettings:
         """A lease ends by its time: gmq has no heartbeat."""
         return HardenedSettings(
-            prefix=_Topic.prefix,
+            prefix=self._prefix,
             shards=tuple(self.shards),
             shard=zone,
-            instance=f"{zone}-{next(self._instances)}",
+            instance=f"{self._program}{zone}-{next(self._instances)}",
             payloads_compared=True,
             without=tuple(dict.fromkeys((Hardening.LEASE_HEARTBEAT, *self._without))),
             **times_of(self._settings_told),

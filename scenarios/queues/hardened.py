@@ -11,7 +11,7 @@ from engine.queue import Queue
 from scenarios.queues.dyno import NAME, PREFIX, DynoUnderTest, strategy_of, waiting_or_leased
 from scenarios.queues.end_state import answer_of, hash_fields, sorted_set, state_row
 from scenarios.queues.places import Kind, Place
-from scenarios.queues.under_test import Depth, Site, Wrap, site_of
+from scenarios.queues.under_test import OF_A_RUN, Depth, Naming, Site, Wrap, site_of
 from scenarios.spec.queue_settings import DynoQueueSettings, QueueSettings, ShardedSettings
 from scenarios.spec.scenario import Scenario
 
@@ -25,19 +25,21 @@ HOLD_LEASES = 50
 class HardenedUnderTest:
     """A shard per zone, served by the zone of its name, or for a while by another."""
 
-    prefix, name = PREFIX, NAME
-
-    def __init__(self, testbed: Testbed, scenario: Scenario, without: Collection[Hardening] = ()) -> None:
+    def __init__(
+        self, testbed: Testbed, scenario: Scenario, naming: Naming = OF_A_RUN, *, without: Collection[Hardening] = ()
+    ) -> None:
         self._testbed = testbed
         self._scenario = scenario
         self._without = tuple(without)
-        self._keys = HardenedKeys(prefix=self.prefix, queue=self.name)
+        self._naming = naming
+        self._name, self._prefix = naming.name or NAME, naming.prefix or PREFIX
+        self._keys = HardenedKeys(prefix=self._prefix, queue=self._name)
         self._instances = count(1)
         self.shards = {zone: zone for zone in scenario.zones}
 
     async def producer(self, zone: str, wrap: Wrap) -> Queue:
         if self._scenario.queue.of(DynoQueueSettings).v1_producers:
-            return await DynoUnderTest(self._testbed, self._scenario).producer(zone, wrap)
+            return await DynoUnderTest(self._testbed, self._scenario, self._naming).producer(zone, wrap)
         return self._instance(zone, wrap)
 
     async def consumer(self, zone: str, wrap: Wrap) -> Queue:
@@ -84,7 +86,9 @@ class HardenedUnderTest:
     def _instance(self, zone: str, wrap: Wrap) -> HardenedQueue:
         return hardened_queue(
             self._site(zone, wrap),
-            instance=next(self._instances),
+            instance=f"{self._naming.program}{zone}-{next(self._instances)}",
+            name=self._name,
+            prefix=self._prefix,
             strategy=strategy_of(self._scenario.queue.of(ShardedSettings).sharding, zone),
             without=self._without,
             **times_of(self._scenario.queue.of(ShardedSettings)),
@@ -111,22 +115,22 @@ def times_of(queue: ShardedSettings) -> dict[str, Any]:
 def hardened_queue(
     site: Site,
     *,
-    instance: int,
+    instance: str,
     strategy: ShardingStrategy,
     queue_class: type[HardenedQueue] = HardenedQueue,
+    name: str = NAME,
+    prefix: str = PREFIX,
     **settings: Any,
 ) -> HardenedQueue:
-    """An instance of this number that serves the shard of its zone."""
+    """The instance of this name, which serves the shard of its zone."""
     return queue_class(
-        NAME,
+        name,
         runtime=site.runtime,
         clock=site.clock,
         quorum=site.connection,
         safe=site.safe,
         local=site.local,
         zones=site.reads,
-        settings=HardenedSettings(
-            prefix=PREFIX, shards=site.zones, shard=site.zone, instance=f"{site.zone}-{instance}", **settings
-        ),
+        settings=HardenedSettings(prefix=prefix, shards=site.zones, shard=site.zone, instance=instance, **settings),
         strategy=strategy,
     )

@@ -44,6 +44,23 @@ class Site:
     reads: Mapping[str, Connection]
 
 
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Naming:
+    """Names that a queue has where its servers are not those of one run alone.
+
+    ``name`` and ``prefix``: of its keys, by default the adapter's own. ``program``: what the names of its programs
+    begin with, which no other process has or had.
+    """
+
+    name: str | None = None
+    prefix: str | None = None
+    program: str = ""
+
+
+OF_A_RUN = Naming()
+"""A run has servers of its own, and the same names each time."""
+
+
 def site_of(testbed: Testbed, zones: tuple[str, ...], zone: str, *, level: Setting, wrap: Wrap) -> Site:
     """``wrap`` is applied to each of the connections, and to runtime and clock if it knows how."""
     runtime: Runtime = testbed.runtime

@@ -10,18 +10,20 @@ from engine.queue import Queue
 from engine.youzan import YouzanKeys, YouzanQueue, YouzanSettings, YouzanTimers
 from scenarios.queues.listed_jobs import Bucket, ListedJobsUnderTest, job_places
 from scenarios.queues.places import Place
-from scenarios.queues.under_test import Site, Wrap
+from scenarios.queues.under_test import OF_A_RUN, Naming, Site, Wrap
 from scenarios.spec.queue_settings import QueueSettings, YouzanQueueSettings
 from scenarios.spec.scenario import Scenario
 
+PREFIX = "youzan"
 TIMERS = "timers"
 
 
 class YouzanUnderTest(ListedJobsUnderTest):
-    def __init__(self, testbed: Testbed, scenario: Scenario) -> None:
+    def __init__(self, testbed: Testbed, scenario: Scenario, naming: Naming = OF_A_RUN) -> None:
         queue = scenario.queue.of(YouzanQueueSettings)
         super().__init__(testbed, scenario, topics=queue.topics)
         self._settings = YouzanSettings(
+            prefix=naming.prefix or PREFIX,
             topics=queue.topics,
             buckets=queue.buckets,
             ttr_s=whole_seconds(queue.unack_ms),
@@ -30,7 +32,7 @@ class YouzanUnderTest(ListedJobsUnderTest):
             compat=queue.compat,
         )
         self._keys = YouzanKeys(prefix=self._settings.prefix, compat=queue.compat)
-        self._programs = count(1)
+        self._program, self._programs = naming.program, count(1)
 
     @staticmethod
     def services(scenario: Scenario) -> Sequence[tuple[str, str]]:
@@ -40,7 +42,7 @@ class YouzanUnderTest(ListedJobsUnderTest):
     async def service(self, name: str, zone: str, wrap: Wrap) -> Startable:
         site = self._site(zone, wrap)
         return YouzanTimers(
-            f"{site.zone}-{next(self._programs)}",
+            f"{self._program}{site.zone}-{next(self._programs)}",
             runtime=site.runtime,
             clock=site.clock,
             quorum=site.connection,
@@ -54,7 +56,7 @@ class YouzanUnderTest(ListedJobsUnderTest):
     ) -> Sequence[Place]:
         """``name`` is that of a topic; the buckets are those of all topics."""
         told = queue.of(YouzanQueueSettings)
-        keys = YouzanKeys(prefix=prefix or "youzan", compat=told.compat)
+        keys = YouzanKeys(prefix=prefix or PREFIX, compat=told.compat)
         topics = told.topics if name is None else (name,)
         return job_places(
             buckets=_buckets(keys, told.buckets),

@@ -7,7 +7,7 @@ from cluster.testbed import Testbed
 from engine.zset import ZsetQueue, id_of
 from scenarios.queues.end_state import sizes_of, sorted_set, state_row
 from scenarios.queues.places import Kind, Place
-from scenarios.queues.under_test import Depth, Wrap, site_of
+from scenarios.queues.under_test import OF_A_RUN, Depth, Naming, Wrap, site_of
 from scenarios.spec.queue_settings import QueueSettings
 from scenarios.spec.scenario import Scenario
 
@@ -15,18 +15,18 @@ KEY = "jobs"
 
 
 class ZsetUnderTest:
-    def __init__(self, testbed: Testbed, scenario: Scenario) -> None:
-        self._testbed, self._scenario = testbed, scenario
-        self.shards: Mapping[str, str] = {KEY: scenario.zones[0]}
+    def __init__(self, testbed: Testbed, scenario: Scenario, naming: Naming = OF_A_RUN) -> None:
+        self._testbed, self._scenario, self._key, self._home = testbed, scenario, naming.name or KEY, scenario.zones[0]
+        self.shards: Mapping[str, str] = {self._key: self._home}
 
     async def producer(self, zone: str, wrap: Wrap) -> "_Instance":
         site = site_of(self._testbed, self._scenario.zones, zone, level=self._scenario.setting, wrap=wrap)
-        return _Instance(KEY, runtime=site.runtime, clock=site.clock, quorum=site.connection, local=site.local)
+        return _Instance(self._key, runtime=site.runtime, clock=site.clock, quorum=site.connection, local=site.local)
 
     consumer = producer
 
     async def depth(self, shard: str) -> Depth:
-        (waiting,) = await sizes_of(self._testbed.direct(self.shards[shard]), [("ZCARD", KEY)])
+        (waiting,) = await sizes_of(self._testbed.direct(self.shards[shard]), [("ZCARD", self._key)])
         return Depth(waiting, leased=0)
 
     @staticmethod
@@ -37,8 +37,8 @@ class ZsetUnderTest:
         return [Place(holds="queue", key=name or KEY, kind=Kind.SORTED, shard=name or KEY, unit_ms=1, id_of=id_of)]
 
     async def final_state(self, zone: str) -> AsyncIterator[dict[str, Any]]:
-        async for member, due_ms in sorted_set(self._testbed.direct(zone), KEY):
-            yield state_row(zone, "queue", id_of(member), shard=KEY, score=due_ms, serving=zone == self.shards[KEY])
+        async for member, due_ms in sorted_set(self._testbed.direct(zone), self._key):
+            yield state_row(zone, "queue", id_of(member), shard=self._key, score=due_ms, serving=zone == self._home)
 
 
 class _Instance(ZsetQueue):

@@ -97,10 +97,12 @@ class Ablation:
     def make_queue(self, testbed: Testbed, scenario: Scenario) -> QueueUnderTest:
         """The queue without the mechanisms."""
         if self.mode is EngineMode.FENCED:
-            return FencedUnderTest(testbed, scenario, [one for one in self.off if isinstance(one, Fencing)])
+            return FencedUnderTest(testbed, scenario, without=[one for one in self.off if isinstance(one, Fencing)])
         if self.mode is EngineMode.HARDENED:
             without = [mechanism for mechanism in self.off if isinstance(mechanism, Hardening)]
-            hardened: QueueUnderTest = pkgutil.resolve_name(shipped(scenario.queue).make)(testbed, scenario, without)
+            hardened: QueueUnderTest = pkgutil.resolve_name(shipped(scenario.queue).make)(
+                testbed, scenario, without=without
+            )
             return hardened
         return _AblatedDyno(testbed, scenario, self.off)
 

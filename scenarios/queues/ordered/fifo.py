@@ -30,24 +30,26 @@ from scenarios.queues.end_state import answer_of, sorted_set, state_row
 from scenarios.queues.ordered.fifo_resizing import ResizeProgram
 from scenarios.queues.ordered.fifo_state import cursor_row, dead_row, log_row
 from scenarios.queues.ordered.order_observer import OrderObserver
-from scenarios.queues.under_test import Depth, Site, Wrap, site_of
+from scenarios.queues.under_test import OF_A_RUN, Depth, Naming, Site, Wrap, site_of
 from scenarios.spec.ordered.fifo_settings import FifoQueueSettings
 from scenarios.spec.ordered.resizes import all_partitions
 from scenarios.spec.scenario import Scenario
 
+PREFIX = "fifo"
 TOPIC = "orders"
 
 
 class FifoUnderTest:
     """Shards are partitions; each has a zone as its home, as a queue of RocketMQ has a broker."""
 
-    def __init__(self, testbed: Testbed, scenario: Scenario) -> None:
+    def __init__(self, testbed: Testbed, scenario: Scenario, naming: Naming = OF_A_RUN) -> None:
         self._testbed, self._scenario = testbed, scenario
+        self._topic, self._prefix, self._program = naming.name or TOPIC, naming.prefix or PREFIX, naming.program
         self._settings = scenario.queue.of(FifoQueueSettings)
         self._group = self._settings.consumer_settings(batch=scenario.consumers.batch)
-        self._keys = FifoKeys()
-        self._partitions = partitions_of(TOPIC, self._settings.partition_count, scenario.zones)
-        every = all_partitions(TOPIC, len(self._partitions), self._settings.resizes, scenario.zones)
+        self._keys = FifoKeys(prefix=self._prefix)
+        self._partitions = partitions_of(self._topic, self._settings.partition_count, scenario.zones)
+        every = all_partitions(self._topic, len(self._partitions), self._settings.resizes, scenario.zones)
         self._by_name = {each.name: each for each in every}
         self._keepers = self._all_keepers()
         self._rooms: dict[str, str] = {}
@@ -62,7 +64,7 @@ class FifoUnderTest:
 
     async def service(self, name: str, zone: str, wrap: Wrap) -> ResizeProgram:
         site, observer = self._site(zone, wrap), self.observer(zone)
-        routes, logs = self._topic(site, name)
+        routes, logs = self._topic_of(site, f"{self._program}{name}")
         return ResizeProgram(
             routes,
             Resizing(routes, logs=logs, runtime=site.runtime, observer=observer),
@@ -94,11 +96,11 @@ class FifoUnderTest:
         site = self._site(zone, wrap)
         life = self._lives[zone] = self._lives.get(zone, 0) + 1
         producer = Producer(
-            f"producer-{zone}.{life}",
+            f"{self._program}producer-{zone}.{life}",
             partitions=self._partitions,
             select=selector(self._settings.selector, random=site.runtime.random(f"selector {zone} {life}")),
             sending=self._settings.sending,
-            logs=self._logs(site, f"producer-{zone}.{life}"),
+            logs=self._logs(site, f"{self._program}producer-{zone}.{life}"),
             runtime=site.runtime,
             clock=site.clock,
             route=await self._route(site),
@@ -124,9 +126,11 @@ class FifoUnderTest:
             listener=listener,
             observer=observer,
         )
-        return Member(
-            context, partitions=self._partitions, room_of=self._rooms.__getitem__, route=await self._route(site)
-        )
+        return Member(context, partitions=self._partitions, room_of=self._room_of, route=await self._route(site))
+
+    def _room_of(self, member: str) -> str:
+        """The zone of a program, which the name of one of another process tells."""
+        return self._rooms.get(member) or _place(member).partition("consumer-")[2].rpartition("-")[0]
 
     @property
     def partitions(self) -> list[Partition]:
@@ -232,9 +236,9 @@ class FifoUnderTest:
         if not self._settings.resizes:
             return None
         count = len(self._partitions)
-        routes, logs = self._topic(site, "route")
+        routes, logs = self._topic_of(site, f"{self._program}route")
         route = FollowedRoute(
-            Route(topic=TOPIC, zones=self._scenario.zones, write=count, read=count),
+            Route(topic=self._topic, zones=self._scenario.zones, write=count, read=count),
             routes=routes,
             logs=logs,
             runtime=site.runtime,
@@ -244,9 +248,9 @@ class FifoUnderTest:
             await route.refresh()
         return route
 
-    def _topic(self, site: Site, name: str) -> tuple[Routes, PartitionLogs]:
+    def _topic_of(self, site: Site, name: str) -> tuple[Routes, PartitionLogs]:
         """How the program called ``name`` asks for the topic's route, and how far groups are."""
-        routes = Routes(TOPIC, zones=self._scenario.zones, level=site.connection, keys=self._keys)
+        routes = Routes(self._topic, zones=self._scenario.zones, level=site.connection, keys=self._keys)
         return routes, self._logs(site, name)
 
     def _site(self, zone: str, wrap: Wrap) -> Site:

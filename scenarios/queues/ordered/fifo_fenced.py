@@ -15,18 +15,20 @@ from engine.fifo.log.partition_log import PartitionLogs
 from engine.fifo.settings import Begin, ConsumerSettings
 from engine.fifo.topics.routes import Routes
 from scenarios.queues.end_state import state_row
-from scenarios.queues.ordered.fifo import TOPIC, FifoUnderTest
-from scenarios.queues.under_test import Depth, Site
+from scenarios.queues.ordered.fifo import FifoUnderTest
+from scenarios.queues.under_test import OF_A_RUN, Depth, Naming, Site
 from scenarios.spec.scenario import Scenario
 
 
 class FencedUnderTest(FifoUnderTest):
     """``without``: mechanisms that are off."""
 
-    def __init__(self, testbed: Testbed, scenario: Scenario, without: Collection[Fencing] = ()) -> None:
-        super().__init__(testbed, scenario)
+    def __init__(
+        self, testbed: Testbed, scenario: Scenario, naming: Naming = OF_A_RUN, *, without: Collection[Fencing] = ()
+    ) -> None:
+        super().__init__(testbed, scenario, naming)
         self._without = frozenset(without)
-        self._fenced_keys = FencedKeys()
+        self._fenced_keys = FencedKeys(prefix=self._prefix)
         self._sessions = count(1)
 
     async def depth(self, shard: str) -> Depth:
@@ -60,16 +62,16 @@ class FencedUnderTest(FifoUnderTest):
         return FencedLogs(wires=self._wires(site, session), tenures=None, keys=self._keys)
 
     def _zones(self, site: Site, session: str, settings: ConsumerSettings, member: str) -> Zones:
-        route = route_partition(TOPIC, self._scenario.zones) if self._settings.resizes else None
+        route = route_partition(self._topic, self._scenario.zones) if self._settings.resizes else None
         return FencedZones.of_wires(settings, member, wires=self._wires(site, session), keys=self._keys, route=route)
 
-    def _topic(self, site: Site, name: str) -> tuple[Routes, PartitionLogs]:
+    def _topic_of(self, site: Site, name: str) -> tuple[Routes, PartitionLogs]:
         group = self._group
         wires = self._wires(site, self._session_of(name))
         store = wires.store(
             lease_ms=group.times_ms.lease, margin_ms=group.clock_margin_ms, lease_clock=group.lease_clock
         )
-        routes = FencedRoutes(TOPIC, zones=self._scenario.zones, store=store, keys=self._keys)
+        routes = FencedRoutes(self._topic, zones=self._scenario.zones, store=store, keys=self._keys)
         return routes, SealedLogs(store, keys=self._keys)
 
     def _session_of(self, name: str) -> str:
