@@ -29,12 +29,20 @@ UNITS_MS = {"ns": 1e-6, "us": 0.001, "µs": 0.001, "μs": 0.001, "ms": 1.0, "s":
 DELAY_MS_MAX = 36_525 * 86_400_000
 """A hundred years; in nanoseconds an integer of 64 bits."""
 
+TIME_STAMP_MIN = 1_000_000
+"""Numbers from here on before a comma are time stamps, and no delays with decimals."""
+
+COUNTS_MIN = 10
+"""Lines from which on numbers before commas that go up by one are a count of lines."""
+
 _UNIT = "|".join(UNITS_MS)
 _VALUE = re.compile(rf"([-+]?(?:\d+(?:[.,]\d*)?|[.,]\d+)(?:[eE][-+]?\d+)?)\s*({_UNIT})?")
 _LIKE_A_NUMBER = re.compile(rf"[-+]?(?:[\d.,]+(?:[eE][-+]?\d+)?|nan|inf|infinity)\s*(?:{_UNIT})?", re.IGNORECASE)
 _COLUMNS = re.compile(r"(?P<time>[-+\d:.TZ/]+(?: \d\d:[\d:.]+)?)\s*[;,\t ]\s*(?P<value>\S.*)")
 _HEADER_UNIT = re.compile(rf"(?:.*[_\s(\[])?({_UNIT})[)\]]?")
 _COMMA = re.compile(rf"(\d+),(\d+)\s*(?:{_UNIT})?")
+_BETWEEN_COLUMNS = re.compile(rf"\d+,(?:\s+\d+(?:[.,]\d+)?|\d*[.,]\d+)\s*(?:{_UNIT})?")
+_LEADING_ZERO = re.compile(r"0\d+")
 _TERMINAL = re.compile(r"\x1b\[[0-9;]*[A-Za-z]|.*\r(?!$)")
 
 _PING = re.compile(rf".*\btime\s?[=<]\s?([\d.,]+)\s*({_UNIT})\b.*")
@@ -94,6 +102,8 @@ class _Reader:
     def _numbers(self, lines: Sequence[str]) -> list[float]:
         delays_ms: list[float] = []
         unit, columns = "ms", _comma_separates(lines)
+        if columns is None:
+            raise self._ambiguous(lines)
         for number, line in enumerate(lines, start=1):
             if not line:
                 continue
@@ -122,12 +132,32 @@ class _Reader:
         accepted = f"milliseconds from 0 to {DELAY_MS_MAX}, or a number with a unit ({', '.join(UNITS_MS)})"
         return ValueError(f"lag trace {self.path!r}, line {number}: expected {accepted}{got}")
 
+    def _ambiguous(self, lines: Sequence[str]) -> ValueError:
+        number, line = next((number, line) for number, line in enumerate(lines, start=1) if _COMMA.fullmatch(line))
+        return ValueError(
+            f"lag trace {self.path!r}, line {number}: got {line[:40]!r}, where the comma can stand before decimals or "
+            "between two columns; accepted: a point before decimals (1.25), a semicolon or tab between columns, "
+            "or a first line that names the columns"
+        )
+
     def _note(self, words: str) -> None:
         _say(f"lag trace {self.path!r}: {words}")
 
 
-def _comma_separates(lines: Sequence[str]) -> bool:
-    """Whether commas stand between two columns, and not before decimals: what is left of them only ever grows."""
-    left = [int(found[1]) for line in lines if (found := _COMMA.fullmatch(line))]
-    grows = all(one < other for one, other in pairwise(left))
-    return bool(left) and grows and (len(left) > 2 or left[0] >= 1_000_000)
+def _comma_separates(lines: Sequence[str]) -> bool | None:
+    """True if commas stand between two columns, False if before decimals; None if both can be meant."""
+    found = [match for line in lines if (match := _COMMA.fullmatch(line))]
+    if not found:
+        return False
+    left = [int(match[1]) for match in found]
+    title, comma, second = lines[0].partition(",")
+    headed = not _LIKE_A_NUMBER.fullmatch(lines[0]) and not _COLUMNS.fullmatch(lines[0])
+    if headed and title:
+        return bool(comma) and second.strip(" ()[]") not in UNITS_MS
+    if min(left) >= TIME_STAMP_MIN or any(map(_BETWEEN_COLUMNS.fullmatch, lines)):
+        return True
+    if any(one >= other for one, other in pairwise(left)) or any(_LEADING_ZERO.fullmatch(match[2]) for match in found):
+        return False
+    if len(left) >= COUNTS_MIN and left[-1] - left[0] == len(left) - 1:
+        return True
+    return None if len(left) > 1 else False
