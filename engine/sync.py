@@ -66,32 +66,40 @@ class AsyncDynoQueue(AsyncQueue[Size_co, Unacks_co], Protocol[Size_co, Unacks_co
     async def atomic_process_unacks(self) -> Unacks_co: ...
 
 
+class Facade:
+    """Calls operations of ``queue`` as ordinary functions, each executed by ``run``."""
+
+    def __init__(self, queue: Any, run: Run) -> None:
+        self._queue = queue
+        self._run = run
+
+
 def blocking(
     operation: Callable[Concatenate[Any, P], Coroutine[Any, Any, T]],
-) -> Callable[Concatenate["BlockingQueue[Any, Any]", P], T]:
+) -> Callable[Concatenate[Facade, P], T]:
     """The operation of this name and these parameters, as an ordinary call."""
 
     @wraps(operation)
-    def call(self: "BlockingQueue[Any, Any]", /, *args: P.args, **kwargs: P.kwargs) -> T:
+    def call(self: Facade, /, *args: P.args, **kwargs: P.kwargs) -> T:
         result: T = self._run(getattr(self._queue, operation.__name__)(*args, **kwargs))
         return result
 
     return call
 
 
-class BlockingQueue(Generic[Size_co, Unacks_co]):
+class BlockingQueue(Facade, Generic[Size_co, Unacks_co]):
     """The operations of ``queue`` as ordinary calls, each executed by ``run``.
 
     Meaning, results and errors are those of the queue. As a context manager it starts and closes the queue.
     """
 
     def __init__(self, queue: AsyncQueue[Size_co, Unacks_co], run: Run) -> None:
-        self._queue = queue
-        self._run = run
+        super().__init__(queue, run)
+        self._typed = queue
 
     @property
     def name(self) -> str:
-        return self._queue.name
+        return self._typed.name
 
     push = blocking(AsyncQueue.push)
     pop = blocking(AsyncQueue.pop)
@@ -109,10 +117,10 @@ class BlockingQueue(Generic[Size_co, Unacks_co]):
     close = blocking(AsyncQueue.close)
 
     def shard_sizes(self) -> Mapping[str, Size_co]:
-        return self._run(self._queue.shard_sizes())
+        return self._run(self._typed.shard_sizes())
 
     def process_unacks(self) -> Unacks_co:
-        return self._run(self._queue.process_unacks())
+        return self._run(self._typed.process_unacks())
 
     def __enter__(self) -> Self:
         self.start()

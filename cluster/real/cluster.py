@@ -1,20 +1,20 @@
 """The real arm's testbed: real servers as zones, and between them links and coordinators on asyncio."""
 
 import asyncio
-from collections.abc import Iterator
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 from types import TracebackType
 from typing import Protocol
 
 from cluster.clock import NodeClock
 from cluster.coordinators.direct import SingleZoneReads
-from cluster.real.connection import RedisUpstream
+from cluster.real.connection import GreetingUpstream, RedisUpstream
 from cluster.real.runtime import RealRuntime
 from cluster.votes.levels import Setting
 from cluster.wiring.network import Network
 from cluster.wiring.settings import NetworkSettings
 from cluster.zone import Zone
-from engine.ports import Connection
+from engine.ports import Command, Connection
 
 
 class Servers(Protocol):
@@ -29,7 +29,12 @@ class Servers(Protocol):
 
 @dataclass(frozen=True, kw_only=True)
 class RealSettings(NetworkSettings):
-    """Settings of a cluster on real servers; the servers have their own."""
+    """Settings of a cluster on real servers; the servers have their own.
+
+    ``greetings``: by zone, commands with which every connection to its server begins, such as a login.
+    """
+
+    greetings: Mapping[str, Sequence[Command]] = field(default_factory=dict)
 
 
 class RealCluster:
@@ -38,6 +43,7 @@ class RealCluster:
     def __init__(self, servers: Servers, settings: RealSettings) -> None:
         self._servers = servers
         self._entered = False
+        self._greetings = settings.greetings
         self.runtime = RealRuntime(seed=settings.seed)
         self.zones: dict[str, Zone] = {zone.name: zone for zone in servers}
         epoch_ns, run_ns = self.runtime.epoch_ns, self.runtime.now_ns
@@ -93,4 +99,7 @@ class RealCluster:
         await self.stop()
 
     def _connect_to(self, zone: str) -> RedisUpstream:
-        return RedisUpstream(self.zones[zone].address, loop=asyncio.get_running_loop())
+        address, loop = self.zones[zone].address, asyncio.get_running_loop()
+        if greeting := self._greetings.get(zone):
+            return GreetingUpstream(address, loop=loop, greeting=greeting)
+        return RedisUpstream(address, loop=loop)

@@ -6,14 +6,15 @@ handed out in order.
 
 import asyncio
 from collections import deque
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import hiredis
 
 from cluster.connections.batch import Batch
 from cluster.real.upstream import ServerProtocol, TcpUpstream, pack
-from engine.ports import Reply, ServerError
+from cluster.zone import Address
+from engine.ports import Command, Reply, ServerError
 
 
 class RedisUpstream(TcpUpstream["_RedisProtocol"]):
@@ -27,6 +28,29 @@ class RedisUpstream(TcpUpstream["_RedisProtocol"]):
         if batch.packed is None:
             batch.packed = b"".join(map(pack, batch.commands))
         self._protocol.send(batch.packed, len(batch.commands), on_replies)
+
+
+class GreetingUpstream(RedisUpstream):
+    """Says who it is before it counts as open. ``refused`` is what the server answered to that, if it was an error."""
+
+    def __init__(self, address: Address, *, loop: asyncio.AbstractEventLoop, greeting: Sequence[Command]) -> None:
+        super().__init__(address, loop=loop)
+        self._greeting = tuple(greeting)
+        self.refused: ServerError | None = None
+
+    def open(self, *, on_open: Callable[[], None], on_close: Callable[[], None]) -> None:
+        def greeted(replies: list[Reply]) -> None:
+            self.refused = next((reply for reply in replies if isinstance(reply, ServerError)), None)
+            if self.refused is None:
+                on_open()
+            else:
+                self.close()
+                on_close()
+
+        def opened() -> None:
+            self.send(Batch(self._greeting, writes=False), greeted)
+
+        super().open(on_open=opened, on_close=on_close)
 
 
 class _RedisProtocol(ServerProtocol):

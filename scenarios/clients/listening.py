@@ -47,7 +47,7 @@ class ListeningProgram:
         self._work = work_of(actor) if work_of is not None else self._sleep
         self._ended: Promise[None] = runtime.promise()
         inner, counts = queue.observer(actor.zone), queue.acknowledges(actor.process)
-        self._observer = _Acknowledging(inner, recorder, actor, counts=counts)
+        self._observer = Acknowledging(inner, recorder, actor, counts=counts)
         self._commit_every = queue.commit_every
         self._uncommitted: dict[str, int] = {}
 
@@ -140,7 +140,7 @@ class _Handed:
 
 
 @dataclass(slots=True)
-class _Acknowledging:
+class Acknowledging:
     """An observer that hands everything on to ``inner``; and the history of operations hears of deliveries as pops.
 
     A message is acknowledged when a cursor behind it is committed, or the message among those finished above it.

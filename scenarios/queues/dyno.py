@@ -229,6 +229,7 @@ class _Consuming:
         self._queue = queue
         self.start, self.push, self.close = queue.start, queue.push, queue.close
         self.set_unack_timeout = queue.set_unack_timeout
+        self.peek, self.get, self.remove, self.size = queue.peek, queue.get, queue.remove, queue.size
 
     async def pop(self, count: int, /, *, wait_ms: int) -> Sequence[Delivery]:
         try:

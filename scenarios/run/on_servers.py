@@ -3,6 +3,7 @@
 import asyncio
 import contextlib
 import gc
+import threading
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
@@ -138,6 +139,9 @@ class _Phase:
 
 @contextmanager
 def _signals(end: Callable[[], None]) -> Iterator[None]:
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
     loop = asyncio.get_running_loop()
     for number in ENDING:
         loop.add_signal_handler(number, end)

@@ -2,56 +2,19 @@
 
 import asyncio
 from collections import deque
-from collections.abc import Callable, Sequence
 
-from cluster.commands.routes import is_write
-from cluster.connections.batch import Batch
-from cluster.connections.failures import NO_QUORUM, PEER_NOT_CONNECTED, PEER_REFUSED, STORAGE_REFUSED
+from cluster.connections.answered import answered
 from cluster.connections.server import ServerConnection
 from cluster.connections.timeouts import Timeouts
 from cluster.coordinators.direct import DirectConnection
-from cluster.real.connection import RedisUpstream
+from cluster.real.connection import GreetingUpstream
 from cluster.zone import Address, ClusterError
-from engine.ports import Command, Indeterminate, Reply, Runtime, ServerError, Unavailable
+from engine.ports import Command, Reply, Runtime, Unavailable
 
 RECONNECT_MS = (50, 100, 200, 400, 500)
 """A server that was away is there again for clients half a second after its return."""
 
 FULL = "the pool of connections is full"
-
-_OF_NO_SERVER = (NO_QUORUM, STORAGE_REFUSED, PEER_NOT_CONNECTED, PEER_REFUSED)
-"""What a zone's port answers in place of a server: it is no refusal, since zones may have carried it out."""
-
-
-def answered(commands: Sequence[Command], replies: list[Reply]) -> list[Reply]:
-    """``replies``. Raises an error of the ports for what a zone's port says in place of a server."""
-    for reply in replies:
-        if isinstance(reply, ServerError) and str(reply) in _OF_NO_SERVER:
-            raise (Indeterminate if any(map(is_write, commands)) else Unavailable)(str(reply))
-    return replies
-
-
-class _GreetingUpstream(RedisUpstream):
-    """Says who it is before it counts as open. ``refused`` is what the server answered to that, if it was an error."""
-
-    def __init__(self, address: Address, *, loop: asyncio.AbstractEventLoop, greeting: list[Command]) -> None:
-        super().__init__(address, loop=loop)
-        self._greeting = greeting
-        self.refused: ServerError | None = None
-
-    def open(self, *, on_open: Callable[[], None], on_close: Callable[[], None]) -> None:
-        def greeted(replies: list[Reply]) -> None:
-            self.refused = next((reply for reply in replies if isinstance(reply, ServerError)), None)
-            if self.refused is None:
-                on_open()
-            else:
-                self.close()
-                on_close()
-
-        def opened() -> None:
-            self.send(Batch(self._greeting, writes=False), greeted)
-
-        super().open(on_open=opened, on_close=on_close)
 
 
 class Slots:
@@ -120,7 +83,7 @@ class Pool:
         self.slots = Slots(active_max)
         self.under_way = 0
         self._command_s = command_ms / 1_000
-        self._upstreams = [_GreetingUpstream(address, loop=loop, greeting=greeting) for _ in range(connections)]
+        self._upstreams = [GreetingUpstream(address, loop=loop, greeting=greeting) for _ in range(connections)]
         self._servers = [
             ServerConnection(upstream=upstream, runtime=runtime, timeouts=timeouts) for upstream in self._upstreams
         ]
