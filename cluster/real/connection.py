@@ -39,6 +39,8 @@ class GreetingUpstream(RedisUpstream):
         self.refused: ServerError | None = None
 
     def open(self, *, on_open: Callable[[], None], on_close: Callable[[], None]) -> None:
+        """Connect and send the greeting; ``on_close`` is called if it is refused, too."""
+
         def greeted(replies: list[Reply]) -> None:
             self.refused = next((reply for reply in replies if isinstance(reply, ServerError)), None)
             if self.refused is None:
