@@ -7,7 +7,6 @@ import ast
 import re
 from collections import Counter, defaultdict
 
-import pytest
 from support.project_files import ROOT, project_files
 from support.purity import impurities
 
@@ -28,24 +27,6 @@ EXAMPLE_LINES_MAX = 120
 
 BLOCKING_FACADE = "engine/sync.py"
 """For ordinary programs: it runs an event loop, so it alone of the engine's modules knows of one."""
-
-# Put together here, so that this file does not contain what it looks for.
-PACKAGE_HOSTS = re.compile(
-    "|".join(
-        name.replace("_", re.escape("."))
-        for name in (
-            "py" + "pi_org",
-            "python" + "hosted",
-            "ana" + "conda_org",
-            "npm" + "js_org",
-            "crates" + "_io",
-            "ruby" + "gems_org",
-            "golang" + "_org",
-            "maven" + "_org",
-        )
-    )
-)
-WORKSHOP = re.compile(r"\bshared" + r"/|DESIGN" + r"\.md|/wor" + r"k/(?:main|team)")
 
 
 def text_of(name):
@@ -126,27 +107,6 @@ def test_the_shortest_engine_stays_short():
     example = [name for name in modules() if name.startswith("engine/zset/") or name == "scenarios/queues/zset.py"]
     assert len(example) == 3
     assert sum(len(text_of(name).splitlines()) for name in example) <= EXAMPLE_LINES_MAX
-
-
-@pytest.mark.parametrize("pattern", [PACKAGE_HOSTS, WORKSHOP], ids=["package hosts", "where it was made"])
-def test_no_file_names_a_package_host_or_the_place_where_it_was_made(pattern):
-    mentions = {name: found(pattern, text_of(name)) for name in sorted(project_files())}
-    assert {name: places for name, places in mentions.items() if places} == {}
-
-
-@pytest.mark.parametrize(
-    ("pattern", "text"),
-    [
-        (PACKAGE_HOSTS, "https://py" + "pi.org/simple"),
-        (PACKAGE_HOSTS, "files.python" + "hosted.org"),
-        (WORKSHOP, "see DESIGN" + ".md"),
-        (WORKSHOP, "specs in /work/shared" + "/specs"),
-        (WORKSHOP, "shared" + "/specs"),
-        (WORKSHOP, "cd /wor" + "k/main"),
-    ],
-)
-def test_a_mention_is_found_with_its_line(pattern, text):
-    assert [line for line, _ in found(pattern, f"first line\n{text}\n")] == [2]
 
 
 def test_no_module_is_called_utils():
