@@ -8,16 +8,17 @@ from typing import Self
 import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
-from pandas.util import hash_array  # type: ignore[import-untyped]
+
+from analysis.id_hashes import id_hashes
 
 
 def partition_by_id(ids: pa.Array, partitions: int) -> NDArray[np.int64]:
-    """The partition of each id: the same in every process and on every machine (pandas' SipHash with a fixed key)."""
+    """The partition of each id, by ``analysis.id_hashes``: the same in every process."""
     if partitions == 1:
         return np.zeros(len(ids), dtype=np.int64)
     encoded = ids.dictionary_encode()
-    hashes = hash_array(encoded.dictionary.to_numpy(zero_copy_only=False), categorize=False)
-    wanted: NDArray[np.int64] = (hashes % np.uint64(partitions)).astype(np.int64)[encoded.indices.to_numpy()]
+    hashes = id_hashes(encoded.dictionary.to_numpy(zero_copy_only=False), count=len(encoded.dictionary))
+    wanted: NDArray[np.int64] = (hashes % partitions)[encoded.indices.to_numpy()]
     return wanted
 
 
