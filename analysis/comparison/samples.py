@@ -12,8 +12,8 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
-from pandas.util import hash_array  # type: ignore[import-untyped]
 
+from analysis.id_hashes import id_hashes
 from analysis.runs.directory import RunDirectory
 from analysis.runs.info import NANOSECONDS_PER_MS
 
@@ -105,7 +105,7 @@ class Lateness:
     def _chosen(self, ids: pa.Array, values: pa.Array) -> list[tuple[str, int]]:
         if not len(ids):
             return []
-        chosen = pa.array(_hashes(ids.to_numpy(zero_copy_only=False)) % self.every == 0)
+        chosen = pa.array(id_hashes(ids.to_numpy(zero_copy_only=False), count=len(ids)) % self.every == 0)
         return list(zip(ids.filter(chosen).to_pylist(), values.filter(chosen).to_pylist(), strict=True))
 
     def _thin(self) -> None:
@@ -127,14 +127,9 @@ class Lateness:
         return Series(values_ms=values_ms, count=values_ms.size * self.every, every=self.every)
 
 
-def _hashes(ids: NDArray[np.object_]) -> NDArray[np.uint64]:
-    found: NDArray[np.uint64] = hash_array(ids, categorize=False)
-    return found
-
-
 def _share_by_id(table: dict[str, int], every: int) -> dict[str, int]:
-    ids = np.array(list(table), dtype=object)
-    return {message_id: table[message_id] for message_id in ids[_hashes(ids) % every == 0].tolist()}
+    chosen = id_hashes(table, count=len(table)) % every == 0
+    return {message_id: value for (message_id, value), kept in zip(table.items(), chosen, strict=True) if kept}
 
 
 def read_series(run: RunDirectory, *, limit: int = LIMIT) -> dict[Metric, Series]:

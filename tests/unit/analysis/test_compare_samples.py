@@ -9,6 +9,7 @@ import pyarrow as pa
 import pytest
 
 from analysis.comparison.samples import Lateness, Metric, Series, Thinned, read_series
+from analysis.id_hashes import id_hashes
 from analysis.runs.builder import RunBuilder
 from analysis.runs.directory import RunDirectory
 
@@ -131,3 +132,8 @@ def test_reading_keeps_no_more_than_the_limit(run: RunBuilder) -> None:
     assert all(series.values_ms.size <= 64 for series in found.values())
     assert (found[Metric.PUSH].count, found[Metric.PUSH].every) == (300, 8)
     assert values(found, Metric.PUSH) == [1 + number for number in range(0, 300, 8)]
+
+
+def test_a_sample_is_of_the_same_messages_everywhere() -> None:
+    """The published values of murmur3, so neither the machine nor a library's version chooses."""
+    assert id_hashes(["", "foo", "hello"], count=3).tolist() == [0, -156908512, 613153351]
