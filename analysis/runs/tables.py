@@ -78,7 +78,7 @@ class TableWriter:
         self._finished: Future[None] | None = None
         self._thread = ThreadPoolExecutor(max_workers=1, thread_name_prefix=f"write-{path.stem}")
         self.rows_written = 0
-        _record_batch([(None,) * len(schema)], schema)  # the first conversion loads pandas: not while a run is measured
+        _record_batch([(None,) * len(schema)], schema)  # the first conversion imports modules: not in a measured run
 
     def append(self, row: Mapping[str, Any]) -> None:
         self.append_values(tuple(map(row.get, self._schema.names)))

@@ -48,7 +48,7 @@ def test_while_python_frees_its_modules(tmp_path: Path):
         ("demo --on sim", "simpy"),
         ("matrix --runs 1", "pyarrow"),
         ("up", "scenarios.session.launch"),
-        ("analyze .", "pandas"),
+        ("analyze .", "pyspark"),
         ("compare . .", "scipy"),
     ],
 )
