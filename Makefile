@@ -6,7 +6,7 @@ READY := $(VENV)/.ready
 # at a time, whatever the number of cores: more would starve each other. Tests of one file share what they started.
 OUTSIDE := real or docker or java or chromium
 
-.PHONY: demo test lint hashes hashes-again mutants mutants-all mutants-drawn image bench clean
+.PHONY: demo test dist lint hashes hashes-again mutants mutants-all mutants-drawn image bench clean
 .DELETE_ON_ERROR:
 # Modules and rewritten assertions are compiled once, not by every process that the tests start.
 unexport PYTHONDONTWRITEBYTECODE
@@ -30,6 +30,11 @@ hashes: $(READY)
 
 hashes-again: $(READY)
 	@$(BIN)/python tests/hashes/table.py again
+
+# The wheel and the source distribution, in dist/.
+dist: $(READY)
+	@rm -rf build dist
+	@$(BIN)/python -m build --no-isolation --outdir dist .
 
 image: $(READY)
 	@$(BIN)/zonelab image

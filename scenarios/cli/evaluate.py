@@ -19,6 +19,7 @@ from scenarios.cli.options import (
     Overrides,
     RunsDirectory,
     SeedFrom,
+    containers_possible,
     where_of,
 )
 from scenarios.errors import NotAccepted
@@ -62,7 +63,10 @@ def evaluate(
     ] = 0,
     confirm: Annotated[
         ZoneKind | None,
-        typer.Option(help="Then run the best two settings on real servers, in processes or containers, and compare."),
+        typer.Option(
+            help="Then run the best two settings on real servers, in processes or containers, and compare.",
+            callback=containers_possible,
+        ),
     ] = None,
     confirm_runs: Annotated[
         int | None,

@@ -1,19 +1,22 @@
 """Options that several verbs have, and the checks of what typer cannot check alone."""
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, TypeVar
 
 import typer
 
 from cluster.votes.levels import Level
-from scenarios.arms import On
+from scenarios.arms import On, ZoneKind
 from scenarios.errors import NotAccepted
+from scenarios.extras import Extra, require
 from scenarios.fields import SEED_MAX
 from scenarios.spec.library import library_names
 from scenarios.terminal.junit import JUnitFile
 
 if TYPE_CHECKING:
     from scenarios.many_runs.where import Where
+
+_Where = TypeVar("_Where", On, ZoneKind, On | None, ZoneKind | None)
 
 JOBS_MAX = 1_024
 RUNS_MAX = 10_000_000
@@ -35,10 +38,27 @@ Source = Annotated[
 ]
 RunPath = Annotated[Path, typer.Argument(metavar="RUN", help="A run directory, e.g. runs/zone-crash/latest.")]
 RunsDirectory = Annotated[Path, typer.Option("--dir", help="Where run directories are made.", metavar="DIR")]
+
+
+def containers_possible(parameter: typer.CallbackParam, where: _Where) -> _Where:
+    """Refuse container zones at once where the Docker SDK is missing."""
+    if where == ZoneKind.DOCKER:
+        require(Extra.DOCKER, asked=f"{parameter.opts[0]} {where}")
+    return where
+
+
+def _spark_possible(master: str | None) -> str | None:
+    if master is not None:
+        require(Extra.SPARK, asked="--master")
+    return master
+
+
 RunsOn = Annotated[
     On | None,
     typer.Option(
-        "--on", help="Simulation, or real servers in processes or containers; what the scenario says if not given."
+        "--on",
+        help="Simulation, or real servers in processes or containers; what the scenario says if not given.",
+        callback=containers_possible,
     ),
 ]
 OwnQueue = Annotated[
@@ -66,7 +86,9 @@ Jobs = Annotated[int, typer.Option(min=1, max=JOBS_MAX, help="How many processes
 Master = Annotated[
     str | None,
     typer.Option(
-        metavar="URL", help="Run on Spark instead: local[2], spark://HOST:PORT, yarn, …; the results are the same."
+        metavar="URL",
+        help="Run on Spark instead: local[2], spark://HOST:PORT, yarn, …; the results are the same.",
+        callback=_spark_possible,
     ),
 ]
 Conf = Annotated[list[str] | None, typer.Option(metavar="KEY=VALUE", help="A setting of Spark. May be repeated.")]

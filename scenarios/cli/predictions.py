@@ -21,6 +21,7 @@ from scenarios.cli.options import (
     SeedFrom,
     Source,
     Vary,
+    containers_possible,
     overrides_of,
     where_of,
 )
@@ -137,7 +138,10 @@ def measure_lag(
 def measure_service(
     scenario: Source,
     *,
-    on: Annotated[ZoneKind, typer.Option("--on", help="Real servers in processes or containers.")] = ZoneKind.PROCESS,
+    on: Annotated[
+        ZoneKind,
+        typer.Option("--on", help="Real servers in processes or containers.", callback=containers_possible),
+    ] = ZoneKind.PROCESS,
     runs: Annotated[int, typer.Option(min=2, help="How many runs, of which each takes as long as its load.")] = 6,
     level: AtLevel = None,
     set_: Overrides = None,

@@ -12,6 +12,7 @@ from analysis.figures.kinds.names import Format, Kind
 from scenarios.cli.exits import EXITS, LabError
 from scenarios.cli.options import AsJson, AsJUnit, Conf, RunPath, run_directory, spark_settings
 from scenarios.errors import NotAccepted
+from scenarios.extras import Extra, require
 from scenarios.terminal.json_output import print_json, show
 
 
@@ -181,6 +182,7 @@ def analyze(
     With --follow, what is known so far is shown while runs go on, and counted again from their whole histories at the
     end; Ctrl-C ends it with 2, and the same command goes on from there.
     """
+    require(Extra.SPARK, asked="zonelab analyze")
     from analysis.spark.inputs import NoRunFound
     from analysis.spark.pipeline import aggregate
     from analysis.spark.session import JavaMissing, SparkFailed

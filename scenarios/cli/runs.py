@@ -19,6 +19,7 @@ from scenarios.cli.options import (
     RunsOn,
     Seed,
     Source,
+    containers_possible,
     overrides_of,
 )
 from scenarios.errors import NotAccepted
@@ -109,7 +110,12 @@ def _live_page(scenario: "Scenario", *, port: int) -> "RunPage":
 def replay(
     file: Annotated[str, typer.Argument(metavar="FILE", help="A counterexample that a hunt or a shrink wrote.")],
     *,
-    on: Annotated[On, typer.Option("--on", help="Simulation, or real servers in processes or containers.")] = On.SIM,
+    on: Annotated[
+        On,
+        typer.Option(
+            "--on", help="Simulation, or real servers in processes or containers.", callback=containers_possible
+        ),
+    ] = On.SIM,
     runs: RunsDirectory = Path("runs"),
     junit: AsJUnit = None,
     as_json: AsJson = False,

@@ -16,9 +16,10 @@ from cluster.topology.topology import ZONES_MAX
 from cluster.votes.levels import Level
 from cluster.zone import Persistence
 from scenarios.arms import ZoneKind
-from scenarios.cli.options import AsJson, MonitorPort, RunsDirectory
+from scenarios.cli.options import AsJson, MonitorPort, RunsDirectory, containers_possible
 from scenarios.durations import parse_duration_s
 from scenarios.errors import NotAccepted
+from scenarios.extras import Extra, require
 from scenarios.fields import SEED_MAX
 from scenarios.terminal.json_output import print_json
 
@@ -57,7 +58,9 @@ def up(
         str | None,
         typer.Option(metavar="LAG", help="One-way delay of links between data centres.", show_default="as --lag"),
     ] = None,
-    on: Annotated[ZoneKind, typer.Option("--on", help="What each zone's server runs in.")] = ZoneKind.PROCESS,
+    on: Annotated[
+        ZoneKind, typer.Option("--on", help="What each zone's server runs in.", callback=containers_possible)
+    ] = ZoneKind.PROCESS,
     port: Annotated[
         int,
         typer.Option(
@@ -280,6 +283,7 @@ def down(*, as_json: AsJson = False) -> None:
 
 def image(*, as_json: AsJson = False) -> None:
     """Build the images of container zones, their coordinators and gmq out of what is installed here."""
+    require(Extra.DOCKER, asked="zonelab image")
     from cluster.admin.coordinator_image import build_coordinator_image
     from cluster.real.zones.docker.zone_image import build_image
     from scenarios.gmq_service.image import GMQ

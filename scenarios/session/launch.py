@@ -12,7 +12,7 @@ import time
 from typing import IO, Any
 
 from cluster.real.owner import Owner
-from cluster.real.zones import ProcessZone, remove_leftovers
+from cluster.real.zones import ProcessZone
 from cluster.real.zones.key_comparison import WITHIN_S
 from cluster.real.zones.signals import termination_interrupts
 from cluster.zone import ClusterError, ZoneError
@@ -77,6 +77,8 @@ def clean_up(state: StateDirectory) -> list[str]:
         session = state.read()
         if session is not None:
             if session.run_id is not None and session.kind == "docker":
+                from cluster.real.zones.docker.container import remove_leftovers
+
                 removed += asyncio.run(remove_leftovers(session.run_id))
             removed.append(str(state.path))
         state.clear()

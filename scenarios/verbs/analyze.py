@@ -4,26 +4,24 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from analysis.spark.aggregates import Aggregates
-from analysis.spark.following.follow import follow
-from analysis.spark.following.follower import SoFar
-from analysis.spark.inputs import is_remote
-from analysis.spark.pipeline import aggregate
-from analysis.spark.session import JavaMissing, SparkFailed
 from analysis.summary.result import Result
 from scenarios.errors import NotAccepted
+from scenarios.extras import Extra, is_installed, missing
 from scenarios.terminal.console import error_console
 from scenarios.terminal.live import LiveTables
-from scenarios.terminal.so_far import so_far_line, so_far_tables
+
+if TYPE_CHECKING:
+    from analysis.spark.aggregates import Aggregates
+    from analysis.spark.following.follower import SoFar
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class SparkStep:
     """``aggregates`` is None if Spark could not run; ``problem`` then says why. ``disagreements``: one line each."""
 
-    aggregates: Aggregates | None = None
+    aggregates: "Aggregates | None" = None
     problem: str | None = None
     disagreements: tuple[str, ...] = ()
 
@@ -43,7 +41,12 @@ class SparkStep:
 
 
 def spark_step(results: Sequence[Result]) -> SparkStep:
-    """Aggregate the runs of ``results`` on this machine, if it has a Java."""
+    """Aggregate the runs of ``results`` on this machine, if it has Spark and a Java."""
+    if not is_installed(Extra.SPARK):
+        return SparkStep(problem=f"it {missing(Extra.SPARK)}")
+    from analysis.spark.pipeline import aggregate
+    from analysis.spark.session import JavaMissing, SparkFailed
+
     try:
         aggregates = aggregate([result.directory for result in results])
     except (JavaMissing, SparkFailed) as error:
@@ -51,7 +54,7 @@ def spark_step(results: Sequence[Result]) -> SparkStep:
     return SparkStep(aggregates=aggregates, disagreements=tuple(disagreements(aggregates, results)))
 
 
-def disagreements(aggregates: Aggregates, results: Sequence[Result]) -> list[str]:
+def disagreements(aggregates: "Aggregates", results: Sequence[Result]) -> list[str]:
     """Every count that the checker has otherwise, summed over all runs."""
     checked: Counter[str] = Counter()
     for result in results:
@@ -67,15 +70,19 @@ def disagreements(aggregates: Aggregates, results: Sequence[Result]) -> list[str
 
 def followed(
     given: Sequence[str], *, master: str, out: Path | None, strict: bool, settings: Mapping[str, str]
-) -> Aggregates:
+) -> "Aggregates":
     """As ``analysis.spark.pipeline.aggregate``, when none of the runs goes on any more; shown on stderr until then."""
+    from analysis.spark.following.follow import follow
+    from analysis.spark.inputs import is_remote
+    from scenarios.terminal.so_far import so_far_line, so_far_tables
+
     if out is None:
         raise NotAccepted("--follow: needs --out DIR, which keeps what is counted so far")
     if remote := [one for one in given if is_remote(one)]:
         raise NotAccepted(f"--follow: got {remote[0]}; accepted: runs of this machine, which can be seen to end")
     with LiveTables(error_console()) as live:
 
-        def watch(runs: Sequence[SoFar]) -> None:
+        def watch(runs: "Sequence[SoFar]") -> None:
             live.show((part for run in runs for part in so_far_tables(run)), map(so_far_line, runs))
 
         return follow(given, out=out, watch=watch, master=master, strict=strict, settings=settings)

@@ -6,7 +6,6 @@ to it.
 """
 
 from cluster.real.zones.base import RealZone
-from cluster.real.zones.docker.container import DockerZone, remove_leftovers
 from cluster.real.zones.factory import KINDS, ZoneKind, zones
 from cluster.real.zones.process.process import ProcessZone
 from cluster.real.zones.settings import DockerZoneSettings, ProcessZoneSettings, ZoneSettings
@@ -14,7 +13,6 @@ from cluster.real.zones.zone_set import ZoneSet
 
 __all__ = [
     "KINDS",
-    "DockerZone",
     "DockerZoneSettings",
     "ProcessZone",
     "ProcessZoneSettings",
@@ -22,6 +20,5 @@ __all__ = [
     "ZoneKind",
     "ZoneSet",
     "ZoneSettings",
-    "remove_leftovers",
     "zones",
 ]

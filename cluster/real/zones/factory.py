@@ -6,7 +6,6 @@ from pathlib import Path
 from typing import Literal, get_args
 
 from cluster.real.zones.base import RealZone
-from cluster.real.zones.docker.container import DockerZone
 from cluster.real.zones.process.process import ProcessZone
 from cluster.real.zones.settings import DockerZoneSettings, ProcessZoneSettings
 from cluster.real.zones.zone_set import ZoneSet
@@ -36,7 +35,15 @@ def zones(
     elif kind == "docker":
         run = run_id or secrets.token_hex(4)
         container = DockerZoneSettings(persistence=persistence, image=image, run_id=run)
-        made = [DockerZone(name, container) for name in names]
+        made = [_docker_zone(name, container) for name in names]
     else:
         raise ZoneError(f"zone kind {kind!r} is not accepted; accepted: {', '.join(KINDS)}")
     return ZoneSet(made)
+
+
+def _docker_zone(name: str, settings: DockerZoneSettings) -> RealZone:
+    try:
+        from cluster.real.zones.docker.container import DockerZone
+    except ModuleNotFoundError as error:
+        raise ZoneError("container zones need the Docker SDK: pip install 'zonelab[docker]'") from error
+    return DockerZone(name, settings)

@@ -11,7 +11,8 @@ from redis.exceptions import ConnectionError as RedisConnectionError
 from support.cluster.zones import client, eventually, is_refused, make_zone, running
 from support.coroutines import coroutine
 
-from cluster.real.zones import DockerZone, ProcessZone
+from cluster.real.zones import ProcessZone
+from cluster.real.zones.docker.container import DockerZone
 from cluster.zone import Restart, ZoneError, ZoneState
 
 ALLOWED = {

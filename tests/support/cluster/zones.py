@@ -13,7 +13,8 @@ from redis.asyncio.retry import Retry
 from redis.backoff import NoBackoff
 from support.programs import Program
 
-from cluster.real.zones import DockerZone, DockerZoneSettings, ProcessZone, ProcessZoneSettings, RealZone
+from cluster.real.zones import DockerZoneSettings, ProcessZone, ProcessZoneSettings, RealZone
+from cluster.real.zones.docker.container import DockerZone
 from cluster.real.zones.port import PortReservation
 from cluster.zone import Address, Persistence
 

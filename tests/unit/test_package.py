@@ -1,0 +1,79 @@
+"""Goal: the package needs what it declares, and its optional parts alone need the extras.
+
+Method: pyproject.toml beside docs/dependencies.md; every module is imported by a Python from which the extras' packages
+are hidden.
+"""
+
+import re
+import subprocess
+import sys
+import tomllib
+
+import pytest
+from support.project_files import ROOT, project_files
+
+PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+EXTRAS = PROJECT["optional-dependencies"]
+OPTIONAL = re.compile(
+    "analysis/spark/|scenarios/many_runs/spark|scenarios/terminal/(aggregate_tables|so_far)"
+    "|cluster/real/zones/docker/|cluster/admin/(coordinator|python)_image|scenarios/gmq_service/image"
+    "|scenarios/properties/"
+)
+"""Where modules may need an extra as soon as they are imported; others import these when they are asked for them."""
+ABSENT = ("docker", "requests", "pyspark", "py4j", "hypothesis", "pytest", "_pytest")
+
+_IMPORT_EACH = """
+import importlib, sys
+sys.modules.update(dict.fromkeys(sys.argv[1:]))
+for name in sys.stdin.read().split():
+    try:
+        importlib.import_module(name)
+    except ImportError as error:
+        print(name, error.name)
+"""
+
+
+def named(requirement):
+    return re.match(r"[\w-]+", requirement)[0]
+
+
+def reasons(page):
+    """The packages in the first and second cells of the page's tables."""
+    return set(
+        re.findall(r"[\w-]+", " ".join("|".join(row.split("|")[1:3]) for row in page.splitlines() if "|" in row))
+    )
+
+
+def without_reason(page):
+    wanted = [*PROJECT["dependencies"], *EXTRAS["spark"], *EXTRAS["docker"], *EXTRAS["testing"]]
+    return [named(one) for one in wanted if named(one) not in reasons(page)]
+
+
+def test_each_dependency_has_its_reason():
+    page = (ROOT / "docs/dependencies.md").read_text(encoding="utf-8")
+    assert without_reason(page) == []
+    assert without_reason(page.replace("| simpy |", "| |")) == ["simpy"]
+
+
+@pytest.mark.parametrize("name", ["pandas", "pyspark", "docker", "pytest", "hypothesis"])
+def test_the_core_leaves_out(name):
+    assert name not in map(named, PROJECT["dependencies"])
+
+
+def test_extras_are_what_all_and_the_work_on_zonelab_get():
+    assert EXTRAS["all"] == ["zonelab[spark,docker,testing]"]
+    assert "zonelab[all]" in EXTRAS["dev"]
+    assert ".[dev]" in (ROOT / "Makefile").read_text(encoding="utf-8")
+
+
+def test_only_the_optional_parts_need_the_extras():
+    inside = re.compile(r"(analysis|cluster|engine|scenarios)/(.*/)?(?!__main__)\w+\.py")
+    paths = sorted(filter(inside.fullmatch, project_files()))
+    modules = {path.removesuffix(".py").removesuffix("/__init__").replace("/", "."): path for path in paths}
+    asked = [sys.executable, "-c", _IMPORT_EACH, *ABSENT]
+    done = subprocess.run(asked, cwd=ROOT, input="\n".join(modules), capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    refused = dict(line.split() for line in done.stdout.splitlines())
+    assert {name: lacks for name, lacks in refused.items() if not OPTIONAL.match(modules[name])} == {}
+    assert {"analysis.spark.session", "scenarios.many_runs.spark", "scenarios.properties.machine"} <= refused.keys()
+    assert {lacks.partition(".")[0] for lacks in refused.values()} <= set(ABSENT)
