@@ -156,6 +156,7 @@ class Acknowledging:
     _started: dict[int, dict[str, Any]] = field(default_factory=dict)
 
     def delivered(self, partition: str, batch: Sequence[Delivered]) -> None:
+        """Record that ``batch`` is handed to the listener, which is about to be called."""
         if not self.counts:
             return
         op = self.recorder.handed(self.actor, [(each.record.id, each.record.key) for each in batch], shard=partition)
