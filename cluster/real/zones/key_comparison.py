@@ -6,6 +6,7 @@ Times to live are compared apart, as they are counted from when each server got 
 
 import asyncio
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 from hashlib import sha256
 from typing import Any
@@ -32,6 +33,12 @@ BYTES_MAX = 100_000
 TTL_MS = 1_000
 """Times to live that are further apart differ."""
 
+AGAIN_MAX = 2
+AGAIN_KEYS_MAX = 1_000
+"""Keys that differ and are looked at again, ``AGAIN_MAX`` times: clients may have written them between two reads."""
+
+_AGAIN_S = 0.1
+
 KEYS_SHOWN = 5
 _BATCH = 200
 _READ_S = 5.0
@@ -47,18 +54,27 @@ class _Held:
     elements: int
     digest: str
     ttl_ms: int
+    by_length: bool = False
 
 
 _ABSENT = _Held(elements=0, digest="", ttl_ms=-2)
 
+_HeldByKey = dict[bytes, dict[str, _Held]]
+"""By key and zone."""
+
 
 @dataclass(kw_only=True)
 class Comparison:
-    """``differing``: by key, how many elements each zone has. ``unread``: by zone, why it could not be compared."""
+    """``differing``: by key, how many elements each zone has. ``unread``: by zone, why it could not be compared.
+
+    ``changing``: of those that differ, the ones that were otherwise at each look.
+    """
 
     compared: int = 0
     differing: dict[str, dict[str, int]] = field(default_factory=dict)
+    changing: list[str] = field(default_factory=list)
     ttls: list[str] = field(default_factory=list)
+    lengths_only: list[str] = field(default_factory=list)
     unread: dict[str, str] = field(default_factory=dict)
     complete: bool = True
 
@@ -66,7 +82,9 @@ class Comparison:
         return {
             "compared": self.compared,
             "differing": self.differing,
+            "changing": self.changing,
             "ttls": self.ttls,
+            "lengths_only": self.lengths_only,
             "unread": self.unread,
             "complete": self.complete,
             "sentences": list(self.sentences()),
@@ -83,10 +101,16 @@ class Comparison:
             yield "no keys were compared between the zones"
         else:
             yield f"no key differs between the zones, {_keys(self.compared)} compared{part}"
+        if self.changing:
+            number = len(self.changing)
+            yield f"{number:,} of these changed from look to look, as clients write it: {_shown(self.changing)}"
         if self.ttls:
             number = len(self.ttls)
-            shown = [f"`{key}`" for key in self.ttls[:KEYS_SHOWN]]
-            yield f"{_keys(number)} {_differ(number)} in the time to live alone: {', '.join(shown)}"
+            yield f"{_keys(number)} {_differ(number)} in the time to live alone: {_shown(self.ttls)}"
+        if self.lengths_only:
+            number, was = len(self.lengths_only), "was" if len(self.lengths_only) == 1 else "were"
+            why = "as a server does not tell its digest"
+            yield f"only the length of {_keys(number)} {was} compared, {why}: {_shown(self.lengths_only)}"
         yield from (f"zone {zone} was not compared: {why}" for zone, why in self.unread.items())
 
 
@@ -118,23 +142,55 @@ async def _compare(group: Mapping[str, Address], found: Comparison, progress: Pr
     if len(chosen) > KEYS_MAX or any(len(keys) >= _LISTED_MAX for keys in listed):
         found.complete = False
     ordered = chosen[:KEYS_MAX]
+    differing: _HeldByKey = {}
     for begin in range(0, len(ordered), _BATCH):
-        part = ordered[begin : begin + _BATCH]
-        held = await asyncio.gather(*(_held(address, part) for address in servers.values()))
-        for key, *each in zip(part, *held, strict=True):
-            _note(key, dict(zip(servers, each, strict=True)), found)
+        part = await _held_by(servers, ordered[begin : begin + _BATCH])
+        found.lengths_only += [_name(key) for key, held in part.items() if any(one.by_length for one in held.values())]
+        differing |= {key: held for key, held in part.items() if _noted(_name(key), held, found)}
         found.compared += len(part)
         progress(found.compared)
+    await _look_again(servers, differing, found)
 
 
-def _note(key: bytes, held: Mapping[str, _Held], found: Comparison) -> None:
-    name = key.decode("utf-8", "backslashreplace")
+async def _look_again(servers: Mapping[str, Address], differing: _HeldByKey, found: Comparison) -> None:
+    """Take back keys that were written between the reads of two servers, and note those that change all the time."""
+    before, changing = dict(list(differing.items())[:AGAIN_KEYS_MAX]), set(differing)
+    for _ in range(AGAIN_MAX):
+        if not before:
+            return
+        await asyncio.sleep(_AGAIN_S)
+        now = {}
+        for begin in range(0, len(before), _BATCH):
+            now |= await _held_by(servers, list(before)[begin : begin + _BATCH])
+        for key, held in now.items():
+            found.differing.pop(_name(key), None)
+            with suppress(ValueError):
+                found.ttls.remove(_name(key))
+            if [one.digest for one in held.values()] == [one.digest for one in before[key].values()]:
+                changing.discard(key)
+        before = {key: held for key, held in now.items() if _noted(_name(key), held, found)}
+    found.changing += [_name(key) for key in before if key in changing]
+
+
+async def _held_by(servers: Mapping[str, Address], keys: Sequence[bytes]) -> _HeldByKey:
+    held = await asyncio.gather(*(_held(address, keys) for address in servers.values()))
+    return {key: dict(zip(servers, each, strict=True)) for key, *each in zip(keys, *held, strict=True)}
+
+
+def _noted(name: str, held: Mapping[str, _Held], found: Comparison) -> bool:
+    """Note in ``found`` how the key differs; False if it does not."""
     if len({one.digest for one in held.values()}) > 1:
         found.differing[name] = {zone: one.elements for zone, one in held.items()}
-        return
+        return True
     ttls = [one.ttl_ms for one in held.values()]
     if (min(ttls) < 0) != (max(ttls) < 0) or (min(ttls) >= 0 and max(ttls) - min(ttls) > TTL_MS):
         found.ttls.append(name)
+        return True
+    return False
+
+
+def _name(key: bytes) -> str:
+    return key.decode("utf-8", "backslashreplace")
 
 
 async def _answers(zone: str, address: Address, found: Comparison) -> bool:
@@ -171,13 +227,22 @@ async def _held(address: Address, keys: Sequence[bytes]) -> list[_Held]:
         sizes = await pipeline.execute(raise_on_error=False)
         digests = await _digests(client, keys, kinds, sizes)
         return [
-            _ABSENT if kind == "none" else _Held(elements=_number(size), digest=f"{kind} {digest}", ttl_ms=ttl)
+            _ABSENT
+            if kind == "none"
+            else _Held(
+                elements=_number(size),
+                digest=f"{kind} {digest or _number(size)}",
+                ttl_ms=ttl,
+                by_length=digest is None,
+            )
             for kind, ttl, size, digest in zip(kinds, told[1::2], sizes, digests, strict=True)
         ]
 
 
-async def _digests(client: Redis, keys: Sequence[bytes], kinds: Sequence[str], sizes: Sequence[Any]) -> list[str]:
-    """The server's own digests where it tells them, else ours of what the keys hold."""
+async def _digests(
+    client: Redis, keys: Sequence[bytes], kinds: Sequence[str], sizes: Sequence[Any]
+) -> list[str | None]:
+    """The server's own digests where it tells them, else ours of what keys hold; None for keys that are too long."""
     try:
         told = await client.execute_command("DEBUG", "DIGEST-VALUE", *keys)  # type: ignore[no-untyped-call]
         return [one.decode() for one in told]
@@ -191,10 +256,7 @@ async def _digests(client: Redis, keys: Sequence[bytes], kinds: Sequence[str], s
             pipeline.execute_command(*before, key, *after)
             asked.append(key)
     values = dict(zip(asked, await pipeline.execute(raise_on_error=False), strict=True))
-    return [
-        _digest_of(kind, values[key]) if key in values else f"{_number(size)} elements"
-        for key, kind, size in zip(keys, kinds, sizes, strict=True)
-    ]
+    return [_digest_of(kind, values[key]) if key in values else None for key, kind in zip(keys, kinds, strict=True)]
 
 
 _SIZE = {
@@ -229,6 +291,10 @@ def _number(size: Any) -> int:
 
 def _raw(address: Address) -> Redis:
     return Redis(host=address.host, port=address.port, socket_timeout=_READ_S, socket_connect_timeout=_READ_S)
+
+
+def _shown(keys: Sequence[str]) -> str:
+    return ", ".join(f"`{key}`" for key in keys[:KEYS_SHOWN]) + (", …" if len(keys) > KEYS_SHOWN else "")
 
 
 def _counts(held: Mapping[str, int]) -> str:

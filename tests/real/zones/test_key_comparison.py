@@ -3,6 +3,8 @@
 Method: real servers, filled in other orders and with other contents.
 """
 
+import asyncio
+
 import pytest
 from support.cluster.zones import client, make_zone, running
 from support.coroutines import coroutine
@@ -64,6 +66,50 @@ async def test_a_comparison_is_bounded_and_says_so(monkeypatch):
         assert list(found.unread) == ["b"]
         assert next(found.sentences()) == "no keys were compared between the zones"
         await b.resume()
+
+
+@coroutine
+async def test_keys_that_differ_are_looked_at_again_before_they_are_named(monkeypatch):
+    a, b = make_zone("process", "a"), make_zone("process", "b")
+    async with running(a), running(b), client(a) as of_a, client(b) as of_b:
+        held, written = key_comparison._held, asyncio.Event()
+
+        async def written_meanwhile(address, keys):
+            if address == b.address:
+                await written.wait()
+            if address == a.address:
+                await of_a.incr("hot")
+            found = await held(address, keys)
+            if not written.is_set():
+                await of_a.mset({"text": "new", "gone": "new"})
+                await of_b.mset({"text": "new", "gone": "new"})
+                written.set()
+            return found
+
+        await of_a.mset({"text": "old", "other": "a", "hot": 0})
+        await of_b.mset({"text": "old", "other": "b", "hot": 0, "gone": "v"})
+        monkeypatch.setattr(key_comparison, "_held", written_meanwhile)
+        found = await compare_zones([{"a": a.address, "b": b.address}])
+        assert (found.compared, sorted(found.differing), found.changing) == (4, ["hot", "other"], ["hot"])
+        differing, changing = found.sentences()
+        assert differing.startswith("2 keys differ: `hot` ")
+        assert changing == "1 of these changed from look to look, as clients write it: `hot`"
+
+
+@coroutine
+async def test_long_keys_whose_lengths_alone_are_compared_are_told(monkeypatch):
+    monkeypatch.setattr(key_comparison, "ELEMENTS_MAX", 100)
+    a, b = make_zone("process", "a"), make_zone("process", "b")
+    async with running(a), running(b), client(a) as of_a, client(b) as of_b:
+        await of_a.rpush("list", *TASKS)
+        await of_b.rpush("list", *reversed(TASKS))
+        await of_a.set("text", "v")
+        await of_b.set("text", "v")
+        found = await compare_zones([{"a": a.address, "b": b.address}])
+        assert (found.differing, found.lengths_only) == ({}, ["list"])
+        equal, lengths = found.sentences()
+        assert equal == "no key differs between the zones, 2 keys compared"
+        assert lengths == "only the length of 1 key was compared, as a server does not tell its digest: `list`"
 
 
 @coroutine
