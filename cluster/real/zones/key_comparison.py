@@ -159,7 +159,7 @@ async def _look_again(servers: Mapping[str, Address], differing: _HeldByKey, fou
         if not before:
             return
         await asyncio.sleep(_AGAIN_S)
-        now = {}
+        now: _HeldByKey = {}
         for begin in range(0, len(before), _BATCH):
             now |= await _held_by(servers, list(before)[begin : begin + _BATCH])
         for key, held in now.items():
