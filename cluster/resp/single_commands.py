@@ -164,14 +164,22 @@ class SingleCommands:
         self._clients, self._received = [], []
         if self._polling is not None:
             self._polling.touch(len(clients))
-        turn, by_name = self._turn, self._by_name
+        turn = self._turn
         turn.departs_soon = True
-        alone = self._sample(clients, received)
+        try:
+            self._sample(clients, received)
+            self._take_together(clients, received)
+        finally:
+            turn.depart()
+
+    def _take_together(self, clients: list[SingleClient], received: list[bytes]) -> None:
+        turn, by_name = self._turn, self._by_name
+        odd: list[tuple[SingleClient, bytes]] = []
         runs: dict[Kind, _Run] = {}
         for client, name, raw in zip(clients, self._unpacker.names(received), received, strict=True):
             spec = by_name.get(name)  # type: ignore[arg-type]
             if spec is None or spec.treatment is not Treatment.FORWARD or client.closing:
-                alone.append((client, raw))
+                odd.append((client, raw))
                 continue
             kind = spec.kind
             level = client.read_level if kind.reads else client.write_level
@@ -186,21 +194,18 @@ class SingleCommands:
             client.slots.append(client.single_slot)
             run.clients.append(client)
             run.packed.append(raw)
-        try:
-            for client, raw in alone:
-                self._take_alone(client, raw)
-        finally:
-            turn.depart()
+        self._sampled.until_sample += len(odd)  # which are counted where they are sent on, if they are
+        for client, raw in odd:
+            client.received(raw)
 
-    def _sample(self, clients: list[SingleClient], received: list[bytes]) -> list[tuple[SingleClient, bytes]]:
-        """Count the commands of ``clients``; the one that is to be measured is taken out and returned."""
-        sampled, count = self._sampled, len(clients)
-        if not 0 < sampled.until_sample <= count:
-            sampled.until_sample -= count
-            return []
-        chosen = sampled.until_sample - 1
-        sampled.until_sample = 1
-        return [(clients.pop(chosen), received.pop(chosen))]
+    def _sample(self, clients: list[SingleClient], received: list[bytes]) -> None:
+        """Count the commands of ``clients``; those that are to be measured are taken out and gathered by themselves."""
+        sampled, counted = self._sampled, 0
+        while 0 < sampled.until_sample <= len(clients) - counted:
+            counted += sampled.until_sample - 1
+            sampled.until_sample = 1
+            self._take_alone(clients.pop(counted), received.pop(counted))
+        sampled.until_sample -= len(clients) - counted
 
     def _take_alone(self, client: SingleClient, raw: bytes) -> None:
         spec = self._by_name.get(self._unpacker.names([raw])[0])  # type: ignore[arg-type]

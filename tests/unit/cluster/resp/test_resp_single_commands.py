@@ -89,3 +89,31 @@ async def test_errors_and_large_replies_to_single_commands_are_answered_as_other
     sessions[1].data_received(GET)
     (await port.coordinator.call()).fail(port_error := ServerError("ERR that"))
     assert error(await clients[1].reply()) == str(port_error)
+
+
+@pytest.mark.parametrize("odd", [None, wire.command(b"FROB"), wire.command(b"ECHO", b"hi")], ids=["", "unknown", "own"])
+@on_port()
+async def test_of_those_that_are_sent_on_every_third_is_measured_wherever_a_turn_ends(port, odd):
+    clients, sessions = await quiet_clients(port, 8)
+    measured = []
+
+    def sampler(level, reads, done):
+        measured.append(sessions.index(done.__self__))
+        port.server.until_sample = 3
+        return done
+
+    port.server.sampler, port.server.until_sample = sampler, 3
+    for _ in range(3):
+        for number, session in enumerate(sessions):
+            session.data_received(GET if number or odd is None else odd)
+        left = 8 if odd is None else 7
+        while left:
+            call = await port.coordinator.call()
+            call.answer(*[b"$1\r\nv\r\n"] * len(call.commands))
+            left -= len(call.commands)
+        for client in clients:
+            await client.reply()
+    if odd is None:
+        assert measured == [*range(8), *range(8), *range(8)][2::3]
+    else:
+        assert len(measured) == 3 * 7 // 3, "what is not sent on does not count"
