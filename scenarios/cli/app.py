@@ -77,7 +77,7 @@ app.add_typer(gmq.app, name="gmq", rich_help_panel="A queue for other programs")
 
 
 def run_app(arguments: Sequence[str]) -> int:
-    """Run one command line, in today's spelling. Raises whatever ended it but a usual exit."""
+    """Run one command line. Raises whatever ended it but a usual exit."""
     try:
         returned = app(args=list(arguments) or ["--help"], prog_name="zonelab", standalone_mode=False)
     except SystemExit as ended:  # which typer makes of a closed pipe, with the code 1

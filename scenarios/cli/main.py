@@ -77,14 +77,10 @@ def _run_cli(arguments: Sequence[str]) -> int:
 
     try:
         from scenarios.cli.app import run_app
-        from scenarios.cli.old_spellings import in_new_spelling
 
         for each in arguments:
             _check_decoded(each)
-        given, changed = in_new_spelling(arguments)
-        for words in changed:
-            print(f"zonelab: {words}; the old spelling works until 1.0", file=sys.stderr)  # noqa: T201
-        code = run_app(given)
+        code = run_app(arguments)
         sys.stdout.flush()
     except (Exception, KeyboardInterrupt) as error:
         return exit_code_of(error, arguments)

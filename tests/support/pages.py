@@ -16,9 +16,6 @@ from support.project_files import ROOT
 
 from scenarios.cli.app import app
 
-HISTORICAL = ("CHANGELOG.md", "docs/moved.md")
-"""Pages with tables of old names and new ones, in this order."""
-
 RECORDS = ("docs/mutants.md",)
 """Pages that a command made at the commit that they name; paths and names are those of that commit."""
 
@@ -41,11 +38,6 @@ _FILE = re.compile(r"`((?:[\w.-]+/)*[\w-]+\.(?:py|lua|md))`")
 _MODULE = re.compile(r"(?<![\w./@-])((?:engine|cluster|scenarios|analysis|support)(?:\.\w+)+)")
 _IMPORT = re.compile(r"^ *from ((?:engine|cluster|scenarios|analysis)[\w.]*) import (\([^)]*\)|[^(\n]+)$", re.MULTILINE)
 _MAKE = re.compile(r"^ *(?:\$ )?make ([a-z-]+)|`make ([a-z-]+)[^`]*`", re.MULTILINE)
-
-
-def old_names_cut(text: str, *, page: str) -> str:
-    """The page without the first cells of its tables, if these are names of earlier versions."""
-    return re.sub(r"^\|[^|]*\|", "|", text, flags=re.MULTILINE) if page in HISTORICAL else text
 
 
 def broken_links(text: str, *, page: str, files: frozenset[str]) -> list[str]:

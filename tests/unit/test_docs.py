@@ -7,7 +7,7 @@ import ast
 import subprocess
 
 import pytest
-from support.pages import RECORDS, broken_links, missing_names, missing_paths, old_names_cut, wrong_commands
+from support.pages import RECORDS, broken_links, missing_names, missing_paths, wrong_commands
 from support.project_files import ROOT, project_files
 
 MOVES = ".git-blame-ignore-revs"
@@ -23,7 +23,7 @@ def faults(text, *, page, files):
 def test_what_the_pages_say_is_true():
     pages = sorted(name for name in project_files() if name.endswith(".md"))
     assert {"README.md", "docs/guide.md"} <= set(pages)
-    texts = {page: old_names_cut((ROOT / page).read_text(encoding="utf-8"), page=page) for page in pages}
+    texts = {page: (ROOT / page).read_text(encoding="utf-8") for page in pages}
     assert [fault for page, text in texts.items() for fault in faults(text, page=page, files=project_files())] == []
 
 
@@ -107,14 +107,6 @@ def test_a_true_mention_is_no_fault(text):
 def test_a_record_of_a_commit_may_name_what_has_gone_since():
     text = "`engine/missing.py` and `engine.missing`, [a](missing.md)"
     assert faults(text, page="docs/mutants.md", files=FILES) == ["docs/mutants.md: no target of the link missing.md"]
-
-
-def test_old_names_are_looked_at_nowhere_but_in_the_page_of_moves():
-    text = "| engine/old.py | engine/ports.py |"
-    assert old_names_cut(text, page="docs/guide.md") == text
-    assert missing_paths(old_names_cut(text, page="docs/moved.md"), page="docs/moved.md", files=FILES) == []
-    text = "| engine/old.py | engine/missing.py |"
-    assert missing_paths(old_names_cut(text, page="docs/moved.md"), page="docs/moved.md", files=FILES) != []
 
 
 def test_the_glossary_has_each_term_once_and_in_order():

@@ -1,7 +1,6 @@
-"""Goal: the command line is found out by trying: help by any usual way, verbs by purpose, typos answered, and options
-that were renamed still taken.
+"""Goal: the command line is found out by trying: help by any usual way, verbs by purpose, typos answered.
 
-Method: run command lines in this process; old spellings also as what they are turned into.
+Method: run command lines in this process.
 """
 
 import os
@@ -10,9 +9,7 @@ import subprocess
 import pytest
 from support.scenarios.short_runs import zonelab_command
 
-from cluster.zone import ClusterError
 from scenarios.cli.main import run_cli
-from scenarios.cli.old_spellings import in_new_spelling
 
 
 @pytest.mark.parametrize("words", [[], ["-h"], ["--help"]])
@@ -75,35 +72,3 @@ def test_the_shell_completes_verbs_scenarios_and_choices(words: str, completed: 
     asked = {"_ZONELAB_COMPLETE": "complete_bash", "COMP_WORDS": line, "COMP_CWORD": str(len(line.split()) - 1)}
     done = subprocess.run(zonelab_command(), env={**os.environ, **asked}, capture_output=True, text=True, check=False)
     assert done.stdout.split() == completed
-
-
-@pytest.mark.parametrize(
-    ("old", "new"),
-    [
-        ("run steady --arm sim", "run steady --on sim"),
-        ("run steady --arm real --seed 3", "run steady --seed 3 --on process"),
-        ("demo --zones docker", "demo --on docker"),
-        ("replay FILE --arm=real --zones=docker", "replay FILE --on docker"),
-        ("run steady --zones vm", "run steady --on vm"),
-        ("run steady --runs there", "run steady --dir there"),
-        ("up --zones 3 --zones-kind docker --runs=there", "up --zones 3 --on docker --dir=there"),
-        ("matrix --runs 3 --files there", "matrix --runs 3 --dir there"),
-        ("hunt steady --runs 3 --dir there", "hunt steady --runs 3 --dir there"),
-    ],
-)
-def test_old_spellings_mean_what_they_meant(old: str, new: str):
-    words, changed = in_new_spelling(old.split())
-    assert " ".join(words) == new
-    assert bool(changed) == (old != new)
-
-
-def test_an_old_spelling_is_told_on_stderr_alone(capsys: pytest.CaptureFixture[str]):
-    assert run_cli(["run", "steady", "--arm", "sim", "--level", "DC_TWO", "--json"]) == 64
-    told = capsys.readouterr()
-    assert told.err.splitlines()[0] == "zonelab: --arm sim is now --on sim; the old spelling works until 1.0"
-    assert "old spelling" not in told.out
-
-
-def test_simulated_zones_run_in_nothing():
-    with pytest.raises(ClusterError, match="--zones: got docker; accepted with --arm sim: none"):
-        in_new_spelling(["demo", "--arm", "sim", "--zones", "docker"])
