@@ -11,9 +11,10 @@ class Extra(StrEnum):
 
     SPARK = "spark"
     DOCKER = "docker"
+    TESTING = "testing"
 
 
-_PACKAGES = {Extra.SPARK: "pyspark", Extra.DOCKER: "docker"}
+_PACKAGES = {Extra.SPARK: "pyspark", Extra.DOCKER: "docker", Extra.TESTING: "hypothesis"}
 
 
 def is_installed(extra: Extra) -> bool:

@@ -8,6 +8,7 @@ from typing import Any
 from analysis.runs.directory import RunDirectory
 from scenarios.arms import Arm, On, ZoneKind
 from scenarios.errors import NotAccepted
+from scenarios.extras import Extra, require
 from scenarios.run_files.directory import program_fingerprint
 from scenarios.spec.reading import read_yaml_file
 from scenarios.spec.scenario import Scenario
@@ -52,7 +53,8 @@ def replayed_machine(path: Path) -> ReplayedMachine | None:
     told = _mapping(path)
     if "choices" not in told:
         return None
-    from scenarios.properties.budget import replay_machine, same_failure  # Hypothesis may not be installed
+    require(Extra.TESTING, asked=f"{path}: the failure of a state machine")
+    from scenarios.properties.budget import replay_machine, same_failure
 
     error = replay_machine(path, told)
     return ReplayedMachine(

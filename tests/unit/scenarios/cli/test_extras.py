@@ -79,6 +79,17 @@ def test_verbs_that_are_nothing_without_one(verb: str, extra: str, capsys: pytes
     assert capsys.readouterr().err == told
 
 
+def test_the_failure_of_a_state_machine_needs_hypothesis(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "failure.yaml").write_text("choices: []\n")
+    with monkeypatch.context() as hidden:  # a plugin of pytest's uses it, too
+        hidden.setitem(sys.modules, "hypothesis", None)
+        assert run_cli(["replay", "failure.yaml"]) == 64
+    told = "failure.yaml: the failure of a state machine needs the extra testing: pip install 'zonelab[testing]'\n"
+    assert capsys.readouterr().err == f"zonelab: {told}"
+
+
 def test_the_demo_leaves_out_what_needs_spark() -> None:
     assert spark_step([]).words == (
         "Spark aggregation left out: it needs the extra spark: pip install 'zonelab[spark]'"
