@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any, Literal
 
 import numpy as np
-from matplotlib import get_data_path, rc_context
+from matplotlib import get_data_path, rc_context, rcParams
 from matplotlib.artist import Artist
 from matplotlib.axes import Axes
 from matplotlib.backends.backend_agg import FigureCanvasAgg
@@ -64,6 +64,9 @@ _FILES: Any = {"svg.hashsalt": "zonelab", "svg.fonttype": "none", "pdf.fonttype"
 fontManager.ttflist = []
 for _font in sorted(Path(get_data_path(), "fonts", "ttf").glob("DejaVuSans*.ttf")):
     fontManager.addfont(_font)
+
+# A text may be the user's own, in which a dollar is no sign of mathematics.
+rcParams["text.parse_math"] = False
 
 _POSITION_DIGITS = 6
 """Of places in a figure, as shares of its size: far below a pixel."""

@@ -204,3 +204,18 @@ def test_zones_that_differ_in_acks_alone_are_in_the_legend(tmp_path: Path, figur
     plot_run(run.write())
     (legend,) = figures["latency.png"].legends
     assert {"p50 of zone a", "p50 of zone b"} < {text.get_text() for text in legend.get_texts()}
+
+
+def test_dollars_in_names_are_dollars(tmp_path: Path, figures: dict[str, Figure]) -> None:
+    name = r"from $\frac$ to $1"
+    runs = []
+    for level in LEVELS:
+        run = eventful_run(tmp_path / level, level=f"{level} {name}")
+        run.scenario = name
+        run.fault("kill", name, begin_ms=400, end_ms=1_000)
+        runs.append(run.write())
+    plot_run(runs[0])
+    plot_comparison(runs, tmp_path)
+    for path, figure in figures.items():
+        figure.draw_without_rendering()
+        assert name in texts(figure).replace("\n", " "), path
