@@ -40,10 +40,15 @@ class Mutant:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Planted:
-    """``text`` is the whole changed file; ``lines`` are those of ``module`` that run when the fault matters."""
+    """``text`` is the whole changed file; ``lines`` are those of ``module`` that run when the fault matters.
+
+    ``around``: those of the whole statement, or where it runs on import, as a default in a signature does, those of the
+    function, class or module.
+    """
 
     text: str
     lines: range
+    around: range
 
 
 def source_path(module: str) -> str:
@@ -58,14 +63,15 @@ def plant(mutant: Mutant, root: Path) -> Planted:
         text = _read(mutant, root, mutant.script)
         changed, _ = _replaced(mutant, text)
         _check_lua(mutant, changed)
-        return Planted(text=changed, lines=span[1:])
+        return Planted(text=changed, lines=span[1:], around=span[1:])
     rows = caller.splitlines(keepends=True)
     inside = "".join(rows[span.start - 1 : span.stop - 1])
     replaced, at = _replaced(mutant, inside)
     changed = "".join([*rows[: span.start - 1], replaced, *rows[span.stop - 1 :]])
     _check_python(mutant, caller, changed)
     first = span.start + inside.count("\n", 0, at)
-    return Planted(text=changed, lines=range(first, first + mutant.old.count("\n") + 1))
+    lines = range(first, first + mutant.old.count("\n") + 1)
+    return Planted(text=changed, lines=lines, around=_around(ast.parse(caller), first) or span)
 
 
 def _read(mutant: Mutant, root: Path, path: str) -> str:
@@ -88,6 +94,22 @@ def _span(mutant: Mutant, text: str) -> range:
     assert isinstance(found, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef)
     assert found.end_lineno is not None
     return range(found.lineno, found.end_lineno + 1)
+
+
+def _around(tree: ast.Module, line: int) -> range | None:
+    """The lines of the statement at ``line``, without those of its blocks; None if it runs on import."""
+    functions = (ast.FunctionDef, ast.AsyncFunctionDef)
+    statements = [one for one in ast.walk(tree) if isinstance(one, ast.stmt)]
+    outer = [one for one in statements if one.lineno <= line <= (one.end_lineno or one.lineno)]
+    outer.sort(key=lambda one: one.lineno)
+    if not any(isinstance(one, functions) for one in outer):
+        return None
+    found = outer[-1]
+    stop = (found.end_lineno or found.lineno) + 1
+    if isinstance(found, functions):
+        return range(found.lineno, stop)
+    blocks = [one.lineno for one in ast.iter_child_nodes(found) if isinstance(one, ast.stmt)]
+    return range(found.lineno, min([stop, *blocks]))
 
 
 def _defined(parent: ast.AST, name: str) -> list[ast.AST]:

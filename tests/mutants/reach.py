@@ -25,20 +25,18 @@ class Reach:
     seconds: Mapping[str, float] = field(default_factory=dict)
 
     def tests_of(self, mutant: Mutant, root: Path) -> list[str]:
-        """Return the tests that run the mutated line, or if none is known to, the line before it; the fastest first.
+        """Return the tests that run the mutated line, the fastest first.
 
-        Outside functions: the tests that run any line of the module.
+        If none is known to: those that run another line of its statement, or of the function, class or module around
+        what runs on import.
         """
-        lines = plant(mutant, root).lines
+        planted = plant(mutant, root)
         data = CoverageData(basename=str(self.data_file))
         data.read()
         by_line = data.contexts_by_lineno(str(self.folder / source_path(mutant.module)))
-        found = [test for line in lines for test in by_line.get(line, ()) if test]
-        if not found and not mutant.function:  # what a module does when it is imported has no test of its own
-            found = [test for tests in by_line.values() for test in tests if test]
+        found = [test for line in planted.lines for test in by_line.get(line, ()) if test]
         if not found:
-            before = max((line for line, tests in by_line.items() if line < lines.start and any(tests)), default=None)
-            found = [] if before is None else by_line[before]
+            found = [test for line, tests in by_line.items() if line in planted.around for test in tests if test]
         names = dict.fromkeys(test.rpartition("|")[0] for test in found)  # what follows says: setup, run or teardown
         return sorted((name for name in names if name in self.seconds), key=lambda name: (self.seconds[name], name))
 

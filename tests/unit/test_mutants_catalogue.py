@@ -51,6 +51,29 @@ def test_a_fault_is_planted_in_its_function_only() -> None:
     assert after[changed[0] - 1] == "    return zones // 2"
 
 
+AROUND = [
+    ("", "TOP = 1", "TOP = 2", range(1, 11)),
+    ("C", "c = 1", "c = 2", range(2, 10)),
+    ("C.f", "b=1", "b=2", range(4, 10)),
+    ("C.f", "2)", "3)", range(5, 7)),
+    ("C.f", "> 3", ">= 3", range(8, 9)),
+    ("C.f", "return 4", "return 5", range(9, 10)),
+]
+
+
+@pytest.mark.parametrize(("function", "old", "new", "around"), AROUND)
+def test_the_lines_around_a_fault_are_its_statement_or_what_is_imported(
+    function: str, old: str, new: str, around: range, tmp_path: Path
+) -> None:
+    text = (
+        "TOP = 1\nclass C:\n    c = 1\n    def f(b=1):\n        b = (b +\n            2)\n"
+        "        pass\n        if b > 3:\n            return 4\n"
+    )
+    (tmp_path / "example.py").write_text(text, encoding="utf-8")
+    fault = Mutant(id="x", module="example", function=function, old=old, new=new, breaks="An example.")
+    assert plant(fault, tmp_path).around == around
+
+
 def test_a_script_is_changed_as_a_whole_and_the_lines_are_those_of_who_has_it_run() -> None:
     planted = plant(SCRIPT, ROOT)
     rows = (ROOT / "engine/dyno/hardened/records/steps.py").read_text(encoding="utf-8").splitlines()
