@@ -3,6 +3,8 @@
 from hashlib import sha256
 from random import Random
 
+SEED_MAX = 2**63 - 1
+
 
 class Streams:
     """Hands out one stream per name; asking again for a name gives the same, already advanced stream."""

@@ -16,7 +16,6 @@ CLIENTS_MAX = 10_000
 """Programs of one zone."""
 
 MILLIS_MAX = DELAY_MS_MAX
-SEED_MAX = 2**63 - 1
 
 Positive = Annotated[float, Field(strict=True, gt=0, le=NUMBER_MAX, allow_inf_nan=False)]
 NonNegative = Annotated[float, Field(strict=True, ge=0, le=NUMBER_MAX, allow_inf_nan=False)]

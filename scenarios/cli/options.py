@@ -5,11 +5,11 @@ from typing import TYPE_CHECKING, Annotated, TypeVar
 
 import typer
 
+from cluster.random_streams import SEED_MAX
 from cluster.votes.levels import Level
 from scenarios.arms import On, ZoneKind
 from scenarios.errors import NotAccepted
 from scenarios.extras import Extra, require
-from scenarios.fields import SEED_MAX
 from scenarios.spec.library import library_names
 from scenarios.terminal.junit import JUnitFile
 

@@ -6,6 +6,7 @@ from typing import Annotated
 
 import typer
 
+from cluster.random_streams import SEED_MAX
 from scenarios.arms import ZoneKind
 from scenarios.cli.exits import EXIT_LAB_FAILED, EXIT_UNKNOWN, EXIT_VALID, LabError
 from scenarios.cli.options import (
@@ -27,7 +28,6 @@ from scenarios.cli.options import (
 )
 from scenarios.durations import parse_duration_s
 from scenarios.errors import NotAccepted
-from scenarios.fields import SEED_MAX
 from scenarios.lags.questions import Command, parse_address
 from scenarios.terminal.json_output import show
 

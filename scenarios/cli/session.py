@@ -11,6 +11,7 @@ from typing import Annotated, Any
 import typer
 
 from cluster.options.versions.settings import VoteBy
+from cluster.random_streams import SEED_MAX
 from cluster.resp.commands.busy_poll import BUSY_POLL_US
 from cluster.topology.topology import ZONES_MAX
 from cluster.votes.levels import Level
@@ -20,7 +21,6 @@ from scenarios.cli.options import AsJson, MonitorPort, RunsDirectory, containers
 from scenarios.durations import parse_duration_s
 from scenarios.errors import NotAccepted
 from scenarios.extras import Extra, require
-from scenarios.fields import SEED_MAX
 from scenarios.terminal.json_output import print_json
 
 _OF_LAYOUT = ("zones", "dcs", "nodes", "topology", "hash_tag")

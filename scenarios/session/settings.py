@@ -11,6 +11,7 @@ from pydantic import AfterValidator, BaseModel, ConfigDict, Field, ValidationErr
 from cluster.links.lag_text import parse_lag
 from cluster.options.hinted_handoff import HandoffSettings
 from cluster.options.versions.settings import AntiEntropySettings, VoteBy
+from cluster.random_streams import SEED_MAX
 from cluster.resp.commands.busy_poll import BUSY_POLL_US, BUSY_POLL_US_MAX
 from cluster.topology.described import topology_of
 from cluster.topology.key_hashes import Hash
@@ -20,7 +21,7 @@ from cluster.wiring.settings import NetworkSettings
 from cluster.zone import ClusterError, Persistence
 from scenarios.arms import ZoneKind
 from scenarios.errors import NotAccepted
-from scenarios.fields import SEED_MAX, parse_link
+from scenarios.fields import parse_link
 from scenarios.spec.reading import explained, read_yaml_file
 from scenarios.spec.scenario import Links
 from scenarios.spec.topology import Topology as TopologySection

@@ -16,6 +16,7 @@ from analysis.checkers.order.properties import Property
 from analysis.message_classes import FORBIDDEN_DEFAULT, MessageClass
 from analysis.runs.order_rules import OrderRules
 from analysis.workloads import WorkloadKind
+from cluster.random_streams import SEED_MAX
 from cluster.votes.levels import Level, Levels, Setting
 from cluster.zone import Persistence
 from engine.fifo.log.producer import Sending
@@ -27,7 +28,6 @@ from scenarios.faults.catalogue import AnyFault
 from scenarios.fields import (
     CLIENTS_MAX,
     COUNT_MAX,
-    SEED_MAX,
     Count,
     CountFrom0,
     DelayText,

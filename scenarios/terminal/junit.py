@@ -20,8 +20,11 @@ from scenarios.errors import NotAccepted
 if TYPE_CHECKING:
     from xml.etree.ElementTree import Element
 
-_NOT_IN_XML = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
-"""XML 1.0 (section 2.2) has no place for these, not even as a reference."""
+_NOT_IN_XML = "[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]"
+"""XML 1.0 (section 2.2) has no place for these, not even as a reference.
+
+Compiled when it is used, as that takes longer than all else that this module does at its import.
+"""
 
 
 class Outcome(StrEnum):
@@ -118,7 +121,7 @@ class JUnitFile:
 
 def _xml(text: str) -> str:
     """``text`` with what XML cannot have written out, such as ``\\x1b``; what it can have is escaped when written."""
-    return _NOT_IN_XML.sub(lambda found: found[0].encode("unicode_escape").decode(), text)
+    return re.sub(_NOT_IN_XML, lambda found: found[0].encode("unicode_escape").decode(), text)
 
 
 def file_in(arguments: Sequence[str]) -> JUnitFile | None:

@@ -7,7 +7,7 @@ import typer
 
 from scenarios.cli.app import app
 
-SLOW_TO_LOAD = {"docker", "lupa", "matplotlib", "pyarrow", "pyspark", "scipy", "simpy"}
+SLOW_TO_LOAD = {"docker", "lupa", "matplotlib", "numpy", "pyarrow", "pyspark", "rich", "scipy", "simpy"}
 
 
 def _verbs(command: Any, *path: str) -> Iterator[str]:
