@@ -1,4 +1,4 @@
-"""Goal: the package needs what it declares, and its optional parts alone need the extras.
+"""Goal: the package needs what it declares, its optional parts alone need the extras, and a fork can test it.
 
 Method: pyproject.toml beside docs/dependencies.md; every module is imported by a Python from which the extras' packages
 are hidden.
@@ -10,6 +10,7 @@ import sys
 import tomllib
 
 import pytest
+import yaml
 from support.project_files import ROOT, project_files
 
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
@@ -77,3 +78,19 @@ def test_only_the_optional_parts_need_the_extras():
     assert {name: lacks for name, lacks in refused.items() if not OPTIONAL.match(modules[name])} == {}
     assert {"analysis.spark.session", "scenarios.many_runs.spark", "scenarios.properties.machine"} <= refused.keys()
     assert {lacks.partition(".")[0] for lacks in refused.values()} <= set(ABSENT)
+
+
+def workflow_faults(text):
+    """Actions without a major version, and commands that are no target of the Makefile."""
+    makefile = (ROOT / "Makefile").read_text(encoding="utf-8")
+    steps = [step for job in yaml.safe_load(text)["jobs"].values() for step in job["steps"]]
+    loose = [step["uses"] for step in steps if not re.search(r"@v\d+$", step.get("uses", "@v0"))]
+    commands = [step["run"].removeprefix("make ") for step in steps if "run" in step]
+    return loose + [each for each in commands if not re.search(rf"^{re.escape(each)}:", makefile, re.MULTILINE)]
+
+
+def test_the_workflow_runs_what_a_contributor_runs():
+    text = (ROOT / ".github/workflows/tests.yml").read_text(encoding="utf-8")
+    assert workflow_faults(text) == []
+    assert workflow_faults(text.replace("checkout@v4", "checkout@main", 1)) == ["actions/checkout@main"]
+    assert workflow_faults(text.replace("make test", "make tests")) == ["tests"]
