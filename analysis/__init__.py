@@ -1,8 +1,8 @@
 """What runs leave behind and what can be said of it: the history format, checkers, statistics, figures, reports.
 
-Read first: ``analysis.runs.history`` (the format), ``analysis.message_classes``, then
-``analysis.checkers.queue.queue``. Everything works from run directories alone, so that any run can be judged again,
-also by a later version.
+Read first: ``zonelab.analysis.runs.history`` (the format), ``zonelab.analysis.message_classes``, then
+``zonelab.analysis.checkers.queue.queue``. Everything works from run directories alone, so that any run can be judged
+again, also by a later version.
 
 Imports none of the other packages: a checker that shared code with what it checks could share its mistakes. Within it,
 from the ground up: ``statistics``, ``message_classes``, ``pages``; ``runs``; ``checkers``; ``summary``; ``comparison``;

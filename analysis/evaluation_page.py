@@ -5,10 +5,10 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
 
-from analysis.figures.evaluation_plot import plot_bounds, plot_push
-from analysis.pages import environment
-from analysis.report import image_of
-from analysis.whole_files import write_whole
+from zonelab.analysis.figures.evaluation_plot import plot_bounds, plot_push
+from zonelab.analysis.pages import environment
+from zonelab.analysis.report import image_of
+from zonelab.analysis.whole_files import write_whole
 
 PAGE_NAME = "report.html"
 

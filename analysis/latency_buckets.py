@@ -10,7 +10,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from itertools import accumulate, pairwise
 from typing import NamedTuple
 
-from analysis.statistics import QUANTILES
+from zonelab.analysis.statistics import QUANTILES
 
 _BITS = 11
 """Of a value that a bucket keeps: 2 ** 11 is the first power of two above 2 × 10 ** 3, for 3 significant digits."""
@@ -61,9 +61,9 @@ def _added(one: BucketCount, other: BucketCount) -> BucketCount:
 def quantiles_ms(counts: Sequence[BucketCount], probabilities: Mapping[str, float] = QUANTILES) -> dict[str, float]:
     """Quantiles in milliseconds, by name; none if nothing was counted.
 
-    They interpolate as exact ones do (``analysis.statistics.quantiles``), between values that are each told with an
-    error of at most ``ERROR_MAX``; the largest of a bucket, so the largest of all, is exact. Raises ``ValueError``
-    unless ``counts`` are sorted and each bucket occurs once.
+    They interpolate as exact ones do (``zonelab.analysis.statistics.quantiles``), between values that are each told
+    with an error of at most ``ERROR_MAX``; the largest of a bucket, so the largest of all, is exact. Raises
+    ``ValueError`` unless ``counts`` are sorted and each bucket occurs once.
     """
     if not counts:
         return {}

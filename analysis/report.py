@@ -11,33 +11,33 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
 
-from analysis.checkers.consistency.verdict import MEANINGS, Anomaly
-from analysis.checkers.order.properties import EXERCISED_BY, LABELS, Property
-from analysis.checkers.order.verdict import OrderVerdict
-from analysis.checkers.verdict import MEANING_OF, Offender, Validity, Verdict
-from analysis.figures.plots import labels, plot_accesses, plot_comparison, plot_run
-from analysis.figures.rate_plot import plot_rates
-from analysis.figures.session_plot import plot_session
-from analysis.figures.staleness_plot import plot_staleness_over_time
-from analysis.figures.timeline import timeline
-from analysis.figures.timeline_svg import picture
-from analysis.message_classes import MessageClass
-from analysis.pages import Script, environment
-from analysis.runs.directory import RunDirectory
-from analysis.runs.manual_session import deviations, unknown_scripts, verbs, zone_summaries
-from analysis.runs.settings import settings_of
-from analysis.statistics import QUANTILES
-from analysis.stories.access_stories import access_stories
-from analysis.stories.lines import Story
-from analysis.stories.message_stories import message_stories
-from analysis.summary.access_summary import load_consistency
-from analysis.summary.allowed import allowed_of_accesses, allowed_of_queue
-from analysis.summary.conclusions import conclusion
-from analysis.summary.plain_words import access_words, queue_words
-from analysis.summary.queue_summary import Rate, Summary, load_summary, load_verdict, operation_summaries
-from analysis.summary.result import Result
-from analysis.whole_files import write_whole
-from analysis.workloads import WorkloadKind
+from zonelab.analysis.checkers.consistency.verdict import MEANINGS, Anomaly
+from zonelab.analysis.checkers.order.properties import EXERCISED_BY, LABELS, Property
+from zonelab.analysis.checkers.order.verdict import OrderVerdict
+from zonelab.analysis.checkers.verdict import MEANING_OF, Offender, Validity, Verdict
+from zonelab.analysis.figures.plots import labels, plot_accesses, plot_comparison, plot_run
+from zonelab.analysis.figures.rate_plot import plot_rates
+from zonelab.analysis.figures.session_plot import plot_session
+from zonelab.analysis.figures.staleness_plot import plot_staleness_over_time
+from zonelab.analysis.figures.timeline import timeline
+from zonelab.analysis.figures.timeline_svg import picture
+from zonelab.analysis.message_classes import MessageClass
+from zonelab.analysis.pages import Script, environment
+from zonelab.analysis.runs.directory import RunDirectory
+from zonelab.analysis.runs.manual_session import deviations, unknown_scripts, verbs, zone_summaries
+from zonelab.analysis.runs.settings import settings_of
+from zonelab.analysis.statistics import QUANTILES
+from zonelab.analysis.stories.access_stories import access_stories
+from zonelab.analysis.stories.lines import Story
+from zonelab.analysis.stories.message_stories import message_stories
+from zonelab.analysis.summary.access_summary import load_consistency
+from zonelab.analysis.summary.allowed import allowed_of_accesses, allowed_of_queue
+from zonelab.analysis.summary.conclusions import conclusion
+from zonelab.analysis.summary.plain_words import access_words, queue_words
+from zonelab.analysis.summary.queue_summary import Rate, Summary, load_summary, load_verdict, operation_summaries
+from zonelab.analysis.summary.result import Result
+from zonelab.analysis.whole_files import write_whole
+from zonelab.analysis.workloads import WorkloadKind
 
 SETTING_CHARACTERS_MAX = 300
 SCENARIO_CHARACTERS_MAX = 100_000

@@ -17,15 +17,15 @@ from typing import Any
 import uvloop
 from environment import environment
 
-from cluster.real.cluster import RealCluster, RealSettings
-from cluster.real.zones import admin, zones
-from engine.message import Message
-from engine.queue import Queue
-from scenarios.queues.catalogue import queue_under_test
-from scenarios.queues.under_test import RunsServices
-from scenarios.spec import reading
-from scenarios.spec.engines import ENGINES
-from scenarios.spec.scenario import Scenario
+from zonelab.cluster.real.cluster import RealCluster, RealSettings
+from zonelab.cluster.real.zones import admin, zones
+from zonelab.engine.message import Message
+from zonelab.engine.queue import Queue
+from zonelab.scenarios.queues.catalogue import queue_under_test
+from zonelab.scenarios.queues.under_test import RunsServices
+from zonelab.scenarios.spec import reading
+from zonelab.scenarios.spec.engines import ENGINES
+from zonelab.scenarios.spec.scenario import Scenario
 
 CONSUMERS = 5
 BATCH = 50

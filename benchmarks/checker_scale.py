@@ -33,9 +33,9 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 from environment import environment
 
-from analysis.runs.builder import EPOCH_MS, RunBuilder
-from analysis.runs.history import OPERATIONS
-from analysis.runs.segments import segment_path
+from zonelab.analysis.runs.builder import EPOCH_MS, RunBuilder
+from zonelab.analysis.runs.history import OPERATIONS
+from zonelab.analysis.runs.segments import segment_path
 
 MESSAGES_PER_CHUNK = 50_000
 MS = 1_000_000
@@ -216,20 +216,20 @@ def resident_mb(pid: int) -> float:
 
 
 def check_it(run: Path) -> dict[str, int]:
-    from analysis.checkers.queue.queue import check
+    from zonelab.analysis.checkers.queue.queue import check
 
     return {name: count for name, count in check(run).counts.items() if count}
 
 
 def analyze_it(run: Path) -> dict[str, int]:
-    from analysis.spark.pipeline import aggregate
+    from zonelab.analysis.spark.pipeline import aggregate
 
     (found,) = aggregate([run]).settings
     return {name: count for name, count in found.counts.items() if count}
 
 
 def summarise_it(run: Path) -> None:
-    from analysis.summary.queue_summary import summarise
+    from zonelab.analysis.summary.queue_summary import summarise
 
     summarise(run)
 

@@ -14,15 +14,15 @@ from dataclasses import dataclass
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
-from scenarios.evaluate.evaluation import Budget, Evaluation
-from scenarios.evaluate.rollout import Rollout
-from scenarios.hunt.seeds import OUTCOMES, Outcome
-from scenarios.many_runs.environment import Environment
-from scenarios.many_runs.run_all import run_all
-from scenarios.many_runs.state import RunState
-from scenarios.many_runs.task import Key, Task
-from scenarios.run.trial import attempt
-from scenarios.verbs.evaluate import run_evaluation
+from zonelab.scenarios.evaluate.evaluation import Budget, Evaluation
+from zonelab.scenarios.evaluate.rollout import Rollout
+from zonelab.scenarios.hunt.seeds import OUTCOMES, Outcome
+from zonelab.scenarios.many_runs.environment import Environment
+from zonelab.scenarios.many_runs.run_all import run_all
+from zonelab.scenarios.many_runs.state import RunState
+from zonelab.scenarios.many_runs.task import Key, Task
+from zonelab.scenarios.run.trial import attempt
+from zonelab.scenarios.verbs.evaluate import run_evaluation
 
 
 @dataclass(frozen=True)

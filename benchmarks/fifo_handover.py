@@ -20,24 +20,24 @@ from typing import Any
 import uvloop
 from environment import environment
 
-from cluster.links.lag_text import parse_lag
-from cluster.real.cluster import RealCluster, RealSettings
-from cluster.real.zones import zones
-from cluster.sim.cluster import SimCluster, SimSettings
-from cluster.testbed import Testbed
-from cluster.votes.levels import Level
-from engine.fifo.consumer.context import MemberContext, Zones
-from engine.fifo.consumer.listener import Outcome
-from engine.fifo.consumer.member import Member
-from engine.fifo.events import Unobserved
-from engine.fifo.fenced.keys import FencedKeys
-from engine.fifo.fenced.member.zones import FencedLogs, FencedZones, Wires
-from engine.fifo.keys import FifoKeys
-from engine.fifo.log.partition_log import PartitionLogs
-from engine.fifo.log.record import Record
-from engine.fifo.modes import Mode, Profile, group_settings
-from engine.fifo.partition import partitions_of
-from scenarios.clients.program_crash import CrashSwitch
+from zonelab.cluster.links.lag_text import parse_lag
+from zonelab.cluster.real.cluster import RealCluster, RealSettings
+from zonelab.cluster.real.zones import zones
+from zonelab.cluster.sim.cluster import SimCluster, SimSettings
+from zonelab.cluster.testbed import Testbed
+from zonelab.cluster.votes.levels import Level
+from zonelab.engine.fifo.consumer.context import MemberContext, Zones
+from zonelab.engine.fifo.consumer.listener import Outcome
+from zonelab.engine.fifo.consumer.member import Member
+from zonelab.engine.fifo.events import Unobserved
+from zonelab.engine.fifo.fenced.keys import FencedKeys
+from zonelab.engine.fifo.fenced.member.zones import FencedLogs, FencedZones, Wires
+from zonelab.engine.fifo.keys import FifoKeys
+from zonelab.engine.fifo.log.partition_log import PartitionLogs
+from zonelab.engine.fifo.log.record import Record
+from zonelab.engine.fifo.modes import Mode, Profile, group_settings
+from zonelab.engine.fifo.partition import partitions_of
+from zonelab.scenarios.clients.program_crash import CrashSwitch
 
 NS_PER_MS = 1_000_000
 NS_PER_S = 1_000_000_000

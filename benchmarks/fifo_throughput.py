@@ -23,17 +23,17 @@ import uvloop
 from environment import environment
 from queue_throughput import CATALOGUE, PAYLOAD, ZONES, Load, Sent, instances, throughput
 
-from cluster.real.cluster import RealCluster, RealSettings
-from cluster.real.zones import zones
-from cluster.votes.levels import Level
-from engine.fifo.consumer.listener import Delivered, Handling, Outcome
-from engine.fifo.events import Unobserved
-from engine.fifo.fenced.member.zones import FencedLogs
-from engine.fifo.log.record import Record
-from engine.fifo.partition import Partition
-from engine.ports import Command, Connection, Reply
-from scenarios.queues.ordered.fifo_fenced import FencedUnderTest
-from scenarios.spec.reading import scenario_of
+from zonelab.cluster.real.cluster import RealCluster, RealSettings
+from zonelab.cluster.real.zones import zones
+from zonelab.cluster.votes.levels import Level
+from zonelab.engine.fifo.consumer.listener import Delivered, Handling, Outcome
+from zonelab.engine.fifo.events import Unobserved
+from zonelab.engine.fifo.fenced.member.zones import FencedLogs
+from zonelab.engine.fifo.log.record import Record
+from zonelab.engine.fifo.partition import Partition
+from zonelab.engine.ports import Command, Connection, Reply
+from zonelab.scenarios.queues.ordered.fifo_fenced import FencedUnderTest
+from zonelab.scenarios.spec.reading import scenario_of
 
 PATIENCE_S = 60
 BESIDE = {"one by one": "dyno hardened", "batches": "dyno-v2 hardened"}

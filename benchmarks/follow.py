@@ -21,7 +21,7 @@ from tempfile import TemporaryDirectory
 import numpy as np
 from environment import environment
 
-from analysis.runs.directory import RunDirectory
+from zonelab.analysis.runs.directory import RunDirectory
 
 ZONELAB = str(Path(sys.executable).with_name("zonelab"))
 WARM_UP_S = 15

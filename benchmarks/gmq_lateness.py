@@ -18,12 +18,12 @@ from typing import Any
 
 from environment import environment
 
-from analysis.runs.history import OPERATIONS
-from cluster.sim.cluster import SimCluster
-from cluster.testbed import Testbed
-from scenarios.run.simulated import simulate
-from scenarios.run_files.tables import OPERATIONS_NAME, MemoryTables, rows
-from scenarios.spec.reading import scenario_of
+from zonelab.analysis.runs.history import OPERATIONS
+from zonelab.cluster.sim.cluster import SimCluster
+from zonelab.cluster.testbed import Testbed
+from zonelab.scenarios.run.simulated import simulate
+from zonelab.scenarios.run_files.tables import OPERATIONS_NAME, MemoryTables, rows
+from zonelab.scenarios.spec.reading import scenario_of
 
 MODES = ("default", "compat", "hardened")
 NS_PER_MS = 1_000_000

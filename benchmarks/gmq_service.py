@@ -28,13 +28,13 @@ import hiredis
 import uvloop
 from environment import environment
 
-from cluster.clock import NodeClock
-from cluster.real.runtime import RealRuntime
-from cluster.real.zones import ProcessZone, ZoneSet
-from engine.gmq.jobs import Job
-from engine.gmq.settings import GmqSettings
-from scenarios.gmq_service.backend.listed import ListedJobs
-from scenarios.gmq_service.backend.pool import Pool
+from zonelab.cluster.clock import NodeClock
+from zonelab.cluster.real.runtime import RealRuntime
+from zonelab.cluster.real.zones import ProcessZone, ZoneSet
+from zonelab.engine.gmq.jobs import Job
+from zonelab.engine.gmq.settings import GmqSettings
+from zonelab.scenarios.gmq_service.backend.listed import ListedJobs
+from zonelab.scenarios.gmq_service.backend.pool import Pool
 
 BODY = "x" * 32
 TOPIC = "bench"
@@ -187,7 +187,7 @@ async def engine(jobs: ListedJobs, pool: Pool, turn: str, clients: int, requests
 
 @asynccontextmanager
 async def engine_on(server_port: int, prefix: str) -> AsyncIterator[tuple[ListedJobs, Pool]]:
-    from cluster.zone import Address
+    from zonelab.cluster.zone import Address
 
     runtime = RealRuntime(seed=0)
     clock = NodeClock(epoch_ns=runtime.epoch_ns, run_ns=runtime.now_ns)
@@ -212,7 +212,7 @@ async def service_on(server_port: int, mode: str) -> AsyncIterator[dict[str, Any
             f"[redis]\nport={server_port}\n[log]\ntarget_type=file\nfilename={folder}/gmq.log\n"
             f"[service]\nmode={mode}\nrpc=127.0.0.1:0\napi=off\nweb=off\npid_file={folder}/gmq.pid\n"
         )
-        command = [sys.executable, "-m", "scenarios.gmq_service", "--config", str(config)]
+        command = [sys.executable, "-m", "zonelab.scenarios.gmq_service", "--config", str(config)]
         program = await asyncio.create_subprocess_exec(*command, stdout=subprocess.PIPE)
         try:
             assert program.stdout is not None

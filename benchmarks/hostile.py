@@ -28,12 +28,12 @@ from typing import Any
 import uvloop
 from environment import environment
 
-from cluster.real.zones import ZoneSet, zones
-from cluster.resp.gateway.configuration import read_configuration
-from cluster.resp.gateway.gateway import ZoneGateway
-from cluster.resp.gateway.program import run
-from cluster.resp.protocol import wire
-from cluster.votes.levels import Level
+from zonelab.cluster.real.zones import ZoneSet, zones
+from zonelab.cluster.resp.gateway.configuration import read_configuration
+from zonelab.cluster.resp.gateway.gateway import ZoneGateway
+from zonelab.cluster.resp.gateway.program import run
+from zonelab.cluster.resp.protocol import wire
+from zonelab.cluster.votes.levels import Level
 
 ZONES = ("a", "b", "c")
 MB = 1_000_000

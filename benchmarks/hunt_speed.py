@@ -18,14 +18,14 @@ from typing import Any
 import simpy
 from environment import environment
 
-from analysis.checkers.queue.queue import check_recorded
-from cluster.sim.cluster import SimCluster
-from cluster.testbed import Testbed
-from scenarios.hunt.seeds import HuntTarget, Outcome, hunt_seed
-from scenarios.run.simulated import recorded, simulate
-from scenarios.run.trial import attempt
-from scenarios.run_files.tables import MemoryTables
-from scenarios.spec.reading import scenario_of
+from zonelab.analysis.checkers.queue.queue import check_recorded
+from zonelab.cluster.sim.cluster import SimCluster
+from zonelab.cluster.testbed import Testbed
+from zonelab.scenarios.hunt.seeds import HuntTarget, Outcome, hunt_seed
+from zonelab.scenarios.run.simulated import recorded, simulate
+from zonelab.scenarios.run.trial import attempt
+from zonelab.scenarios.run_files.tables import MemoryTables
+from zonelab.scenarios.spec.reading import scenario_of
 
 TURNS = 5
 SEEDS_PER_TURN = 8

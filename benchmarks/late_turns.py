@@ -21,14 +21,14 @@ import uvloop
 from environment import environment
 from queue_throughput import CATALOGUE, ZONES, Exchange, Load, Sent, instances, throughput
 
-from cluster.real.cluster import RealCluster, RealSettings
-from cluster.real.zones import zones
-from cluster.real.zones.process.process import ProcessZone
-from cluster.votes.levels import Level
-from engine.dyno.hardened import HardenedQueue
-from engine.dyno.hardened.records.keys import HardenedKeys
-from engine.message import Delivery
-from scenarios.queues.dyno import NAME, PREFIX
+from zonelab.cluster.real.cluster import RealCluster, RealSettings
+from zonelab.cluster.real.zones import zones
+from zonelab.cluster.real.zones.process.process import ProcessZone
+from zonelab.cluster.votes.levels import Level
+from zonelab.engine.dyno.hardened import HardenedQueue
+from zonelab.engine.dyno.hardened.records.keys import HardenedKeys
+from zonelab.engine.message import Delivery
+from zonelab.scenarios.queues.dyno import NAME, PREFIX
 
 READ_EVERY_S = 0.2
 

@@ -23,8 +23,8 @@ sys.path[:0] = [str(ROOT), str(ROOT / "tests")]
 
 from support.analysis.register_histories import register_history  # noqa: E402
 
-from analysis.checkers.consistency.linear import Kind, RegisterOperation, SearchBudget, check_register  # noqa: E402
-from analysis.checkers.consistency.linear_shrink import smallest_violation  # noqa: E402
+from zonelab.analysis.checkers.consistency.linear import Kind, RegisterOperation, SearchBudget, check_register  # noqa: E402
+from zonelab.analysis.checkers.consistency.linear_shrink import smallest_violation  # noqa: E402
 
 CASES = ("easy 3 1", "easy 12 1", "easy 40 1", "easy 12 100", "spoilt 12 1", "far 12 1", "hard 40 1")
 

@@ -16,11 +16,11 @@ import uvloop
 from environment import environment
 from prometheus_client import CollectorRegistry, generate_latest
 
-from cluster.clock import NodeClock
-from cluster.real.runtime import RealRuntime
-from engine.common.prometheus import Metrics
-from engine.dyno.v2 import PipelinedQueue, PipelinedSettings
-from engine.ports import Command, Reply
+from zonelab.cluster.clock import NodeClock
+from zonelab.cluster.real.runtime import RealRuntime
+from zonelab.engine.common.prometheus import Metrics
+from zonelab.engine.dyno.v2 import PipelinedQueue, PipelinedSettings
+from zonelab.engine.ports import Command, Reply
 
 
 class Instant:

@@ -36,20 +36,20 @@ import uvloop
 from environment import environment
 from queue_throughput import CATALOGUE, ZONES, Load, Sent, instances, throughput
 
-from cluster.clock import NodeClock
-from cluster.connections.server import ServerConnection
-from cluster.connections.timeouts import Timeouts
-from cluster.coordinators.direct import DirectConnection
-from cluster.real.cluster import RealCluster, RealSettings
-from cluster.real.connection import RedisUpstream
-from cluster.real.runtime import RealRuntime
-from cluster.real.zones import zones
-from cluster.testbed import Testbed
-from cluster.zone import Address
-from engine.dyno import DynoQueue, DynoSettings
-from engine.message import Message
-from scenarios.monitor.run_page import RunPage
-from scenarios.spec.reading import scenario_of
+from zonelab.cluster.clock import NodeClock
+from zonelab.cluster.connections.server import ServerConnection
+from zonelab.cluster.connections.timeouts import Timeouts
+from zonelab.cluster.coordinators.direct import DirectConnection
+from zonelab.cluster.real.cluster import RealCluster, RealSettings
+from zonelab.cluster.real.connection import RedisUpstream
+from zonelab.cluster.real.runtime import RealRuntime
+from zonelab.cluster.real.zones import zones
+from zonelab.cluster.testbed import Testbed
+from zonelab.cluster.zone import Address
+from zonelab.engine.dyno import DynoQueue, DynoSettings
+from zonelab.engine.message import Message
+from zonelab.scenarios.monitor.run_page import RunPage
+from zonelab.scenarios.spec.reading import scenario_of
 
 RATE_PER_S = 200
 SETTLE_S = 2.0
@@ -162,7 +162,7 @@ def processor_s(pids: Sequence[int]) -> float:
 
 def zonelab(folder: Path, *words: str) -> Any:
     done = subprocess.run(
-        [sys.executable, "-c", "import sys; from scenarios.cli.main import main; sys.exit(main())", *words],
+        [sys.executable, "-c", "import sys; from zonelab.scenarios.cli.main import main; sys.exit(main())", *words],
         cwd=folder,
         env={**os.environ, "ZONELAB_STATE": str(folder / "state")},
         capture_output=True,

@@ -22,8 +22,8 @@ from time import process_time
 import pyarrow.parquet as pq
 from environment import environment
 
-from analysis.checkers.order.order import check_order
-from analysis.checkers.queue.queue import check
+from zonelab.analysis.checkers.order.order import check_order
+from zonelab.analysis.checkers.queue.queue import check
 
 CHECKERS: Mapping[str, Callable[[Path], object]] = {"order": check_order, "operations": check}
 """By the table that they read."""

@@ -16,11 +16,11 @@ from time import perf_counter, process_time
 import numpy as np
 from environment import environment
 
-from analysis.pbs.messages import Model
-from analysis.pbs.models import MODELS
-from analysis.pbs.prediction import predict, rules_of
-from analysis.pbs.published import PROBABILITY, REPLICAS, STEPS_MS
-from analysis.pbs.rules import Quorum, Rule
+from zonelab.analysis.pbs.messages import Model
+from zonelab.analysis.pbs.models import MODELS
+from zonelab.analysis.pbs.prediction import predict, rules_of
+from zonelab.analysis.pbs.published import PROBABILITY, REPLICAS, STEPS_MS
+from zonelab.analysis.pbs.rules import Quorum, Rule
 
 LEGS = 4
 

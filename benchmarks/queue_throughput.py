@@ -25,20 +25,20 @@ from typing import Any
 import uvloop
 from environment import environment
 
-from cluster.real.cluster import RealCluster, RealSettings
-from cluster.real.zones import zones
-from cluster.votes.levels import Level
-from engine.dyno import DynoQueue
-from engine.dyno.hardened import HardenedQueue
-from engine.dyno.v2.multi import MultiQueue
-from engine.message import Delivery, Message
-from engine.ports import Command, Connection, Reply
-from engine.queue import Queue
-from scenarios.queues.catalogue import queue_under_test
-from scenarios.queues.under_test import RunsServices, Wrap
-from scenarios.spec.engines import ENGINES
-from scenarios.spec.reading import scenario_of
-from scenarios.spec.scenario import Scenario
+from zonelab.cluster.real.cluster import RealCluster, RealSettings
+from zonelab.cluster.real.zones import zones
+from zonelab.cluster.votes.levels import Level
+from zonelab.engine.dyno import DynoQueue
+from zonelab.engine.dyno.hardened import HardenedQueue
+from zonelab.engine.dyno.v2.multi import MultiQueue
+from zonelab.engine.message import Delivery, Message
+from zonelab.engine.ports import Command, Connection, Reply
+from zonelab.engine.queue import Queue
+from zonelab.scenarios.queues.catalogue import queue_under_test
+from zonelab.scenarios.queues.under_test import RunsServices, Wrap
+from zonelab.scenarios.spec.engines import ENGINES
+from zonelab.scenarios.spec.reading import scenario_of
+from zonelab.scenarios.spec.scenario import Scenario
 
 ZONES = ("a", "b", "c")
 PAYLOAD = "x" * 100

@@ -20,12 +20,12 @@ import hiredis
 import uvloop
 from environment import environment
 
-from cluster.coordinators.coordinator import Coordinator
-from cluster.real.cluster import RealCluster, RealSettings
-from cluster.real.zones import zones
-from cluster.votes.levels import Level
-from cluster.votes.pipeline import Outcome
-from engine.ports import Connection
+from zonelab.cluster.coordinators.coordinator import Coordinator
+from zonelab.cluster.real.cluster import RealCluster, RealSettings
+from zonelab.cluster.real.zones import zones
+from zonelab.cluster.votes.levels import Level
+from zonelab.cluster.votes.pipeline import Outcome
+from zonelab.engine.ports import Connection
 
 WRITES = {1: 5_000, 50: 50_000, 800: 80_000}
 VALUE = b"x" * 100

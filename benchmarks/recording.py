@@ -16,9 +16,9 @@ from time import perf_counter
 
 from environment import environment
 
-from analysis.runs.history import OPERATIONS, History, Touched
-from analysis.runs.segments import SEGMENT_ROWS, SegmentedTable
-from analysis.runs.tables import Table, TableWriter
+from zonelab.analysis.runs.history import OPERATIONS, History, Touched
+from zonelab.analysis.runs.segments import SEGMENT_ROWS, SegmentedTable
+from zonelab.analysis.runs.tables import Table, TableWriter
 
 
 def record(table: Table, *, operations: int, cut_rows: int) -> tuple[float, float]:

@@ -24,11 +24,11 @@ import pyarrow.parquet as pq
 from checker_scale import write_run
 from environment import environment
 
-from analysis.report import build_report
-from analysis.runs.builder import RunBuilder
-from analysis.runs.history import OPERATIONS
-from analysis.runs.segments import segment_path, segments_of
-from analysis.summary.queue_summary import summarise
+from zonelab.analysis.report import build_report
+from zonelab.analysis.runs.builder import RunBuilder
+from zonelab.analysis.runs.history import OPERATIONS
+from zonelab.analysis.runs.segments import segment_path, segments_of
+from zonelab.analysis.summary.queue_summary import summarise
 
 CLIENTS = 21  # of each of three zones
 SHARE = 100

@@ -34,11 +34,11 @@ import redis
 import uvloop
 from environment import environment
 
-from cluster.real.zones import ZoneSet, zones
-from cluster.resp.commands.busy_poll import BUSY_POLL_US
-from cluster.resp.gateway.program import allow_files
-from cluster.resp.protocol import wire
-from cluster.votes.levels import Level
+from zonelab.cluster.real.zones import ZoneSet, zones
+from zonelab.cluster.resp.commands.busy_poll import BUSY_POLL_US
+from zonelab.cluster.resp.gateway.program import allow_files
+from zonelab.cluster.resp.protocol import wire
+from zonelab.cluster.votes.levels import Level
 
 PLAIN = "plain"
 ZONES = ("a", "b", "c")
@@ -88,7 +88,7 @@ class Gateway:
             "busy_poll_us": busy_poll_us,
         }
         configuration.write_text(json.dumps(settings))
-        command = [sys.executable, "-m", "cluster.resp", "--config", str(configuration)]
+        command = [sys.executable, "-m", "zonelab.cluster.resp", "--config", str(configuration)]
         environment = os.environ if checkout is None else {**os.environ, "PYTHONPATH": str(checkout)}
         self.process = subprocess.Popen(command, stdout=subprocess.PIPE, text=True, cwd=checkout, env=environment)
         assert self.process.stdout is not None
@@ -151,7 +151,9 @@ _PAYLOAD = b'{"id":"%b","payload":"' + b"x" * 100 + b'","timeout":0,"priority":0
 
 
 def v1_commands(message: bytes) -> Iterator[bytes]:
-    """What becomes of one message, as by ``engine.dyno.v1``: push, lease, read, ack, and a script that removes it."""
+    """What becomes of one message, as by ``zonelab.engine.dyno.v1``: push, lease, read, ack, and a script that removes
+    it.
+    """
     yield wire.command(b"HSET", _PAYLOADS, message, _PAYLOAD % message)
     yield wire.command(b"ZADD", _QUEUE, b"1700000000000", message)
     yield wire.command(b"ZADD", _UNACK, b"NX", b"1700000060000", message)

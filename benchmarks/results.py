@@ -20,23 +20,23 @@ from tempfile import TemporaryDirectory
 
 from environment import environment
 
-from analysis.checkers.queue.queue import check
-from analysis.comparison.confirmation import decided, medians_ms, pairs_of
-from analysis.figures import plot_style as style
-from analysis.rates.objectives import CASES, LOSSES
-from analysis.runs.history import OPERATIONS
-from analysis.statistics import mean_interval
-from analysis.summary.conclusions import cautions
-from analysis.summary.queue_summary import summarise
-from analysis.summary.result import Result
-from scenarios.arms import Arm, ZoneKind
-from scenarios.evaluate.one_run import measured, measured_times
-from scenarios.run.on_servers import run_on_servers
-from scenarios.run.simulated import Unwatched
-from scenarios.run.trial import attempt
-from scenarios.run_files.tables import OPERATIONS_NAME, rows
-from scenarios.spec.reading import load_scenario
-from scenarios.spec.scenario import Scenario
+from zonelab.analysis.checkers.queue.queue import check
+from zonelab.analysis.comparison.confirmation import decided, medians_ms, pairs_of
+from zonelab.analysis.figures import plot_style as style
+from zonelab.analysis.rates.objectives import CASES, LOSSES
+from zonelab.analysis.runs.history import OPERATIONS
+from zonelab.analysis.statistics import mean_interval
+from zonelab.analysis.summary.conclusions import cautions
+from zonelab.analysis.summary.queue_summary import summarise
+from zonelab.analysis.summary.result import Result
+from zonelab.scenarios.arms import Arm, ZoneKind
+from zonelab.scenarios.evaluate.one_run import measured, measured_times
+from zonelab.scenarios.run.on_servers import run_on_servers
+from zonelab.scenarios.run.simulated import Unwatched
+from zonelab.scenarios.run.trial import attempt
+from zonelab.scenarios.run_files.tables import OPERATIONS_NAME, rows
+from zonelab.scenarios.spec.reading import load_scenario
+from zonelab.scenarios.spec.scenario import Scenario
 
 ROOT = Path(__file__).resolve().parents[1]
 PAGE, FIGURE = ROOT / "docs" / "results.md", ROOT / "docs" / "images" / "results-duplicates.png"

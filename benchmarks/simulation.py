@@ -12,14 +12,14 @@ from statistics import median
 
 import simpy
 
-from cluster.links.lag_text import parse_lag
-from cluster.sim.cluster import SimCluster, SimSettings
-from cluster.sim.redis import RedisModel
-from cluster.sim.runtime import SimRuntime
-from cluster.sim.schedule import Schedule, TieBreak
-from cluster.votes.levels import Level
-from engine.dyno import DynoQueue, DynoSettings
-from engine.message import Message
+from zonelab.cluster.links.lag_text import parse_lag
+from zonelab.cluster.sim.cluster import SimCluster, SimSettings
+from zonelab.cluster.sim.redis import RedisModel
+from zonelab.cluster.sim.runtime import SimRuntime
+from zonelab.cluster.sim.schedule import Schedule, TieBreak
+from zonelab.cluster.votes.levels import Level
+from zonelab.engine.dyno import DynoQueue, DynoSettings
+from zonelab.engine.message import Message
 
 EVENTS = 300_000
 COMMANDS = 30_000

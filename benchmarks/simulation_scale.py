@@ -18,11 +18,11 @@ from typing import Any
 
 from environment import environment
 
-from analysis.checkers.queue.queue import check
-from cluster.sim.cluster import SimCluster
-from cluster.testbed import Testbed
-from scenarios.run.simulated import Unwatched, run_in_sim
-from scenarios.spec.reading import scenario_of
+from zonelab.analysis.checkers.queue.queue import check
+from zonelab.cluster.sim.cluster import SimCluster
+from zonelab.cluster.testbed import Testbed
+from zonelab.scenarios.run.simulated import Unwatched, run_in_sim
+from zonelab.scenarios.spec.reading import scenario_of
 
 LENGTHS = (1_000, 10_000, 100_000, 1_000_000)
 RATE_PER_S = 100.0

@@ -18,11 +18,11 @@ import uvloop
 from environment import environment
 from resp import ZONES, Gateway, spread, started
 
-from cluster.real.zones import zones
-from cluster.resp.commands.busy_poll import BUSY_POLL_US
-from cluster.resp.gateway.program import allow_files
-from cluster.resp.protocol import wire
-from cluster.votes.levels import Level
+from zonelab.cluster.real.zones import zones
+from zonelab.cluster.resp.commands.busy_poll import BUSY_POLL_US
+from zonelab.cluster.resp.gateway.program import allow_files
+from zonelab.cluster.resp.protocol import wire
+from zonelab.cluster.votes.levels import Level
 
 SETTLE_S = 3.0
 """Clients look less often the longer they wait, up to this."""

@@ -3,12 +3,12 @@
 from collections.abc import Mapping
 from typing import Protocol
 
-from cluster.clock import NodeClock
-from cluster.coordinators.coordinator import Coordinator
-from cluster.links.link import Link
-from cluster.votes.levels import Setting
-from cluster.zone import Zone
-from engine.ports import Connection, Runtime
+from zonelab.cluster.clock import NodeClock
+from zonelab.cluster.coordinators.coordinator import Coordinator
+from zonelab.cluster.links.link import Link
+from zonelab.cluster.votes.levels import Setting
+from zonelab.cluster.zone import Zone
+from zonelab.engine.ports import Connection, Runtime
 
 
 class Testbed(Protocol):

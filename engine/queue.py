@@ -1,13 +1,13 @@
 """What queues offer to the programs that use them, whatever their engine.
 
-Errors are those of ``engine.ports``.
+Errors are those of ``zonelab.engine.ports``.
 """
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol, runtime_checkable
 
-from engine.message import Delivery, Message, Receipt
+from zonelab.engine.message import Delivery, Message, Receipt
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

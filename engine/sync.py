@@ -5,8 +5,8 @@ from functools import wraps
 from types import TracebackType
 from typing import Any, Concatenate, Generic, ParamSpec, Protocol, Self, TypeVar
 
-from engine.message import Delivery, Message, Receipt
-from engine.queue import Extending, Repairing
+from zonelab.engine.message import Delivery, Message, Receipt
+from zonelab.engine.queue import Extending, Repairing
 
 P = ParamSpec("P")
 T = TypeVar("T")
@@ -25,7 +25,9 @@ class Run(Protocol):
 
 
 class AsyncQueue(Extending, Repairing, Protocol[Size_co, Unacks_co]):
-    """A delay queue of shards with leases, for instance ``engine.dyno.DynoQueue``: more than a program has to have."""
+    """A delay queue of shards with leases, for instance ``zonelab.engine.dyno.DynoQueue``: more than a program has to
+    have.
+    """
 
     @property
     def name(self) -> str: ...
@@ -48,7 +50,7 @@ class AsyncQueue(Extending, Repairing, Protocol[Size_co, Unacks_co]):
 
 
 class AsyncDynoQueue(AsyncQueue[Size_co, Unacks_co], Protocol[Size_co, Unacks_co]):
-    """What ``engine.dyno.DynoQueue`` has beyond that."""
+    """What ``zonelab.engine.dyno.DynoQueue`` has beyond that."""
 
     async def bulk_pop(self, count: int, *, wait_ms: int = 0) -> list[Delivery]: ...
     async def unsafe_pop_all_shards(self, count: int, *, wait_ms: int = 0) -> list[Delivery]: ...
@@ -133,7 +135,7 @@ class BlockingQueue(Facade, Generic[Size_co, Unacks_co]):
 
 
 class BlockingDynoQueue(BlockingQueue[Size_co, Unacks_co]):
-    """``BlockingQueue`` with the further operations of ``engine.dyno.DynoQueue``."""
+    """``BlockingQueue`` with the further operations of ``zonelab.engine.dyno.DynoQueue``."""
 
     def __init__(self, queue: AsyncDynoQueue[Size_co, Unacks_co], run: Run) -> None:
         super().__init__(queue, run)

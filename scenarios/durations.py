@@ -2,7 +2,7 @@
 
 import re
 
-from scenarios.errors import NotAccepted
+from zonelab.scenarios.errors import NotAccepted
 
 _UNITS_S = {"ms": 0.001, "s": 1.0, "m": 60.0, "min": 60.0, "h": 3600.0, "": 1.0}
 

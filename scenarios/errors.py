@@ -6,7 +6,7 @@ from collections.abc import Iterable, Sequence
 from difflib import get_close_matches
 from pathlib import Path
 
-from cluster.zone import ClusterError
+from zonelab.cluster.zone import ClusterError
 
 _DISK = frozenset({errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EROFS, errno.EIO})
 """What only writing meets. Not every library names the file, and some have words of their own for it."""

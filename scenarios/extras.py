@@ -3,7 +3,7 @@
 from enum import StrEnum
 from importlib.util import find_spec
 
-from scenarios.errors import NotAccepted
+from zonelab.scenarios.errors import NotAccepted
 
 
 class Extra(StrEnum):

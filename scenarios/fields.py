@@ -5,8 +5,8 @@ from typing import Annotated, Any
 
 from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field
 
-from cluster.links.lag_text import parse_lag
-from cluster.links.trace_text import DELAY_MS_MAX
+from zonelab.cluster.links.lag_text import parse_lag
+from zonelab.cluster.links.trace_text import DELAY_MS_MAX
 
 NUMBER_MAX = 1e9
 """As seconds 31 years, which in nanoseconds are an integer of 64 bits."""
@@ -41,7 +41,7 @@ def _parsable(text: str) -> str:
 
 
 DelayText = Annotated[str, BeforeValidator(_duration_text), AfterValidator(_parsable)]
-"""A distribution of durations, written as ``cluster.links.lag`` reads it: ``lognormal:2ms:15ms``."""
+"""A distribution of durations, written as ``zonelab.cluster.links.lag`` reads it: ``lognormal:2ms:15ms``."""
 
 
 @dataclass(frozen=True, slots=True)

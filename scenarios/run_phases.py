@@ -6,19 +6,19 @@ from contextlib import ExitStack, closing
 from dataclasses import dataclass
 from typing import Any, Protocol
 
-from analysis.runs.history import FAULTS
-from cluster.testbed import Testbed
-from cluster.zone import ClusterError
-from scenarios.clients.messages_so_far import MessagesSoFar
-from scenarios.clients.order_so_far import OrderSoFar
-from scenarios.clients.recorder import Outcome
-from scenarios.faults.schedule import FaultSchedule, PlannedFault
-from scenarios.logs import LOGGER
-from scenarios.queues.under_test import QueueUnderTest
-from scenarios.run_files.record import Note, RunRecord
-from scenarios.run_files.tables import FAULTS_NAME, Tables
-from scenarios.spec.scenario import Scenario
-from scenarios.tasks import Halt, TaskGroup, at_end
+from zonelab.analysis.runs.history import FAULTS
+from zonelab.cluster.testbed import Testbed
+from zonelab.cluster.zone import ClusterError
+from zonelab.scenarios.clients.messages_so_far import MessagesSoFar
+from zonelab.scenarios.clients.order_so_far import OrderSoFar
+from zonelab.scenarios.clients.recorder import Outcome
+from zonelab.scenarios.faults.schedule import FaultSchedule, PlannedFault
+from zonelab.scenarios.logs import LOGGER
+from zonelab.scenarios.queues.under_test import QueueUnderTest
+from zonelab.scenarios.run_files.record import Note, RunRecord
+from zonelab.scenarios.run_files.tables import FAULTS_NAME, Tables
+from zonelab.scenarios.spec.scenario import Scenario
+from zonelab.scenarios.tasks import Halt, TaskGroup, at_end
 
 HEAL_BOUND_S = 60.0
 """Restarting a server may take this long; then the lab itself has failed."""

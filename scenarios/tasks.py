@@ -4,7 +4,7 @@ from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine
 from contextlib import asynccontextmanager
 from typing import Any
 
-from engine.ports import Promise, Runtime, Task
+from zonelab.engine.ports import Promise, Runtime, Task
 
 DISMISS_BOUND_S = 10.0
 """How long cancelled tasks may take to end."""

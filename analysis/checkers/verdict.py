@@ -4,11 +4,11 @@ from collections.abc import Collection, Mapping
 from dataclasses import asdict, dataclass, field, replace
 from typing import TYPE_CHECKING, Any, Literal
 
-from analysis.checkers.order.properties import MEANINGS, Property
-from analysis.message_classes import DESCRIPTIONS, DUPLICATE_CAUSES, MessageClass
+from zonelab.analysis.checkers.order.properties import MEANINGS, Property
+from zonelab.analysis.message_classes import DESCRIPTIONS, DUPLICATE_CAUSES, MessageClass
 
 if TYPE_CHECKING:
-    from analysis.checkers.order.verdict import OrderVerdict
+    from zonelab.analysis.checkers.order.verdict import OrderVerdict
 
 Validity = Literal[True, False, "unknown"]
 
@@ -168,7 +168,7 @@ class Verdict:
 def _order(value: Mapping[str, Any] | None) -> "OrderVerdict | None":
     if value is None:
         return None
-    from analysis.checkers.order.verdict import OrderVerdict  # loads numpy, and this module
+    from zonelab.analysis.checkers.order.verdict import OrderVerdict  # loads numpy, and this module
 
     return OrderVerdict.from_json(value)
 

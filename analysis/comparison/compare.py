@@ -10,8 +10,8 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
-from analysis.checkers.verdict import Totals, Verdict
-from analysis.comparison.metrics import (
+from zonelab.analysis.checkers.verdict import Totals, Verdict
+from zonelab.analysis.comparison.metrics import (
     PERMUTATIONS,
     RESAMPLES,
     SEED,
@@ -21,13 +21,13 @@ from analysis.comparison.metrics import (
     check_within,
     compare_series,
 )
-from analysis.comparison.samples import Metric, read_series, read_zone_medians, zones_differ
-from analysis.message_classes import DUPLICATE_CAUSES
-from analysis.proportions import Interval
-from analysis.runs.directory import RunDirectory
-from analysis.runs.settings import settings_of
-from analysis.statistics import newcombe_interval
-from analysis.summary.queue_summary import LOSSES, load_verdict
+from zonelab.analysis.comparison.samples import Metric, read_series, read_zone_medians, zones_differ
+from zonelab.analysis.message_classes import DUPLICATE_CAUSES
+from zonelab.analysis.proportions import Interval
+from zonelab.analysis.runs.directory import RunDirectory
+from zonelab.analysis.runs.settings import settings_of
+from zonelab.analysis.statistics import newcombe_interval
+from zonelab.analysis.summary.queue_summary import LOSSES, load_verdict
 
 METHOD = (
     "95 % intervals of quantiles: percentiles of a moving-block bootstrap of each run; p of the KS distance: blocks "

@@ -7,12 +7,12 @@ from typing import Any
 
 import numpy as np
 
-from analysis.comparison.metrics import WITHIN, Agreement
-from analysis.comparison.samples import dithered
-from analysis.proportions import Interval
-from analysis.rates.objectives import Operation
-from analysis.rates.outcomes import RunOutcome
-from analysis.statistics import mean_difference_interval, mean_interval
+from zonelab.analysis.comparison.metrics import WITHIN, Agreement
+from zonelab.analysis.comparison.samples import dithered
+from zonelab.analysis.proportions import Interval
+from zonelab.analysis.rates.objectives import Operation
+from zonelab.analysis.rates.outcomes import RunOutcome
+from zonelab.analysis.statistics import mean_difference_interval, mean_interval
 
 OPERATIONS = (Operation.PUSH, Operation.LEASE, Operation.ACK)
 """What is compared; when a message is late depends on its consumers, too."""

@@ -10,9 +10,9 @@ from typing import Literal
 
 import numpy as np
 
-from analysis.comparison.samples import DESCRIPTIONS, Floats, Metric, Series
-from analysis.proportions import Interval
-from analysis.statistics import (
+from zonelab.analysis.comparison.samples import DESCRIPTIONS, Floats, Metric, Series
+from zonelab.analysis.proportions import Interval
+from zonelab.analysis.statistics import (
     QUANTILES,
     block_bootstrap_quantiles,
     dependence_block_length,

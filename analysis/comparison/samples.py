@@ -13,9 +13,9 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
-from analysis.id_hashes import id_hashes
-from analysis.runs.directory import RunDirectory
-from analysis.runs.info import NANOSECONDS_PER_MS
+from zonelab.analysis.id_hashes import id_hashes
+from zonelab.analysis.runs.directory import RunDirectory
+from zonelab.analysis.runs.info import NANOSECONDS_PER_MS
 
 Floats = NDArray[np.float64]
 Mask = NDArray[np.bool_]

@@ -5,8 +5,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from analysis.proportions import Interval
-from analysis.statistics import mean_interval
+from zonelab.analysis.proportions import Interval
+from zonelab.analysis.statistics import mean_interval
 
 _CONFIDENCE = 0.95
 

@@ -8,10 +8,10 @@ import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter, SymmetricalLogLocator
 
-from analysis.comparison.samples import Floats, Metric, Series, read_series
-from analysis.figures import plot_style as style
-from analysis.runs.directory import RunDirectory
-from analysis.statistics import empirical_cdf
+from zonelab.analysis.comparison.samples import Floats, Metric, Series, read_series
+from zonelab.analysis.figures import plot_style as style
+from zonelab.analysis.runs.directory import RunDirectory
+from zonelab.analysis.statistics import empirical_cdf
 
 CDF_POINTS = 1_000
 _PANELS = (Metric.PUSH, Metric.POP, Metric.ACK, Metric.LATENESS)

@@ -6,7 +6,7 @@ from typing import Any
 
 from matplotlib.axes import Axes
 
-from analysis.figures import plot_style as style
+from zonelab.analysis.figures import plot_style as style
 
 Told = Mapping[str, Any]
 """What ``evaluate.json`` has."""

@@ -9,11 +9,11 @@ from dataclasses import dataclass
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from analysis.figures.plot_data import NS_PER_S
-from analysis.figures.plot_style import BESIDE_PANELS, INK, MUTED, WIDTH, new_figure
-from analysis.figures.text_layout import POINTS_PER_INCH, width_points
-from analysis.runs.directory import RunDirectory
-from analysis.runs.fault_bands import FaultBand
+from zonelab.analysis.figures.plot_data import NS_PER_S
+from zonelab.analysis.figures.plot_style import BESIDE_PANELS, INK, MUTED, WIDTH, new_figure
+from zonelab.analysis.figures.text_layout import POINTS_PER_INCH, width_points
+from zonelab.analysis.runs.directory import RunDirectory
+from zonelab.analysis.runs.fault_bands import FaultBand
 
 LANES_MAX = 14
 LANE_INCHES = 0.19

@@ -7,8 +7,8 @@ import numpy as np
 from matplotlib.axes import Axes
 from scipy import special
 
-from analysis.figures import plot_style as style
-from analysis.lags.distributions import Distribution, Floats, quantiles_ms
+from zonelab.analysis.figures import plot_style as style
+from zonelab.analysis.lags.distributions import Distribution, Floats, quantiles_ms
 
 POINTS_MAX = 400
 OVER_TIME_MAX = 6_000

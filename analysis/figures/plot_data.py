@@ -8,8 +8,8 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from analysis.runs.directory import RunDirectory
-from analysis.runs.info import NANOSECONDS_PER_MS
+from zonelab.analysis.runs.directory import RunDirectory
+from zonelab.analysis.runs.info import NANOSECONDS_PER_MS
 
 Floats = NDArray[np.float64]
 

@@ -19,8 +19,8 @@ from matplotlib.layout_engine import ConstrainedLayoutEngine
 from matplotlib.legend import Legend
 from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter
 
-from analysis.figures.text_layout import wrapped
-from analysis.runs.directory import RunDirectory
+from zonelab.analysis.figures.text_layout import wrapped
+from zonelab.analysis.runs.directory import RunDirectory
 
 LEVEL_COLOURS = {
     "DC_ONE": "#0072b2",

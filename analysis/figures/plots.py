@@ -9,12 +9,12 @@ from matplotlib.axes import Axes
 from matplotlib.ticker import FuncFormatter
 from numpy.typing import NDArray
 
-from analysis.comparison.samples import zones_differ
-from analysis.figures import plot_style as style
-from analysis.figures.fault_lanes import figure_over_time
-from analysis.figures.kinds.distribution_plots import plot_lateness
-from analysis.figures.kinds.lines import lines_of
-from analysis.figures.plot_data import (
+from zonelab.analysis.comparison.samples import zones_differ
+from zonelab.analysis.figures import plot_style as style
+from zonelab.analysis.figures.fault_lanes import figure_over_time
+from zonelab.analysis.figures.kinds.distribution_plots import plot_lateness
+from zonelab.analysis.figures.kinds.lines import lines_of
+from zonelab.analysis.figures.plot_data import (
     NS_PER_S,
     OPERATIONS,
     TYPES,
@@ -26,9 +26,9 @@ from analysis.figures.plot_data import (
     window_s,
     windowed_quantiles,
 )
-from analysis.runs.directory import RunDirectory
-from analysis.statistics import empirical_cdf
-from analysis.summary.queue_summary import Rate, load_summary, load_verdict
+from zonelab.analysis.runs.directory import RunDirectory
+from zonelab.analysis.statistics import empirical_cdf
+from zonelab.analysis.summary.queue_summary import Rate, load_summary, load_verdict
 
 POINTS_MAX = 6_000  # per panel and type; more would only make the file larger and the cloud denser
 CDF_POINTS = 1_000

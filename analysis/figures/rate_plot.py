@@ -3,11 +3,11 @@
 from collections.abc import Mapping
 from pathlib import Path
 
-from analysis.figures import plot_style as style
-from analysis.figures.fault_lanes import figure_over_time
-from analysis.figures.kinds.time_plots import Windows
-from analysis.figures.plot_data import TYPES, Completions, Floats, completions, end_s, window_s
-from analysis.runs.directory import RunDirectory
+from zonelab.analysis.figures import plot_style as style
+from zonelab.analysis.figures.fault_lanes import figure_over_time
+from zonelab.analysis.figures.kinds.time_plots import Windows
+from zonelab.analysis.figures.plot_data import TYPES, Completions, Floats, completions, end_s, window_s
+from zonelab.analysis.runs.directory import RunDirectory
 
 _FIRST = ("push", "pop", "ack")
 

@@ -6,10 +6,10 @@ from typing import Any
 
 from matplotlib.axes import Axes
 
-from analysis.figures import plot_style as style
-from analysis.figures.fault_lanes import figure_over_time
-from analysis.runs.directory import RunDirectory
-from analysis.runs.manual_session import NS_PER_S, by_zone
+from zonelab.analysis.figures import plot_style as style
+from zonelab.analysis.figures.fault_lanes import figure_over_time
+from zonelab.analysis.runs.directory import RunDirectory
+from zonelab.analysis.runs.manual_session import NS_PER_S, by_zone
 
 _PANELS = (
     ("operations_per_s", "commands/s", "Commands of clients"),

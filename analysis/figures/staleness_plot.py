@@ -5,14 +5,14 @@ from typing import NamedTuple
 
 import numpy as np
 
-from analysis.checkers.consistency.registers import by_key
-from analysis.checkers.consistency.staleness import reads_with_newer, staleness_ms
-from analysis.figures import plot_style as style
-from analysis.figures.fault_lanes import figure_over_time
-from analysis.figures.kinds.time_plots import Windows
-from analysis.figures.plot_data import NS_PER_S, Floats, completions, end_s
-from analysis.runs.accesses import accesses
-from analysis.runs.directory import RunDirectory
+from zonelab.analysis.checkers.consistency.registers import by_key
+from zonelab.analysis.checkers.consistency.staleness import reads_with_newer, staleness_ms
+from zonelab.analysis.figures import plot_style as style
+from zonelab.analysis.figures.fault_lanes import figure_over_time
+from zonelab.analysis.figures.kinds.time_plots import Windows
+from zonelab.analysis.figures.plot_data import NS_PER_S, Floats, completions, end_s
+from zonelab.analysis.runs.accesses import accesses
+from zonelab.analysis.runs.directory import RunDirectory
 
 
 class Reads(NamedTuple):

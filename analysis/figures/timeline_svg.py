@@ -4,8 +4,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from analysis.figures.plot_data import TYPES
-from analysis.figures.timeline import Mark, ProcessRow, Timeline
+from zonelab.analysis.figures.plot_data import TYPES
+from zonelab.analysis.figures.timeline import Mark, ProcessRow, Timeline
 
 WIDTH = 1_000.0
 ROW_HEIGHT = 20

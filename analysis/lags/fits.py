@@ -8,7 +8,7 @@ from functools import partial
 import numpy as np
 from numpy.typing import ArrayLike
 
-from analysis.lags.distributions import (
+from zonelab.analysis.lags.distributions import (
     Constant,
     Distribution,
     Exponential,

@@ -1,5 +1,5 @@
 """How stale a read may be: the model of Bailis et al., Probabilistically Bounded Staleness, VLDB 2012, by Monte Carlo.
 
-Read first: ``analysis.pbs.messages`` (what is drawn), ``analysis.pbs.rules`` (what a store makes of it), then
-docs/pbs.md.
+Read first: ``zonelab.analysis.pbs.messages`` (what is drawn), ``zonelab.analysis.pbs.rules`` (what a store makes of
+it), then docs/pbs.md.
 """

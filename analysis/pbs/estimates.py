@@ -7,11 +7,11 @@ from dataclasses import dataclass
 import numpy as np
 from scipy import special
 
-from analysis.lags.distributions import Floats
-from analysis.pbs.messages import Model, blocks
-from analysis.pbs.rules import Outcome, Rule
-from analysis.proportions import proportion_interval
-from analysis.statistics import quantile_ranks
+from zonelab.analysis.lags.distributions import Floats
+from zonelab.analysis.pbs.messages import Model, blocks
+from zonelab.analysis.pbs.rules import Outcome, Rule
+from zonelab.analysis.proportions import proportion_interval
+from zonelab.analysis.statistics import quantile_ranks
 
 CONFIDENCE = 0.95
 

@@ -11,7 +11,7 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
-from analysis.lags.distributions import Distribution, Floats
+from zonelab.analysis.lags.distributions import Distribution, Floats
 
 BLOCK = 1 << 16
 """Trials that are worked on at once: their delays stay in the processor's cache."""

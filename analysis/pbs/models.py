@@ -6,8 +6,8 @@ Table 3 of Bailis et al., VLDB 2012: delays in ms, Pareto by scale and shape, ex
 from collections.abc import Mapping
 from dataclasses import replace
 
-from analysis.lags.distributions import Distribution, Exponential, Longer, Mixture, Pareto
-from analysis.pbs.messages import Legs, Model
+from zonelab.analysis.lags.distributions import Distribution, Exponential, Longer, Mixture, Pareto
+from zonelab.analysis.pbs.messages import Legs, Model
 
 WAN_MS = 75.0
 """One way between data centres."""

@@ -4,11 +4,11 @@ from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
-from analysis.pbs.elasticsearch import Consistency, active_needed
-from analysis.pbs.estimates import Estimate, Sampled, quantile_estimates, sample
-from analysis.pbs.messages import Model
-from analysis.pbs.rules import DYNOMITE_REPLICAS_MAX, LocalRead, PrimaryFirst, Quorum, Rule, ValueVote
-from analysis.pbs.versions import within_versions
+from zonelab.analysis.pbs.elasticsearch import Consistency, active_needed
+from zonelab.analysis.pbs.estimates import Estimate, Sampled, quantile_estimates, sample
+from zonelab.analysis.pbs.messages import Model
+from zonelab.analysis.pbs.rules import DYNOMITE_REPLICAS_MAX, LocalRead, PrimaryFirst, Quorum, Rule, ValueVote
+from zonelab.analysis.pbs.versions import within_versions
 
 LATENCIES = (0.5, 0.99, 0.999)
 VERSIONS = (1, 2, 3, 5, 10)

@@ -4,10 +4,10 @@ from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
-from analysis.pbs.estimates import Estimate, Sampled, quantile_estimates, sample
-from analysis.pbs.models import MODELS
-from analysis.pbs.published import PROBABILITY, REPLICAS, STEPS_MS, TABLE, Published
-from analysis.pbs.rules import Quorum
+from zonelab.analysis.pbs.estimates import Estimate, Sampled, quantile_estimates, sample
+from zonelab.analysis.pbs.models import MODELS
+from zonelab.analysis.pbs.published import PROBABILITY, REPLICAS, STEPS_MS, TABLE, Published
+from zonelab.analysis.pbs.rules import Quorum
 
 
 @dataclass(frozen=True, kw_only=True)

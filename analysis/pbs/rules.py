@@ -5,8 +5,8 @@ from typing import Protocol
 
 import numpy as np
 
-from analysis.lags.distributions import Floats
-from analysis.pbs.messages import Messages
+from zonelab.analysis.lags.distributions import Floats
+from zonelab.analysis.pbs.messages import Messages
 
 DYNOMITE_REPLICAS_MAX = 3
 
@@ -91,7 +91,7 @@ class PrimaryFirst:
     """Elasticsearch 1.x and 2.x: the primary writes, then all active replicas at once, and all of them must answer.
 
     A read by id asks one copy, any of them. All copies are active here. ``consistency`` decides nothing of this: see
-    ``analysis.pbs.elasticsearch``.
+    ``zonelab.analysis.pbs.elasticsearch``.
     """
 
     @property

@@ -11,9 +11,9 @@ from typing import Any
 
 from scipy import special
 
-from analysis.rates.figures import Measured
-from analysis.rates.objectives import Objective
-from analysis.rates.samples import Estimate, finite
+from zonelab.analysis.rates.figures import Measured
+from zonelab.analysis.rates.objectives import Objective
+from zonelab.analysis.rates.samples import Estimate, finite
 
 LOOKS_MAX = 5
 ERROR = 0.05

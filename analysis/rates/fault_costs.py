@@ -3,10 +3,10 @@
 from dataclasses import dataclass
 from typing import Any
 
-from analysis.rates.figures import Measured
-from analysis.rates.objectives import DUPLICATES, LOSSES, UNAVAILABLE, Figure
-from analysis.rates.precision import runs_needed
-from analysis.rates.samples import Estimate
+from zonelab.analysis.rates.figures import Measured
+from zonelab.analysis.rates.objectives import DUPLICATES, LOSSES, UNAVAILABLE, Figure
+from zonelab.analysis.rates.precision import runs_needed
+from zonelab.analysis.rates.samples import Estimate
 
 _FIGURES = tuple(map(Figure.parsed, (LOSSES, DUPLICATES, UNAVAILABLE)))
 

@@ -8,10 +8,10 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy import special
 
-from analysis.rates.objectives import COMMANDS, UNAVAILABLE, Figure, Operation
-from analysis.rates.outcomes import Outcomes
-from analysis.rates.samples import Estimate, Sample, Weighted, weighted_sum
-from analysis.rates.year import Cell, Line, Weights, Year
+from zonelab.analysis.rates.objectives import COMMANDS, UNAVAILABLE, Figure, Operation
+from zonelab.analysis.rates.outcomes import Outcomes
+from zonelab.analysis.rates.samples import Estimate, Sample, Weighted, weighted_sum
+from zonelab.analysis.rates.year import Cell, Line, Weights, Year
 
 _TAILS = 200
 """Times at which a distribution is looked at."""

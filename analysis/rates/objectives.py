@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import Self
 
-from analysis.message_classes import DUPLICATE_CAUSES, MessageClass
+from zonelab.analysis.message_classes import DUPLICATE_CAUSES, MessageClass
 
 YEAR_S = 365 * 86_400.0
 

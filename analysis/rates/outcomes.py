@@ -6,10 +6,10 @@ from dataclasses import dataclass, field
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from analysis.rates.objectives import CASES, COMMANDS, UNAVAILABLE, Figure, Operation
-from analysis.rates.samples import Sample
-from analysis.rates.year import NO_FAULT, Cell
-from analysis.statistics import dependence_block_length
+from zonelab.analysis.rates.objectives import CASES, COMMANDS, UNAVAILABLE, Figure, Operation
+from zonelab.analysis.rates.samples import Sample
+from zonelab.analysis.rates.year import NO_FAULT, Cell
+from zonelab.analysis.statistics import dependence_block_length
 
 UNCONFIRMED = -1
 """Instead of a time: the operation was not confirmed, so it counts as slower than any bound."""

@@ -5,10 +5,10 @@ from dataclasses import dataclass
 from math import ceil, isfinite
 from typing import Any
 
-from analysis.rates.figures import Measured
-from analysis.rates.objectives import CASES, DUPLICATES, LOSSES, Figure
-from analysis.rates.samples import Estimate, Sample, finite
-from analysis.rates.year import FaultClass
+from zonelab.analysis.rates.figures import Measured
+from zonelab.analysis.rates.objectives import CASES, DUPLICATES, LOSSES, Figure
+from zonelab.analysis.rates.samples import Estimate, Sample, finite
+from zonelab.analysis.rates.year import FaultClass
 
 PRECISION = 0.2
 """A figure is known well if half of its interval is so much of it at most."""

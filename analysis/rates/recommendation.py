@@ -7,10 +7,10 @@ from itertools import chain
 import numpy as np
 from scipy import special
 
-from analysis.rates.decisions import ERROR, HELD_RUNS, Judged, Status, judge
-from analysis.rates.figures import Bent, Measured
-from analysis.rates.objectives import YEAR_S, Figure, Objective
-from analysis.rates.year import FAULTY_PART_MAX, FaultClass
+from zonelab.analysis.rates.decisions import ERROR, HELD_RUNS, Judged, Status, judge
+from zonelab.analysis.rates.figures import Bent, Measured
+from zonelab.analysis.rates.objectives import YEAR_S, Figure, Objective
+from zonelab.analysis.rates.year import FAULTY_PART_MAX, FaultClass
 
 FACTORS = tuple(1.5**step for step in range(1, 13))
 """By which an input is made larger and smaller, to see when the answer changes: up to 130."""

@@ -12,7 +12,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Self
 
-from analysis.rates.objectives import YEAR_S
+from zonelab.analysis.rates.objectives import YEAR_S
 
 FAULTY_PART_MAX = 0.5
 """Of a year; beyond it there is little to compare faults with."""

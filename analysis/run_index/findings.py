@@ -8,9 +8,9 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
 
-from analysis.proportions import proportion_interval
-from analysis.run_index.many_runs import ManyRuns
-from analysis.run_index.run_line import RunLine
+from zonelab.analysis.proportions import proportion_interval
+from zonelab.analysis.run_index.many_runs import ManyRuns
+from zonelab.analysis.run_index.run_line import RunLine
 
 RARE_BELOW = 0.05
 CHANCE_BELOW = 0.05

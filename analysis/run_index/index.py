@@ -11,10 +11,10 @@ from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from analysis.run_index.evaluation_line import EvaluationLine, evaluation_lines
-from analysis.run_index.findings import RULES, Finding, collected, findings
-from analysis.run_index.many_runs import ManyRuns
-from analysis.run_index.run_line import RunLine, digest_of, line_of
+from zonelab.analysis.run_index.evaluation_line import EvaluationLine, evaluation_lines
+from zonelab.analysis.run_index.findings import RULES, Finding, collected, findings
+from zonelab.analysis.run_index.many_runs import ManyRuns
+from zonelab.analysis.run_index.run_line import RunLine, digest_of, line_of
 
 FORMAT = 2
 """Changes whenever the same files of a run would make another line: then nothing is taken over."""

@@ -7,12 +7,12 @@ from itertools import groupby
 from pathlib import Path
 from typing import Any
 
-from analysis.pages import Script, environment
-from analysis.proportions import share_words
-from analysis.run_index.findings import RULES, Status
-from analysis.run_index.index import JSON_NAME, PAGE_NAME, Index
-from analysis.run_index.run_line import RunLine
-from analysis.whole_files import write_whole
+from zonelab.analysis.pages import Script, environment
+from zonelab.analysis.proportions import share_words
+from zonelab.analysis.run_index.findings import RULES, Status
+from zonelab.analysis.run_index.index import JSON_NAME, PAGE_NAME, Index
+from zonelab.analysis.run_index.run_line import RunLine
+from zonelab.analysis.whole_files import write_whole
 
 RUNS_MAX = 2_000
 """So many runs are on the page, the newest; a page of more would open slowly. All are in the JSON file."""

@@ -9,8 +9,8 @@ from hashlib import blake2b
 from pathlib import Path
 from typing import Any
 
-from analysis.runs.errors import RunError
-from analysis.runs.info import RunInfo, opened_info
+from zonelab.analysis.runs.errors import RunError
+from zonelab.analysis.runs.info import RunInfo, opened_info
 
 _FILES = ("run.json", "verdict.json", "summary.json")
 _WITH_VALUE = ("--seed", "--dir", "--level", "--on", "--junit")

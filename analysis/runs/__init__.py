@@ -1,6 +1,6 @@
 """Run directories and the history format, which this package owns.
 
-Read first: ``analysis.runs.history`` (the columns and the writer), then ``analysis.runs.directory`` (typed reading,
-errors as one line). ``analysis.runs.builder`` writes runs by hand, for tests of checkers. At the bottom of
-``analysis``.
+Read first: ``zonelab.analysis.runs.history`` (the columns and the writer), then ``zonelab.analysis.runs.directory``
+(typed reading, errors as one line). ``zonelab.analysis.runs.builder`` writes runs by hand, for tests of checkers. At
+the bottom of ``analysis``.
 """

@@ -12,8 +12,8 @@ from typing import Any, Literal, Protocol
 
 import pyarrow as pa
 
-from analysis.runs.directory import ROWS_PER_BATCH
-from analysis.runs.info import RunInfo
+from zonelab.analysis.runs.directory import ROWS_PER_BATCH
+from zonelab.analysis.runs.info import RunInfo
 
 VALUES_NAME = "values"
 FINAL_VALUES_NAME = "final_values"
@@ -46,7 +46,8 @@ FINAL_VALUES = pa.schema(
 class Access:
     """One operation, whole. ``begin`` and ``end`` are its events' places in the run's one order, ``index``.
 
-    ``type`` as in ``analysis.runs.history``; ``end`` and ``end_ns`` are None if nobody knows whether it took effect.
+    ``type`` as in ``zonelab.analysis.runs.history``; ``end`` and ``end_ns`` are None if nobody knows whether it took
+    effect.
     """
 
     op: int

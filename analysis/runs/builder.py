@@ -18,9 +18,9 @@ from hashlib import sha256
 from pathlib import Path
 from typing import Any, Literal
 
-from analysis.runs.history import DEPTH, FAULTS, FINAL_STATE, HistoryWriter, Touched, body_sum
-from analysis.runs.info import FORMAT
-from analysis.runs.segments import SEGMENTED, segments_of, table_in
+from zonelab.analysis.runs.history import DEPTH, FAULTS, FINAL_STATE, HistoryWriter, Touched, body_sum
+from zonelab.analysis.runs.info import FORMAT
+from zonelab.analysis.runs.segments import SEGMENTED, segments_of, table_in
 
 EPOCH_MS = 1_700_000_000_000
 

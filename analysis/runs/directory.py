@@ -20,14 +20,14 @@ from typing import Any, Self
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from analysis.runs.column_types import converted, is_as_written, is_plain
-from analysis.runs.errors import RunError, TooNew, missing, reading
-from analysis.runs.fault_bands import FaultBand, fault_bands
-from analysis.runs.history import ADDED, DEPTH, FAULTS, FINAL_STATE, OPERATIONS
-from analysis.runs.info import FORMAT, RunInfo, newer, opened_info
-from analysis.runs.segments import SEGMENTED, is_segment, segment_path, segments_of, single_file
-from analysis.runs.tables import FORMAT_KEY, WRITTEN_AS_KEY
-from analysis.whole_files import write_json
+from zonelab.analysis.runs.column_types import converted, is_as_written, is_plain
+from zonelab.analysis.runs.errors import RunError, TooNew, missing, reading
+from zonelab.analysis.runs.fault_bands import FaultBand, fault_bands
+from zonelab.analysis.runs.history import ADDED, DEPTH, FAULTS, FINAL_STATE, OPERATIONS
+from zonelab.analysis.runs.info import FORMAT, RunInfo, newer, opened_info
+from zonelab.analysis.runs.segments import SEGMENTED, is_segment, segment_path, segments_of, single_file
+from zonelab.analysis.runs.tables import FORMAT_KEY, WRITTEN_AS_KEY
+from zonelab.analysis.whole_files import write_json
 
 ROWS_PER_BATCH = 32_768
 

@@ -17,8 +17,8 @@ from zlib import crc32
 
 import pyarrow as pa
 
-from analysis.runs.segments import table_in
-from analysis.runs.tables import Table
+from zonelab.analysis.runs.segments import table_in
+from zonelab.analysis.runs.tables import Table
 
 EventType = Literal["invoke", "ok", "fail", "info"]
 

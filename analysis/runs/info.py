@@ -7,10 +7,10 @@ from typing import Annotated, Any, Literal, Self
 from pydantic import BaseModel, BeforeValidator, ConfigDict, ValidationError
 from pydantic_core import from_json
 
-from analysis.message_classes import FORBIDDEN_DEFAULT, MessageClass, lacking_means
-from analysis.runs.errors import KILLED, CutOff, RunError, TooNew, reading
-from analysis.runs.order_rules import OrderRules
-from analysis.runs.owner import Owner
+from zonelab.analysis.message_classes import FORBIDDEN_DEFAULT, MessageClass, lacking_means
+from zonelab.analysis.runs.errors import KILLED, CutOff, RunError, TooNew, reading
+from zonelab.analysis.runs.order_rules import OrderRules
+from zonelab.analysis.runs.owner import Owner
 
 FORMAT = 2
 """Version of a run directory: 1 had each table in one file that had no footer until the run was over."""
@@ -19,7 +19,7 @@ NANOSECONDS_PER_MS = 1_000_000
 
 
 class QueueInfo(BaseModel):
-    """Which engine ran, which zone serves each shard, and what the engine promises (``engine.queue.Features``).
+    """Which engine ran, which zone serves each shard, and what the engine promises (``zonelab.engine.queue.Features``).
 
     ``early_ms_max``: how long before it is due it may serve a message. ``lease_ms``: how long a lease lasts.
     """
@@ -51,7 +51,9 @@ class SessionInfo(BaseModel):
 
 
 class WorkloadInfo(BaseModel):
-    """What the clients did, if it was not a queue: ``analysis.runs.accesses.WorkloadKind``, and what was forbidden."""
+    """What the clients did, if it was not a queue: ``zonelab.analysis.runs.accesses.WorkloadKind``, and what was
+    forbidden.
+    """
 
     model_config = ConfigDict(extra="allow", frozen=True)
 

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from analysis.runs.directory import RunDirectory
+from zonelab.analysis.runs.directory import RunDirectory
 
 NS_PER_S = 1_000_000_000
 _TOTALLED = ("operations", "errors", "divergent")

@@ -16,7 +16,7 @@ from typing import Any, Literal
 
 import pyarrow as pa
 
-from analysis.runs.tables import Table
+from zonelab.analysis.runs.tables import Table
 
 ORDER_NAME = "order"
 FINAL_ORDER_NAME = "final_order"

@@ -13,8 +13,8 @@ _PID_NAMESPACE = Path("/proc/self/ns/pid")
 class Owner(BaseModel):
     """A process, told apart from a later one of the same number, and from one of another machine or an earlier boot.
 
-    ``cluster.real.owner`` does the like for servers and containers, which no other package reads; ``analysis`` imports
-    none of the others, and has to tell other machines as well.
+    ``zonelab.cluster.real.owner`` does the like for servers and containers, which no other package reads; ``analysis``
+    imports none of the others, and has to tell other machines as well.
 
     ``namespace``: that of its pid. ``start_ticks``: when it began, in clock ticks since the machine did (field 22 of
     proc_pid_stat(5)).

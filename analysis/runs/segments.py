@@ -11,7 +11,7 @@ from typing import Any
 
 import pyarrow as pa
 
-from analysis.runs.tables import TableWriter
+from zonelab.analysis.runs.tables import TableWriter
 
 FOLDER = "history"
 SEGMENTED = ("operations", "values", "order", "depth", "faults")
@@ -29,7 +29,7 @@ def segment_path(run: Path, table: str, number: int) -> Path:
 
 
 class SegmentedTable:
-    """``analysis.runs.tables.Table`` in segments. What a thread fails to write is raised by a later call.
+    """``zonelab.analysis.runs.tables.Table`` in segments. What a thread fails to write is raised by a later call.
 
     ``segment_ns``, ``segment_rows``: a segment whose first row was there so long ago, or that has so many, is due.
     """

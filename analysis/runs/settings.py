@@ -4,9 +4,9 @@ import json
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from analysis.runs.directory import RunDirectory
-from analysis.runs.errors import RunError
-from analysis.yaml_text import NotYaml, read_yaml
+from zonelab.analysis.runs.directory import RunDirectory
+from zonelab.analysis.runs.errors import RunError
+from zonelab.analysis.yaml_text import NotYaml, read_yaml
 
 _OF_RUN = (
     "scenario", "level", "arm", "zones", "server", "seed", "status", "zonelab_version", "git_commit", "program",

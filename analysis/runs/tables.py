@@ -9,7 +9,7 @@ from typing import Any, Protocol, Self
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from analysis.runs.info import FORMAT
+from zonelab.analysis.runs.info import FORMAT
 
 FORMAT_KEY = b"zonelab.format"
 WRITTEN_AS_KEY = b"zonelab.written_as"

@@ -1,4 +1,4 @@
-"""The figures of many runs, made of rows of integers (``analysis.spark.counts``), whoever counted them."""
+"""The figures of many runs, made of rows of integers (``zonelab.analysis.spark.counts``), whoever counted them."""
 
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
@@ -6,9 +6,9 @@ from dataclasses import dataclass, field
 from itertools import groupby
 from typing import Any
 
-from analysis.latency_buckets import BucketCount, merged, quantiles_ms
-from analysis.message_classes import DUPLICATE_CAUSES
-from analysis.spark.inputs import LeftOut
+from zonelab.analysis.latency_buckets import BucketCount, merged, quantiles_ms
+from zonelab.analysis.message_classes import DUPLICATE_CAUSES
+from zonelab.analysis.spark.inputs import LeftOut
 
 Row = Mapping[str, Any]
 

@@ -7,8 +7,8 @@ checker's ``offenders.parquet`` has. Classes for which an engine lacks the means
 
 from collections.abc import Mapping
 
-from analysis.message_classes import MessageClass
-from analysis.spark import inversions, leases, messages
+from zonelab.analysis.message_classes import MessageClass
+from zonelab.analysis.spark import inversions, leases, messages
 
 # Each delivery with its one cause, and how far it was from its time.
 CLASSIFIED = """

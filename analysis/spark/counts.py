@@ -1,11 +1,11 @@
 """The SQL that counts what operations and deliveries came to: integers only, so that parts can be added in any order.
 
 A row says how many operations of one kind ended alike with a latency in one bucket, or how many deliveries were alike
-with a lateness in one bucket (``analysis.latency_buckets``). ``analysis.spark.aggregates`` makes figures of such rows.
-Views that must exist: ``operations`` and ``classified`` of ``analysis.spark.queries``.
+with a lateness in one bucket (``zonelab.analysis.latency_buckets``). ``zonelab.analysis.spark.aggregates`` makes
+figures of such rows. Views that must exist: ``operations`` and ``classified`` of ``zonelab.analysis.spark.queries``.
 """
 
-from analysis.latency_buckets import bucket_sql
+from zonelab.analysis.latency_buckets import bucket_sql
 
 
 def count_query(*keys: str) -> str:

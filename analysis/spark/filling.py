@@ -1,4 +1,4 @@
-"""What the tables of ``analysis.tables`` hold, in SQL, and how runs are added to them.
+"""What the tables of ``zonelab.analysis.tables`` hold, in SQL, and how runs are added to them.
 
 Each table has a row an operation, message, run, fault, or count; ``run_id`` says of which run. Every executor writes
 what it has made; only the one row a run of ``verdicts`` passes through the driver.
@@ -13,15 +13,15 @@ import pyarrow.parquet as pq
 from pyspark.sql import SparkSession
 from pyspark.sql import functions as sf
 
-from analysis.message_classes import MessageClass
-from analysis.runs.errors import RunError
-from analysis.runs.settings import settings_of
-from analysis.spark import classes
-from analysis.spark.counts import count_query
-from analysis.spark.inputs import RunInput
-from analysis.spark.order.counts import OrderCount, order_counts
-from analysis.spark.order.queries import PROPERTIES
-from analysis.tables.folder import TABLES, RunEntry, TableFolder
+from zonelab.analysis.message_classes import MessageClass
+from zonelab.analysis.runs.errors import RunError
+from zonelab.analysis.runs.settings import settings_of
+from zonelab.analysis.spark import classes
+from zonelab.analysis.spark.counts import count_query
+from zonelab.analysis.spark.inputs import RunInput
+from zonelab.analysis.spark.order.counts import OrderCount, order_counts
+from zonelab.analysis.spark.order.queries import PROPERTIES
+from zonelab.analysis.tables.folder import TABLES, RunEntry, TableFolder
 
 OPERATIONS = """
     SELECT r.run_id, o.index, o.zone, o.f, o.type, o.second, o.error, o.latency_ns
@@ -80,7 +80,7 @@ _VERDICTS = pa.schema(
 
 
 def fill(session: SparkSession, runs: Sequence[RunInput], folder: TableFolder) -> None:
-    """Add ``runs``, of which the session has the views (``analysis.spark.queries``), to the tables."""
+    """Add ``runs``, of which the session has the views (``zonelab.analysis.spark.queries``), to the tables."""
     counts = {row["place"]: row.asDict() for row in session.sql("SELECT * FROM run_counts").collect()}
     order = order_counts(session, runs)
     with folder.staging() as staging:

@@ -8,15 +8,15 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
-from analysis.runs.errors import RunError
-from analysis.spark import classes
-from analysis.spark.aggregates import Aggregates, Row, SettingFigures, delivery_figures, operation_figures
-from analysis.spark.filling import chances_column
-from analysis.spark.groups import grouped_settings
-from analysis.spark.inputs import LeftOut
-from analysis.spark.order.counts import OrderCount, order_figures
-from analysis.spark.order.queries import PROPERTIES
-from analysis.tables.folder import RunEntry, TableFolder
+from zonelab.analysis.runs.errors import RunError
+from zonelab.analysis.spark import classes
+from zonelab.analysis.spark.aggregates import Aggregates, Row, SettingFigures, delivery_figures, operation_figures
+from zonelab.analysis.spark.filling import chances_column
+from zonelab.analysis.spark.groups import grouped_settings
+from zonelab.analysis.spark.inputs import LeftOut
+from zonelab.analysis.spark.order.counts import OrderCount, order_figures
+from zonelab.analysis.spark.order.queries import PROPERTIES
+from zonelab.analysis.tables.folder import RunEntry, TableFolder
 
 COUNTS = pa.schema(
     [

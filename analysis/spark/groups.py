@@ -3,8 +3,8 @@
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from analysis.runs.directory import RunDirectory
-from analysis.runs.settings import differing, settings_of, value_text
+from zonelab.analysis.runs.directory import RunDirectory
+from zonelab.analysis.runs.settings import differing, settings_of, value_text
 
 _NAMED_MAX = 6
 _CHARACTERS_MAX = 40

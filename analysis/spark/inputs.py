@@ -14,10 +14,10 @@ from tempfile import mkdtemp
 from typing import Self
 from urllib.parse import unquote, urlparse
 
-from analysis.runs.directory import RunDirectory
-from analysis.runs.errors import CutOff, RunError, TooNew
-from analysis.runs.history import FINAL_STATE, OPERATIONS
-from analysis.spark.storage import Storage
+from zonelab.analysis.runs.directory import RunDirectory
+from zonelab.analysis.runs.errors import CutOff, RunError, TooNew
+from zonelab.analysis.runs.history import FINAL_STATE, OPERATIONS
+from zonelab.analysis.spark.storage import Storage
 
 _BESIDE = ("run.json", "scenario.yaml", "order_verdict.json")
 """Files of a run that are copied from storage which only Spark can read."""

@@ -2,7 +2,7 @@
 
 Almost every message is pushed, delivered and acked once, and every attempt on it has its answer. Such a message is
 ``plain``: sums over its rows tell all, and since these are numbers, Spark makes most of them before rows change places.
-The rows of the others are read once more, for ``analysis.spark.leases``.
+The rows of the others are read once more, for ``zonelab.analysis.spark.leases``.
 """
 
 from collections.abc import Mapping

@@ -14,19 +14,19 @@ from typing import Any
 from pyspark.errors import PySparkException
 from pyspark.sql import SparkSession
 
-from analysis.spark import classes
-from analysis.spark.aggregates import Aggregates, Row, SettingFigures, delivery_figures, operation_figures
-from analysis.spark.counts import count_query
-from analysis.spark.filling import fill
-from analysis.spark.from_tables import aggregates_of
-from analysis.spark.groups import grouped
-from analysis.spark.inputs import Inputs, RunInput, find_runs, is_remote
-from analysis.spark.order.counts import order_counts, order_figures
-from analysis.spark.queries import KEPT
-from analysis.spark.session import INTERPRETED, SparkFailed, spark_session
-from analysis.spark.storage import Storage
-from analysis.spark.views import FAULTS_OF_RUNS, create_views, optional_table
-from analysis.tables.folder import TableFolder
+from zonelab.analysis.spark import classes
+from zonelab.analysis.spark.aggregates import Aggregates, Row, SettingFigures, delivery_figures, operation_figures
+from zonelab.analysis.spark.counts import count_query
+from zonelab.analysis.spark.filling import fill
+from zonelab.analysis.spark.from_tables import aggregates_of
+from zonelab.analysis.spark.groups import grouped
+from zonelab.analysis.spark.inputs import Inputs, RunInput, find_runs, is_remote
+from zonelab.analysis.spark.order.counts import order_counts, order_figures
+from zonelab.analysis.spark.queries import KEPT
+from zonelab.analysis.spark.session import INTERPRETED, SparkFailed, spark_session
+from zonelab.analysis.spark.storage import Storage
+from zonelab.analysis.spark.views import FAULTS_OF_RUNS, create_views, optional_table
+from zonelab.analysis.tables.folder import TableFolder
 
 _BRIEF_ROWS_MAX = 200_000
 

@@ -1,13 +1,13 @@
 """The SQL of the Spark pipeline: every view, and the order in which they build on each other.
 
-Tables that must exist: ``runs``, as ``analysis.spark.views`` makes it, where runs of one ``setting`` are added up,
-``deaths`` (run, process, death_ns), ``history`` (``run`` and the columns of ``analysis.runs.history.OPERATIONS``) and
-``final_state`` (``run`` and those of ``FINAL_STATE``).
+Tables that must exist: ``runs``, as ``zonelab.analysis.spark.views`` makes it, where runs of one ``setting`` are added
+up, ``deaths`` (run, process, death_ns), ``history`` (``run`` and the columns of
+``zonelab.analysis.runs.history.OPERATIONS``) and ``final_state`` (``run`` and those of ``FINAL_STATE``).
 """
 
 from collections.abc import Mapping
 
-from analysis.spark import classes
+from zonelab.analysis.spark import classes
 
 # One row an event: the rows of one event differ in their messages only.
 OPERATIONS = """

@@ -7,7 +7,7 @@ from typing import Any
 from py4j.protocol import Py4JError, Py4JJavaError  # type: ignore[import-untyped]
 from pyspark.sql import SparkSession
 
-from analysis.runs.errors import RunError
+from zonelab.analysis.runs.errors import RunError
 
 _CONNECTORS = {"s3a": "org.apache.hadoop:hadoop-aws", "abfss": "org.apache.hadoop:hadoop-azure"}
 """The package of each scheme that pyspark does not bring."""

@@ -8,10 +8,10 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as sf
 from pyspark.sql.types import LongType, StructField, StructType
 
-from analysis.runs.history import ADDED, FAULTS
-from analysis.spark import queries
-from analysis.spark.inputs import RunInput, place_of
-from analysis.spark.session import kept
+from zonelab.analysis.runs.history import ADDED, FAULTS
+from zonelab.analysis.spark import queries
+from zonelab.analysis.spark.inputs import RunInput, place_of
+from zonelab.analysis.spark.session import kept
 
 _RUNS = pa.schema(
     [

@@ -7,10 +7,10 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from analysis.checkers.consistency.verdict import Anomaly, Case, ConsistencyVerdict
-from analysis.runs.accesses import FINAL_VALUES, FINAL_VALUES_NAME, VALUES, VALUES_NAME
-from analysis.runs.directory import RunDirectory
-from analysis.stories.lines import STORIES_MAX, Kept, Line, Story, outcome_words, with_faults
+from zonelab.analysis.checkers.consistency.verdict import Anomaly, Case, ConsistencyVerdict
+from zonelab.analysis.runs.accesses import FINAL_VALUES, FINAL_VALUES_NAME, VALUES, VALUES_NAME
+from zonelab.analysis.runs.directory import RunDirectory
+from zonelab.analysis.stories.lines import STORIES_MAX, Kept, Line, Story, outcome_words, with_faults
 
 _COLUMNS = ("index", "time_ns", "process", "f", "type", "op_id", "error")
 
@@ -34,7 +34,7 @@ def access_stories(run: RunDirectory, verdict: ConsistencyVerdict) -> dict[Anoma
 
 
 def access_words(row: Mapping[str, Any], value: Mapping[str, Any]) -> str:
-    """An event of the history, with the row of ``analysis.runs.accesses.VALUES`` that belongs to it."""
+    """An event of the history, with the row of ``zonelab.analysis.runs.accesses.VALUES`` that belongs to it."""
     wanted = " ".join([row["f"], *([value["argument"]] if value["argument"] is not None else [])])
     if row["f"] == "cas":
         wanted += f" if {_shown(value['expected'])}"

@@ -5,7 +5,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
-from analysis.runs.fault_bands import FaultBand
+from zonelab.analysis.runs.fault_bands import FaultBand
 
 STORIES_MAX = 3
 """Cases of one class that are told; all of them are in ``offenders.parquet`` or ``anomalies.parquet``."""

@@ -12,12 +12,12 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from analysis.checkers.verdict import Offender, Verdict
-from analysis.message_classes import MessageClass
-from analysis.runs.directory import RunDirectory
-from analysis.runs.fault_bands import FaultBand
-from analysis.runs.info import NANOSECONDS_PER_MS, RunInfo
-from analysis.stories.lines import STORIES_MAX, Kept, Line, Story, outcome_words, with_faults
+from zonelab.analysis.checkers.verdict import Offender, Verdict
+from zonelab.analysis.message_classes import MessageClass
+from zonelab.analysis.runs.directory import RunDirectory
+from zonelab.analysis.runs.fault_bands import FaultBand
+from zonelab.analysis.runs.info import NANOSECONDS_PER_MS, RunInfo
+from zonelab.analysis.stories.lines import STORIES_MAX, Kept, Line, Story, outcome_words, with_faults
 
 NS_PER_S = 1_000_000_000
 _CLOCK = "CLOCK"
@@ -42,7 +42,9 @@ def message_stories(run: RunDirectory, verdict: Verdict) -> dict[str, tuple[Stor
 
 
 def at_rest(rows: Iterable[Mapping[str, Any]]) -> dict[tuple[str, str], list[str]]:
-    """Where each message is held at the end, by message and zone; ``rows`` of ``analysis.runs.history.FINAL_STATE``."""
+    """Where each message is held at the end, by message and zone; ``rows`` of
+    ``zonelab.analysis.runs.history.FINAL_STATE``.
+    """
     held: dict[tuple[str, str], list[str]] = {}
     for row in rows:
         where = f"{row['place']} of shard {row['shard']}" if row["shard"] else row["place"]

@@ -5,15 +5,15 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
-from analysis.checkers.consistency.consistency import check_consistency
-from analysis.checkers.consistency.verdict import ConsistencyVerdict
-from analysis.runs.directory import RunDirectory
-from analysis.summary.queue_summary import ALL_ZONES, OperationSummary, operation_summaries, recorded
+from zonelab.analysis.checkers.consistency.consistency import check_consistency
+from zonelab.analysis.checkers.consistency.verdict import ConsistencyVerdict
+from zonelab.analysis.runs.directory import RunDirectory
+from zonelab.analysis.summary.queue_summary import ALL_ZONES, OperationSummary, operation_summaries, recorded
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class AccessSummary:
-    """``summary.json`` of such a run; fields as in ``analysis.summary.queue_summary.Summary``."""
+    """``summary.json`` of such a run; fields as in ``zonelab.analysis.summary.queue_summary.Summary``."""
 
     run_id: str
     scenario: str

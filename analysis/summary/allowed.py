@@ -2,9 +2,9 @@
 
 from collections.abc import Iterator
 
-from analysis.checkers.consistency.verdict import Anomaly, ConsistencyVerdict
-from analysis.checkers.verdict import Verdict
-from analysis.message_classes import MessageClass
+from zonelab.analysis.checkers.consistency.verdict import Anomaly, ConsistencyVerdict
+from zonelab.analysis.checkers.verdict import Verdict
+from zonelab.analysis.message_classes import MessageClass
 
 SHARE_MAX = 0.01
 

@@ -8,11 +8,11 @@ from pathlib import Path
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from analysis.checkers.order.properties import LABELS
-from analysis.message_classes import MessageClass
-from analysis.runs.directory import RunDirectory
-from analysis.runs.errors import RunError
-from analysis.summary.result import Result
+from zonelab.analysis.checkers.order.properties import LABELS
+from zonelab.analysis.message_classes import MessageClass
+from zonelab.analysis.runs.directory import RunDirectory
+from zonelab.analysis.runs.errors import RunError
+from zonelab.analysis.summary.result import Result
 
 STALL_SHARE_MAX = 0.2
 """A stall above this share of the shortest time-out is reported with the result."""

@@ -17,7 +17,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
-from analysis.runs.directory import RunDirectory
+from zonelab.analysis.runs.directory import RunDirectory
 
 EXCESS = 1.05
 CASES_MIN = 10

@@ -9,11 +9,11 @@ from typing import Any
 
 import pyarrow.compute as pc
 
-from analysis.checkers.order.order import OrderRun, order_verdict
-from analysis.checkers.order.waiting import Standstill
-from analysis.runs.directory import RunDirectory
-from analysis.runs.errors import RunError
-from analysis.runs.order import FINAL_ORDER, FINAL_ORDER_NAME, ORDER, ORDER_NAME, OrderKind
+from zonelab.analysis.checkers.order.order import OrderRun, order_verdict
+from zonelab.analysis.checkers.order.waiting import Standstill
+from zonelab.analysis.runs.directory import RunDirectory
+from zonelab.analysis.runs.errors import RunError
+from zonelab.analysis.runs.order import FINAL_ORDER, FINAL_ORDER_NAME, ORDER, ORDER_NAME, OrderKind
 
 _OWNS = (OrderKind.GRANT, OrderKind.RENEW)
 _MOVES = (OrderKind.GRANT, OrderKind.COMMIT, OrderKind.DEAD_LETTER, OrderKind.PARK, OrderKind.SKIP)

@@ -2,13 +2,13 @@
 
 from collections.abc import Iterator, Mapping, Sequence
 
-from analysis.checkers.consistency.verdict import MEANINGS, Anomaly, ConsistencyVerdict
-from analysis.checkers.order.properties import Property
-from analysis.checkers.verdict import MEANING_OF, Broken, Validity, Verdict
-from analysis.message_classes import MessageClass
-from analysis.runs.fault_bands import FaultBand
-from analysis.runs.info import RunInfo
-from analysis.summary.queue_summary import OperationSummary, Summary
+from zonelab.analysis.checkers.consistency.verdict import MEANINGS, Anomaly, ConsistencyVerdict
+from zonelab.analysis.checkers.order.properties import Property
+from zonelab.analysis.checkers.verdict import MEANING_OF, Broken, Validity, Verdict
+from zonelab.analysis.message_classes import MessageClass
+from zonelab.analysis.runs.fault_bands import FaultBand
+from zonelab.analysis.runs.info import RunInfo
+from zonelab.analysis.summary.queue_summary import OperationSummary, Summary
 
 _HEADLINES: Mapping[Validity, str] = {
     True: "Nothing happened in this run that must not happen.",

@@ -18,15 +18,15 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
-from analysis.checkers.queue.queue import check
-from analysis.checkers.verdict import Verdict
-from analysis.message_classes import DUPLICATE_CAUSES
-from analysis.proportions import Interval, proportion_interval
-from analysis.runs.directory import RunDirectory
-from analysis.runs.errors import RunError
-from analysis.runs.info import NANOSECONDS_PER_MS
-from analysis.statistics import quantile_interval, quantiles, rate_interval
-from analysis.summary.overload import Overload, overloads
+from zonelab.analysis.checkers.queue.queue import check
+from zonelab.analysis.checkers.verdict import Verdict
+from zonelab.analysis.message_classes import DUPLICATE_CAUSES
+from zonelab.analysis.proportions import Interval, proportion_interval
+from zonelab.analysis.runs.directory import RunDirectory
+from zonelab.analysis.runs.errors import RunError
+from zonelab.analysis.runs.info import NANOSECONDS_PER_MS
+from zonelab.analysis.statistics import quantile_interval, quantiles, rate_interval
+from zonelab.analysis.summary.overload import Overload, overloads
 
 ALL_ZONES = "all"
 NO_LEASE = "no lease"  # how the runner records an ack that was refused: an answer, not an outage

@@ -3,10 +3,10 @@
 from dataclasses import dataclass
 from pathlib import Path
 
-from analysis.checkers.verdict import Verdict
-from analysis.message_classes import MessageClass
-from analysis.summary.allowed import allowed_of_queue
-from analysis.summary.queue_summary import Summary
+from zonelab.analysis.checkers.verdict import Verdict
+from zonelab.analysis.message_classes import MessageClass
+from zonelab.analysis.summary.allowed import allowed_of_queue
+from zonelab.analysis.summary.queue_summary import Summary
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

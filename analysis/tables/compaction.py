@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pyarrow.parquet as pq
 
-from analysis.tables.folder import SCHEMA, TABLES, TableFolder, content_hash, created_exclusively, put
+from zonelab.analysis.tables.folder import SCHEMA, TABLES, TableFolder, content_hash, created_exclusively, put
 
 SMALL_BYTES = 16 << 20
 """A file of fewer bytes than this is joined with its neighbours."""

@@ -6,7 +6,8 @@
     manifest/run-<run id>.json                                one a run: its files, with their rows
     manifest/compaction-000001.json …                         which files stand in for which others
     <table>/scenario=<name>/level=<level>/<run id>-<hash>.parquet
-    following/<run id>/                                       of a run that goes on: ``analysis.spark.following``
+    following/<run id>/                                       of a run that goes on:
+    ``zonelab.analysis.spark.following``
 
 A file gets its name once it is whole and never changes; the hash is that of its content. A run counts from the moment
 that its file of the manifest is there, which is created exclusively: whoever adds a run that is there adds nothing.
@@ -26,7 +27,7 @@ from urllib.parse import quote
 
 import pyarrow.parquet as pq
 
-from analysis.runs.errors import RunError
+from zonelab.analysis.runs.errors import RunError
 
 SCHEMA = 1
 TABLES = ("operations", "messages", "verdicts", "faults", "latency_counts")
@@ -43,7 +44,7 @@ class TableFile:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class RunEntry:
-    """What the manifest says of one run. ``settings``: what it was made with (``analysis.runs.settings``)."""
+    """What the manifest says of one run. ``settings``: what it was made with (``zonelab.analysis.runs.settings``)."""
 
     run_id: str
     place: str

@@ -32,8 +32,8 @@ sys.path.append(str(HERE.parent))
 
 from environment import environment  # noqa: E402
 
-from cluster.real.zones import zones  # noqa: E402
-from cluster.votes.levels import LEVELS_OF_ONE_DC  # noqa: E402
+from zonelab.cluster.real.zones import zones  # noqa: E402
+from zonelab.cluster.votes.levels import LEVELS_OF_ONE_DC  # noqa: E402
 
 HOST = "127.0.0.1"
 PLAIN = "plain server"

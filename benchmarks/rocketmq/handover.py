@@ -43,8 +43,8 @@ sys.path.append(str(HERE.parent))
 from environment import environment  # noqa: E402
 from fifo_handover import EVENTS, GIVEN_UP_S, LONG_WORK_MS, REVOKED_S, WORK_MS  # noqa: E402
 
-from cluster.real.zones.port import HOST, PortReservation  # noqa: E402
-from cluster.real.zones.process import launcher  # noqa: E402
+from zonelab.cluster.real.zones.port import HOST, PortReservation  # noqa: E402
+from zonelab.cluster.real.zones.process import launcher  # noqa: E402
 
 NAME_SERVER_RELEASE = "4.9.4"
 """It is not published for every release of the broker, and has nothing to do with locks."""

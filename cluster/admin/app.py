@@ -24,17 +24,17 @@ from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
 from starlette.routing import Route
 
-from cluster.admin.exposition import MEDIA_TYPE
-from cluster.admin.guard import Guard, refused
-from cluster.admin.links import LinkState
-from cluster.admin.metrics import exposition
-from cluster.admin.rates import PERIOD_S
-from cluster.admin.serving import Bounds, serving
-from cluster.admin.settings import AdminSettings
-from cluster.admin.view import GatewayView
-from cluster.resp.gateway.gateway import ZoneGateway
-from cluster.votes.levels import Level
-from cluster.zone import ClusterError
+from zonelab.cluster.admin.exposition import MEDIA_TYPE
+from zonelab.cluster.admin.guard import Guard, refused
+from zonelab.cluster.admin.links import LinkState
+from zonelab.cluster.admin.metrics import exposition
+from zonelab.cluster.admin.rates import PERIOD_S
+from zonelab.cluster.admin.serving import Bounds, serving
+from zonelab.cluster.admin.settings import AdminSettings
+from zonelab.cluster.admin.view import GatewayView
+from zonelab.cluster.resp.gateway.gateway import ZoneGateway
+from zonelab.cluster.votes.levels import Level
+from zonelab.cluster.zone import ClusterError
 
 BODY_BYTES_MAX = 64 * 1024
 _LINKS = TypeAdapter(dict[str, LinkState])

@@ -1,7 +1,7 @@
 """The image of coordinators."""
 
-from cluster.admin.python_image import PythonProgram
-from cluster.real.zones.docker.zone_image import BuiltImage
+from zonelab.cluster.admin.python_image import PythonProgram
+from zonelab.cluster.real.zones.docker.zone_image import BuiltImage
 
 CONFIGURATION = "/etc/zonelab/coordinator.json"
 ADMINISTRATION = "/etc/zonelab/admin.json"
@@ -9,7 +9,7 @@ ADMINISTRATION = "/etc/zonelab/admin.json"
 COORDINATOR = PythonProgram(
     repository="zonelab-coordinator",
     label="zonelab.coordinator",
-    module="cluster.admin",
+    module="zonelab.cluster.admin",
     arguments=("--config", CONFIGURATION, "--admin", ADMINISTRATION),
     ports=(7401, 8001),
     own=("cluster", "engine"),

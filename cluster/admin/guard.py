@@ -12,7 +12,7 @@ from starlette.requests import Request
 from starlette.responses import JSONResponse
 from starlette.types import ASGIApp, Receive, Scope, Send
 
-from cluster.admin.settings import LOOPBACK_NAMES
+from zonelab.cluster.admin.settings import LOOPBACK_NAMES
 
 _READING = ("GET", "HEAD")
 

@@ -11,10 +11,10 @@ from dataclasses import dataclass, field
 from random import Random
 from typing import Any
 
-from cluster.resp.server import RespServer
-from cluster.votes.levels import Level
-from cluster.votes.pipeline import Done, GradualDone, Outcome
-from engine.ports import Reply
+from zonelab.cluster.resp.server import RespServer
+from zonelab.cluster.votes.levels import Level
+from zonelab.cluster.votes.pipeline import Done, GradualDone, Outcome
+from zonelab.engine.ports import Reply
 
 FIRST_S = 20e-6
 """Upper bound of the first bucket."""

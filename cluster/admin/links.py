@@ -5,10 +5,10 @@ from typing import Annotated, Any
 
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field
 
-from cluster.links.lag import Lag
-from cluster.links.lag_text import parse_lag
-from cluster.links.link import Cut, Link
-from cluster.zone import ClusterError
+from zonelab.cluster.links.lag import Lag
+from zonelab.cluster.links.lag_text import parse_lag
+from zonelab.cluster.links.link import Cut, Link
+from zonelab.cluster.zone import ClusterError
 
 Ends = tuple[str, str]
 

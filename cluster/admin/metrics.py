@@ -6,11 +6,11 @@ from typing import TYPE_CHECKING, Any
 
 from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, HistogramMetricFamily, Metric
 
-from cluster.admin.exposition import exposed
-from cluster.admin.latency import BUCKETS, PER_OCTAVE, Histogram, upper_bound_s
+from zonelab.cluster.admin.exposition import exposed
+from zonelab.cluster.admin.latency import BUCKETS, PER_OCTAVE, Histogram, upper_bound_s
 
 if TYPE_CHECKING:
-    from cluster.admin.view import GatewayView
+    from zonelab.cluster.admin.view import GatewayView
 
 _PORT_GAUGES = ("clients", "held_bytes")
 

@@ -13,8 +13,8 @@ from dataclasses import dataclass
 from importlib.metadata import version
 from pathlib import Path
 
-from cluster.real.zones.docker.zone_image import USER_ID, BuiltImage, built, context_of, needed_libraries
-from cluster.zone import ZoneError
+from zonelab.cluster.real.zones.docker.zone_image import USER_ID, BuiltImage, built, context_of, needed_libraries
+from zonelab.cluster.zone import ZoneError
 
 _HOME, _APPLICATION = "/usr/local", "/app"
 _PYTHON = f"{_HOME}/bin/python3"

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from itertools import zip_longest
 from typing import Any
 
-from cluster.admin.latency import quantile_s
+from zonelab.cluster.admin.latency import quantile_s
 
 PERIOD_S = 1.0
 SAMPLES = 5

@@ -11,8 +11,8 @@ from typing import Any
 
 from redis.exceptions import RedisError
 
-from cluster.real.zones.admin import admin_client, info
-from cluster.zone import Address
+from zonelab.cluster.real.zones.admin import admin_client, info
+from zonelab.cluster.zone import Address
 
 MEMORY = "memory full"
 FILE = "cannot write to its disk (full?)"

@@ -12,8 +12,8 @@ import uvicorn
 from starlette.types import ASGIApp
 from uvicorn.protocols.http.h11_impl import H11Protocol
 
-from cluster.admin.guard import shows_token
-from cluster.zone import Address, ClusterError
+from zonelab.cluster.admin.guard import shows_token
+from zonelab.cluster.zone import Address, ClusterError
 
 _BACKLOG = 64
 _KEPT = 16

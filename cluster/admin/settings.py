@@ -4,7 +4,7 @@ from pathlib import Path
 
 from pydantic import BaseModel, ConfigDict, Field
 
-from cluster.process.settings_file import read_settings
+from zonelab.cluster.process.settings_file import read_settings
 
 LOOPBACK_NAMES = ("127.0.0.1", "localhost")
 

@@ -2,13 +2,13 @@
 
 from typing import Any
 
-from cluster.admin.latency import LatencyProbe, quantile_s
-from cluster.admin.links import LinkControls
-from cluster.admin.rates import Counted, Recent
-from cluster.admin.server_troubles import troubles_of
-from cluster.resp.gateway.gateway import ZoneGateway
-from cluster.votes.vote import Decision
-from cluster.zone import Address
+from zonelab.cluster.admin.latency import LatencyProbe, quantile_s
+from zonelab.cluster.admin.links import LinkControls
+from zonelab.cluster.admin.rates import Counted, Recent
+from zonelab.cluster.admin.server_troubles import troubles_of
+from zonelab.cluster.resp.gateway.gateway import ZoneGateway
+from zonelab.cluster.votes.vote import Decision
+from zonelab.cluster.zone import Address
 
 QUANTILES = {"p50": 0.5, "p99": 0.99, "p999": 0.999}
 REMOTE = ("sent", "failed_over", "dropped", "failed")

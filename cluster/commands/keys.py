@@ -7,9 +7,9 @@ here has one key, its first argument, or goes by it, as in Dynomite (``redis_par
 
 from collections.abc import Callable, Sequence
 
-from cluster.commands.list_replies import parts_of, reply_of
-from cluster.commands.routes import LOCAL_READS, upper
-from engine.ports import Argument, Command, Reply
+from zonelab.cluster.commands.list_replies import parts_of, reply_of
+from zonelab.cluster.commands.routes import LOCAL_READS, upper
+from zonelab.engine.ports import Argument, Command, Reply
 
 _LOCAL_WITH_KEY = frozenset({"HGETALL", "HKEYS", "HSCAN", "HVALS", "SSCAN", "ZSCAN"})
 _OTHERS_WITHOUT = {"COMMAND", "ECHO", "FLUSHALL", "FLUSHDB", "FUNCTION", "LASTSAVE", "LATENCY", "LOLWUT", "PUBLISH"} | {

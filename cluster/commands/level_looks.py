@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterable
 from functools import partial
 from typing import Generic, Protocol, TypeVar
 
-from engine.ports import Runtime, Timer
+from zonelab.engine.ports import Runtime, Timer
 
 AGAIN_NS = 2_000_000_000
 APART_NS = 10_000_000

@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 
-from engine.ports import Reply
+from zonelab.engine.ports import Reply
 
 _CRLF = b"\r\n"
 _DOLLAR = ord("$")

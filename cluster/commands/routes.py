@@ -7,7 +7,7 @@ zones at DC_ONE, and in other data centres at every level; here they are writes.
 
 from enum import Enum, auto
 
-from engine.ports import Argument, Command
+from zonelab.engine.ports import Argument, Command
 
 
 def _names(text: str) -> frozenset[str]:

@@ -2,9 +2,9 @@
 
 from collections.abc import Sequence
 
-from cluster.commands.routes import is_write
-from cluster.connections.failures import NO_QUORUM, PEER_NOT_CONNECTED, PEER_REFUSED, STORAGE_REFUSED
-from engine.ports import Command, Connection, Indeterminate, Reply, ServerError, Unavailable
+from zonelab.cluster.commands.routes import is_write
+from zonelab.cluster.connections.failures import NO_QUORUM, PEER_NOT_CONNECTED, PEER_REFUSED, STORAGE_REFUSED
+from zonelab.engine.ports import Command, Connection, Indeterminate, Reply, ServerError, Unavailable
 
 _OF_NO_SERVER = (NO_QUORUM, STORAGE_REFUSED, PEER_NOT_CONNECTED, PEER_REFUSED)
 """What a zone's port answers in place of a server: it is no refusal, since zones may have carried it out."""

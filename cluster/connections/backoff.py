@@ -2,8 +2,8 @@
 
 from collections.abc import Callable
 
-from cluster.connections.timeouts import Timeouts
-from engine.ports import Runtime, Timer
+from zonelab.cluster.connections.timeouts import Timeouts
+from zonelab.engine.ports import Runtime, Timer
 
 
 class Reconnect:

@@ -3,8 +3,8 @@
 from collections.abc import Callable, Sequence
 from typing import Any, Protocol
 
-from cluster.connections.failures import ZoneFailure
-from engine.ports import Command, Reply
+from zonelab.cluster.connections.failures import ZoneFailure
+from zonelab.engine.ports import Command, Reply
 
 Answer = list[Reply] | ZoneFailure
 """The replies to a batch, one a command; or the one failure that stands for all of them."""

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable
 
-from engine.ports import Runtime, Timer
+from zonelab.engine.ports import Runtime, Timer
 
 _NEVER_NS = 1 << 63
 

@@ -1,6 +1,6 @@
 """Errors that a coordinator gives where no server has answered, in Dynomite's words, and one that a server gives."""
 
-from engine.ports import ServerError
+from zonelab.engine.ports import ServerError
 
 UNKNOWN_SCRIPT = "NOSCRIPT"
 """How a server's error begins when EVALSHA names a script that it does not hold, so that nothing was begun."""

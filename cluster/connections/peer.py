@@ -9,15 +9,15 @@ from collections import deque
 from collections.abc import Callable, Iterator
 from typing import Protocol
 
-from cluster.connections.backoff import Reconnect
-from cluster.connections.batch import Answer, Batch
-from cluster.connections.deadlines import Deadlines
-from cluster.connections.failures import PEER_NOT_CONNECTED, PEER_REFUSED, ZoneFailure
-from cluster.connections.server import OnAnswer
-from cluster.connections.timeouts import Timeouts
-from cluster.connections.turns import in_turns, telling
-from cluster.links.link import Cut, Link
-from engine.ports import Runtime
+from zonelab.cluster.connections.backoff import Reconnect
+from zonelab.cluster.connections.batch import Answer, Batch
+from zonelab.cluster.connections.deadlines import Deadlines
+from zonelab.cluster.connections.failures import PEER_NOT_CONNECTED, PEER_REFUSED, ZoneFailure
+from zonelab.cluster.connections.server import OnAnswer
+from zonelab.cluster.connections.timeouts import Timeouts
+from zonelab.cluster.connections.turns import in_turns, telling
+from zonelab.cluster.links.link import Cut, Link
+from zonelab.engine.ports import Runtime
 
 
 class _Request:

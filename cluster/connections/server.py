@@ -3,13 +3,13 @@
 from collections import deque
 from collections.abc import Callable, Iterator
 
-from cluster.connections.backoff import Reconnect
-from cluster.connections.batch import Answer, Batch, Upstream
-from cluster.connections.deadlines import Deadlines
-from cluster.connections.failures import STORAGE_REFUSED, ZoneFailure
-from cluster.connections.timeouts import Timeouts
-from cluster.connections.turns import in_turns, telling
-from engine.ports import Reply, Runtime
+from zonelab.cluster.connections.backoff import Reconnect
+from zonelab.cluster.connections.batch import Answer, Batch, Upstream
+from zonelab.cluster.connections.deadlines import Deadlines
+from zonelab.cluster.connections.failures import STORAGE_REFUSED, ZoneFailure
+from zonelab.cluster.connections.timeouts import Timeouts
+from zonelab.cluster.connections.turns import in_turns, telling
+from zonelab.engine.ports import Reply, Runtime
 
 OnAnswer = Callable[[Answer], None]
 

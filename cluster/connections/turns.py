@@ -3,8 +3,8 @@
 from collections.abc import Iterator
 from functools import partial
 
-from cluster.connections.batch import Batch
-from engine.ports import Runtime
+from zonelab.cluster.connections.batch import Batch
+from zonelab.engine.ports import Runtime
 
 COMMANDS_PER_TURN = 256
 """So many commands' callers are told of a failure in one turn; it takes some milliseconds."""

@@ -9,14 +9,14 @@ from collections.abc import Callable, Coroutine, Mapping, Sequence
 from functools import partial
 from typing import Any
 
-from cluster.commands.routes import is_write
-from cluster.connections.batch import Channel
-from cluster.coordinators.door import Door
-from cluster.votes.levels import Setting
-from cluster.votes.pipeline import Done, Outcome
-from cluster.votes.shared_batch import Member
-from cluster.votes.statistics import CoordinatorStatistics
-from engine.ports import Command, Connection, Indeterminate, Promise, Reply, Runtime, Unavailable
+from zonelab.cluster.commands.routes import is_write
+from zonelab.cluster.connections.batch import Channel
+from zonelab.cluster.coordinators.door import Door
+from zonelab.cluster.votes.levels import Setting
+from zonelab.cluster.votes.pipeline import Done, Outcome
+from zonelab.cluster.votes.shared_batch import Member
+from zonelab.cluster.votes.statistics import CoordinatorStatistics
+from zonelab.engine.ports import Command, Connection, Indeterminate, Promise, Reply, Runtime, Unavailable
 
 COORDINATOR_DOWN = "coordinator: connection refused"
 COORDINATOR_DIED = "coordinator: connection reset"

@@ -2,13 +2,13 @@
 
 from collections.abc import Mapping
 
-from cluster.commands.keys import keys_of
-from cluster.commands.routes import is_write
-from cluster.connections.batch import Answer, Batch, Channel
-from cluster.connections.failures import ZoneFailure
-from cluster.coordinators.coordinator import Coordinator
-from cluster.topology.topology import Rack, Topology
-from engine.ports import Command, Connection, Indeterminate, Promise, Reply, Runtime, Unavailable
+from zonelab.cluster.commands.keys import keys_of
+from zonelab.cluster.commands.routes import is_write
+from zonelab.cluster.connections.batch import Answer, Batch, Channel
+from zonelab.cluster.connections.failures import ZoneFailure
+from zonelab.cluster.coordinators.coordinator import Coordinator
+from zonelab.cluster.topology.topology import Rack, Topology
+from zonelab.engine.ports import Command, Connection, Indeterminate, Promise, Reply, Runtime, Unavailable
 
 
 async def ask(channel: Channel, batch: Batch, *, runtime: Runtime) -> Answer:

@@ -3,10 +3,10 @@
 from collections.abc import Sequence
 from typing import Protocol
 
-from cluster.votes.levels import Setting
-from cluster.votes.pipeline import Done
-from cluster.votes.shared_batch import Member
-from engine.ports import Command
+from zonelab.cluster.votes.levels import Setting
+from zonelab.cluster.votes.pipeline import Done
+from zonelab.cluster.votes.shared_batch import Member
+from zonelab.engine.ports import Command
 
 
 class Send(Protocol):

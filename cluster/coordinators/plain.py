@@ -8,15 +8,15 @@ they differ.
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 
-from cluster.connections.batch import Batch, Channel
-from cluster.coordinators.coordinator import Coordinator
-from cluster.topology.topology import ZONES_MAX
-from cluster.votes.levels import Setting
-from cluster.votes.pipeline import Done, MixedPipeline, UniformPipeline
-from cluster.votes.rules import Rule, Rules
-from cluster.votes.shared_batch import Member, SharedBatch
-from cluster.votes.statistics import CoordinatorStatistics, Tally
-from engine.ports import Command, Runtime
+from zonelab.cluster.connections.batch import Batch, Channel
+from zonelab.cluster.coordinators.coordinator import Coordinator
+from zonelab.cluster.topology.topology import ZONES_MAX
+from zonelab.cluster.votes.levels import Setting
+from zonelab.cluster.votes.pipeline import Done, MixedPipeline, UniformPipeline
+from zonelab.cluster.votes.rules import Rule, Rules
+from zonelab.cluster.votes.shared_batch import Member, SharedBatch
+from zonelab.cluster.votes.statistics import CoordinatorStatistics, Tally
+from zonelab.engine.ports import Command, Runtime
 
 
 class PlainCoordinator(Coordinator):

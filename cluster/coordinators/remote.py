@@ -2,13 +2,13 @@
 
 from collections.abc import Callable, Mapping
 
-from cluster.connections.batch import Batch
-from cluster.connections.failures import PEER_REFUSED, ZoneFailure
-from cluster.connections.server import OnAnswer
-from cluster.coordinators.coordinator import Coordinator
-from cluster.coordinators.token_ring import RingCoordinator
-from cluster.votes.pipeline import Outcome
-from engine.ports import Runtime
+from zonelab.cluster.connections.batch import Batch
+from zonelab.cluster.connections.failures import PEER_REFUSED, ZoneFailure
+from zonelab.cluster.connections.server import OnAnswer
+from zonelab.cluster.coordinators.coordinator import Coordinator
+from zonelab.cluster.coordinators.token_ring import RingCoordinator
+from zonelab.cluster.votes.pipeline import Outcome
+from zonelab.engine.ports import Runtime
 
 
 class _Waiting:

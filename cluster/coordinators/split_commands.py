@@ -4,9 +4,9 @@ from collections.abc import Callable, Sequence
 from functools import partial
 from itertools import islice, takewhile
 
-from cluster.commands.routes import is_write
-from cluster.votes.pipeline import Done, Failure, GradualDone, Outcome
-from engine.ports import Command, Indeterminate, PortError, Reply, ServerError, Unavailable
+from zonelab.cluster.commands.routes import is_write
+from zonelab.cluster.votes.pipeline import Done, Failure, GradualDone, Outcome
+from zonelab.engine.ports import Command, Indeterminate, PortError, Reply, ServerError, Unavailable
 
 
 class Fragment:

@@ -15,19 +15,19 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
-from cluster.commands.keys import joiner, keys_of, must_share_a_node, part
-from cluster.commands.routes import READING, Route, route
-from cluster.connections.batch import Answer, Batch, Channel
-from cluster.connections.failures import ZoneFailure
-from cluster.coordinators.coordinator import Coordinator
-from cluster.coordinators.plain import PlainCoordinator
-from cluster.coordinators.split_commands import Fragment, SplitCommand, SplitPipeline
-from cluster.topology.topology import DataCentre, Topology
-from cluster.votes.levels import Level, Setting, read_level, write_level
-from cluster.votes.pipeline import Done
-from cluster.votes.shared_batch import Member
-from cluster.votes.statistics import CoordinatorStatistics
-from engine.ports import Command, Runtime, ServerError
+from zonelab.cluster.commands.keys import joiner, keys_of, must_share_a_node, part
+from zonelab.cluster.commands.routes import READING, Route, route
+from zonelab.cluster.connections.batch import Answer, Batch, Channel
+from zonelab.cluster.connections.failures import ZoneFailure
+from zonelab.cluster.coordinators.coordinator import Coordinator
+from zonelab.cluster.coordinators.plain import PlainCoordinator
+from zonelab.cluster.coordinators.split_commands import Fragment, SplitCommand, SplitPipeline
+from zonelab.cluster.topology.topology import DataCentre, Topology
+from zonelab.cluster.votes.levels import Level, Setting, read_level, write_level
+from zonelab.cluster.votes.pipeline import Done
+from zonelab.cluster.votes.shared_batch import Member
+from zonelab.cluster.votes.statistics import CoordinatorStatistics
+from zonelab.engine.ports import Command, Runtime, ServerError
 
 KEYS_APART = "ERR Dynomite: Keys in the script cannot span multiple nodes"
 

@@ -7,8 +7,8 @@
     normal:2ms:0.5ms (mean, deviation; cut off at 0)
     exponential:2ms (mean)                  lognormal:2ms:15ms (median, 99th percentile)
     pareto:1ms:1.5 (scale, shape)           0.9*constant:1ms + 0.1*exponential:50ms
-    trace:lags.csv (a file of delays as of ``cluster.links.trace_text``, replayed in order from a drawn position)
-    loopback (one machine's, measured: median 25 us)
+    trace:lags.csv (a file of delays as of ``zonelab.cluster.links.trace_text``, replayed in order from a drawn
+    position) loopback (one machine's, measured: median 25 us)
     lnkd-ssd  lnkd-disk-w  ymmr-w  ymmr-ars (fits of Bailis et al., PBS, VLDB 2012, table 3)
 """
 
@@ -16,8 +16,8 @@ import math
 import re
 from collections.abc import Callable, Sequence
 
-from cluster.links.lag import FITS, Constant, Lag, Mixture, exponential, lognormal, normal, pareto, uniform
-from cluster.links.trace_text import DELAY_MS_MAX, UNITS_MS, read_trace
+from zonelab.cluster.links.lag import FITS, Constant, Lag, Mixture, exponential, lognormal, normal, pareto, uniform
+from zonelab.cluster.links.trace_text import DELAY_MS_MAX, UNITS_MS, read_trace
 
 NUMBER_MAX = 1e9
 """The largest shape or weight."""

@@ -9,8 +9,8 @@ from collections.abc import Callable
 from enum import StrEnum
 from random import Random
 
-from cluster.links.lag import Lag
-from engine.ports import Runtime, Timer
+from zonelab.cluster.links.lag import Lag
+from zonelab.engine.ports import Runtime, Timer
 
 RETRANSMIT_NS = 200_000_000
 """First retransmission time-out of a lost segment: the floor of Linux TCP (TCP_RTO_MIN); it doubles with each loss."""

@@ -18,8 +18,8 @@ from functools import cache
 from itertools import pairwise
 from pathlib import Path
 
-from cluster.links.lag import Trace
-from cluster.regular_file import read_regular
+from zonelab.cluster.links.lag import Trace
+from zonelab.cluster.regular_file import read_regular
 
 BYTES_MAX = 64 << 20
 

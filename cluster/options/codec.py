@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from typing import Any, Protocol, cast
 
-from engine.ports import Command, Reply
+from zonelab.engine.ports import Command, Reply
 
 
 class Codec(Protocol):

@@ -19,12 +19,12 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
 
-from cluster.commands.keys import key_bytes, keys_of
-from cluster.commands.routes import Route, route
-from cluster.connections.batch import Answer, Batch, Channel
-from cluster.connections.failures import STORAGE_REFUSED, ZoneFailure
-from cluster.options.codec import Codec, PlainCodec
-from engine.ports import Command, Runtime
+from zonelab.cluster.commands.keys import key_bytes, keys_of
+from zonelab.cluster.commands.routes import Route, route
+from zonelab.cluster.connections.batch import Answer, Batch, Channel
+from zonelab.cluster.connections.failures import STORAGE_REFUSED, ZoneFailure
+from zonelab.cluster.options.codec import Codec, PlainCodec
+from zonelab.engine.ports import Command, Runtime
 
 WINDOW = 256
 """So many commands out of the queue are under way at a time, or one batch if that has more."""

@@ -5,16 +5,16 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, cast
 
-from cluster.commands.routes import upper
-from cluster.connections.batch import Channel
-from cluster.coordinators.plain import PlainCoordinator
-from cluster.options.codec import Codec, PlainCodec
-from cluster.votes.levels import Setting
-from cluster.votes.pipeline import Done, Outcome, translated
-from cluster.votes.rules import Rule
-from cluster.votes.shared_batch import Member
-from cluster.votes.statistics import CoordinatorStatistics
-from engine.ports import Command, Reply, Runtime, ServerError
+from zonelab.cluster.commands.routes import upper
+from zonelab.cluster.connections.batch import Channel
+from zonelab.cluster.coordinators.plain import PlainCoordinator
+from zonelab.cluster.options.codec import Codec, PlainCodec
+from zonelab.cluster.votes.levels import Setting
+from zonelab.cluster.votes.pipeline import Done, Outcome, translated
+from zonelab.cluster.votes.rules import Rule
+from zonelab.cluster.votes.shared_batch import Member
+from zonelab.cluster.votes.statistics import CoordinatorStatistics
+from zonelab.engine.ports import Command, Reply, Runtime, ServerError
 
 _IN_SCRIPT = re.compile(r" script: (?:[0-9a-f]{40}, )?on @user_script:\d+\.$")
 

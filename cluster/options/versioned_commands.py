@@ -2,8 +2,8 @@
 
 from typing import NamedTuple
 
-from cluster.commands.routes import upper
-from engine.ports import Command
+from zonelab.cluster.commands.routes import upper
+from zonelab.engine.ports import Command
 
 READS = {"GET": ("k", 2), "HGET": ("h", 3), "SISMEMBER": ("s", 3), "ZSCORE": ("z", 3)}
 """The type of what is read (key, hash, set, sorted set), and the words of the command."""

@@ -6,7 +6,7 @@ from typing import Any, TypeVar
 
 from pydantic import BaseModel, ValidationError
 
-from cluster.zone import ClusterError
+from zonelab.cluster.zone import ClusterError
 
 Settings = TypeVar("Settings", bound=BaseModel)
 

@@ -6,19 +6,21 @@ from dataclasses import dataclass, field
 from types import TracebackType
 from typing import Protocol
 
-from cluster.clock import NodeClock
-from cluster.coordinators.direct import SingleZoneReads
-from cluster.real.connection import GreetingUpstream, RedisUpstream
-from cluster.real.runtime import RealRuntime
-from cluster.votes.levels import Setting
-from cluster.wiring.network import Network
-from cluster.wiring.settings import NetworkSettings
-from cluster.zone import Zone
-from engine.ports import Command, Connection
+from zonelab.cluster.clock import NodeClock
+from zonelab.cluster.coordinators.direct import SingleZoneReads
+from zonelab.cluster.real.connection import GreetingUpstream, RedisUpstream
+from zonelab.cluster.real.runtime import RealRuntime
+from zonelab.cluster.votes.levels import Setting
+from zonelab.cluster.wiring.network import Network
+from zonelab.cluster.wiring.settings import NetworkSettings
+from zonelab.cluster.zone import Zone
+from zonelab.engine.ports import Command, Connection
 
 
 class Servers(Protocol):
-    """Zones that are started together on entry and are all gone on exit, such as ``cluster.real.zones.ZoneSet``."""
+    """Zones that are started together on entry and are all gone on exit, such as
+    ``zonelab.cluster.real.zones.ZoneSet``.
+    """
 
     def __iter__(self) -> Iterator[Zone]: ...
     async def __aenter__(self) -> object: ...

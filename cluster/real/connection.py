@@ -11,10 +11,10 @@ from typing import Any
 
 import hiredis
 
-from cluster.connections.batch import Batch
-from cluster.real.upstream import ServerProtocol, TcpUpstream, pack
-from cluster.zone import Address
-from engine.ports import Command, Reply, ServerError
+from zonelab.cluster.connections.batch import Batch
+from zonelab.cluster.real.upstream import ServerProtocol, TcpUpstream, pack
+from zonelab.cluster.zone import Address
+from zonelab.engine.ports import Command, Reply, ServerError
 
 
 class RedisUpstream(TcpUpstream["_RedisProtocol"]):

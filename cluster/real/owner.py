@@ -6,7 +6,7 @@ import sys
 from dataclasses import dataclass
 from pathlib import Path
 
-from cluster.zone import ZoneError
+from zonelab.cluster.zone import ZoneError
 
 
 @dataclass(frozen=True, slots=True)

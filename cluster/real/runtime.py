@@ -6,9 +6,9 @@ from collections.abc import Callable, Coroutine
 from random import Random
 from typing import Any, Generic, TypeVar
 
-from cluster.random_streams import Streams
-from cluster.real.timers import PendingTimer, Timers
-from engine.ports import Promise
+from zonelab.cluster.random_streams import Streams
+from zonelab.cluster.real.timers import PendingTimer, Timers
+from zonelab.engine.ports import Promise
 
 T = TypeVar("T")
 

@@ -1,8 +1,8 @@
 """What every connection to a server has in common: how it is dialled, dropped, and found broken.
 
-Neither times out nor reconnects: ``cluster.connections.server`` does, the same in both arms. What is written and read
-is up to ``cluster.real.connection``, for callers that have commands and want replies, and to
-``cluster.resp.protocol.upstream``, for bytes.
+Neither times out nor reconnects: ``zonelab.cluster.connections.server`` does, the same in both arms. What is written
+and read is up to ``zonelab.cluster.real.connection``, for callers that have commands and want replies, and to
+``zonelab.cluster.resp.protocol.upstream``, for bytes.
 """
 
 import asyncio
@@ -13,8 +13,8 @@ from typing import Generic, TypeVar, cast
 
 import hiredis
 
-from cluster.zone import Address
-from engine.ports import Command
+from zonelab.cluster.zone import Address
+from zonelab.engine.ports import Command
 
 pack: Callable[[Command], bytes] = hiredis.pack_command  # type: ignore[assignment]  # stubs: one-element tuples only
 

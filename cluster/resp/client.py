@@ -8,26 +8,26 @@ from dataclasses import asdict, dataclass
 from itertools import count
 from typing import Any
 
-from cluster.commands.level_looks import LevelLooks
-from cluster.commands.routes import Route
-from cluster.coordinators.coordinator import Coordinator
-from cluster.resp.commands.busy_poll import BusyPoll
-from cluster.resp.commands.command_table import KINDS, CommandTable, Kind
-from cluster.resp.gradual_freeing import GradualFreeing
-from cluster.resp.held_bytes import HeldBytes
-from cluster.resp.protocol import wire
-from cluster.resp.protocol.remembered_scripts import RememberedScripts
-from cluster.resp.protocol.subscription import Subscription
-from cluster.resp.protocol.unpacker import Unpacker
-from cluster.resp.protocol.upstream import GatheredWrites, WireCommands
-from cluster.resp.settings import PortSettings
-from cluster.resp.single_commands import SingleCommands
-from cluster.resp.turn_batch import TurnBatch
-from cluster.resp.turn_shares import TurnShares
-from cluster.votes.levels import Level
-from cluster.votes.pipeline import Done, Outcome
-from cluster.zone import Address
-from engine.ports import Runtime
+from zonelab.cluster.commands.level_looks import LevelLooks
+from zonelab.cluster.commands.routes import Route
+from zonelab.cluster.coordinators.coordinator import Coordinator
+from zonelab.cluster.resp.commands.busy_poll import BusyPoll
+from zonelab.cluster.resp.commands.command_table import KINDS, CommandTable, Kind
+from zonelab.cluster.resp.gradual_freeing import GradualFreeing
+from zonelab.cluster.resp.held_bytes import HeldBytes
+from zonelab.cluster.resp.protocol import wire
+from zonelab.cluster.resp.protocol.remembered_scripts import RememberedScripts
+from zonelab.cluster.resp.protocol.subscription import Subscription
+from zonelab.cluster.resp.protocol.unpacker import Unpacker
+from zonelab.cluster.resp.protocol.upstream import GatheredWrites, WireCommands
+from zonelab.cluster.resp.settings import PortSettings
+from zonelab.cluster.resp.single_commands import SingleCommands
+from zonelab.cluster.resp.turn_batch import TurnBatch
+from zonelab.cluster.resp.turn_shares import TurnShares
+from zonelab.cluster.votes.levels import Level
+from zonelab.cluster.votes.pipeline import Done, Outcome
+from zonelab.cluster.zone import Address
+from zonelab.engine.ports import Runtime
 
 Sampler = Callable[[Level, bool, Done], Done]
 """Wraps the callback of a run that is to be measured, given its level and whether it only reads.

@@ -6,8 +6,8 @@ from abc import abstractmethod
 from collections import deque
 from collections.abc import Awaitable, Callable
 
-from cluster.resp.client import Client, PortHost
-from cluster.resp.reply_slots import ReplySlot
+from zonelab.cluster.resp.client import Client, PortHost
+from zonelab.cluster.resp.reply_slots import ReplySlot
 
 LEFT_BYTES_MAX = 1024 * 1024
 """What is still read of a client whose connection broke as an answer was written to it."""

@@ -3,11 +3,11 @@
 from abc import abstractmethod
 from collections.abc import Callable
 
-from cluster.resp.client import PortHost
-from cluster.resp.ending import EndingClient
-from cluster.resp.reply_slots import ReplySlot
-from cluster.resp.single_commands import ARRIVED, ASKED, LARGE_BYTES, NO, QUIET, SINGLE_BYTES_MAX
-from cluster.votes.pipeline import Outcome
+from zonelab.cluster.resp.client import PortHost
+from zonelab.cluster.resp.ending import EndingClient
+from zonelab.cluster.resp.reply_slots import ReplySlot
+from zonelab.cluster.resp.single_commands import ARRIVED, ASKED, LARGE_BYTES, NO, QUIET, SINGLE_BYTES_MAX
+from zonelab.cluster.votes.pipeline import Outcome
 
 
 class OneAtATime(EndingClient):

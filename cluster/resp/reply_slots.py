@@ -4,9 +4,9 @@ import re
 from collections.abc import Mapping, Sequence
 from typing import Protocol, cast
 
-from cluster.resp.protocol import wire
-from cluster.votes.pipeline import GradualDone, Outcome
-from engine.ports import Reply
+from zonelab.cluster.resp.protocol import wire
+from zonelab.cluster.votes.pipeline import GradualDone, Outcome
+from zonelab.engine.ports import Reply
 
 
 class Answering(Protocol):

@@ -2,10 +2,10 @@
 
 import asyncio
 
-from cluster.resp.client import PortHost
-from cluster.resp.commands.dispatch import dispatch
-from cluster.resp.session import Session
-from cluster.zone import Address, ClusterError
+from zonelab.cluster.resp.client import PortHost
+from zonelab.cluster.resp.commands.dispatch import dispatch
+from zonelab.cluster.resp.session import Session
+from zonelab.cluster.zone import Address, ClusterError
 
 _BACKLOG = 4096
 

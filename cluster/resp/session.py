@@ -5,19 +5,19 @@ import time
 from collections.abc import Awaitable, Callable
 from typing import Any, cast
 
-from cluster.commands.routes import Route
-from cluster.coordinators.coordinator import Coordinator
-from cluster.resp.client import Client, PortHost
-from cluster.resp.commands.command_table import KINDS, CommandSpec, Kind, Treatment
-from cluster.resp.protocol import wire
-from cluster.resp.protocol.scanner import ProtocolError
-from cluster.resp.protocol.upstream import WireCommands
-from cluster.resp.reply_slots import InfoSlot, ReplySlot, SetSlot
-from cluster.resp.single_commands import LARGE_BYTES, NO, QUIET
-from cluster.resp.turn_shares import BYTES_PER_FORWARDED, EMPTY_BYTES_PER_FORWARDED, FORWARDED_PER_OTHER
-from cluster.resp.window import WindowedClient
-from cluster.votes.levels import Level
-from cluster.votes.pipeline import Done, Outcome
+from zonelab.cluster.commands.routes import Route
+from zonelab.cluster.coordinators.coordinator import Coordinator
+from zonelab.cluster.resp.client import Client, PortHost
+from zonelab.cluster.resp.commands.command_table import KINDS, CommandSpec, Kind, Treatment
+from zonelab.cluster.resp.protocol import wire
+from zonelab.cluster.resp.protocol.scanner import ProtocolError
+from zonelab.cluster.resp.protocol.upstream import WireCommands
+from zonelab.cluster.resp.reply_slots import InfoSlot, ReplySlot, SetSlot
+from zonelab.cluster.resp.single_commands import LARGE_BYTES, NO, QUIET
+from zonelab.cluster.resp.turn_shares import BYTES_PER_FORWARDED, EMPTY_BYTES_PER_FORWARDED, FORWARDED_PER_OTHER
+from zonelab.cluster.resp.window import WindowedClient
+from zonelab.cluster.votes.levels import Level
+from zonelab.cluster.votes.pipeline import Done, Outcome
 
 Dispatch = Callable[[Client, CommandSpec | None, bytes], None]
 """Carries out one command, given in wire form; there is no specification of an unknown one."""

@@ -4,9 +4,9 @@ import ssl
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from cluster.resp.commands.busy_poll import BUSY_POLL_US, BUSY_POLL_US_MAX
-from cluster.resp.protocol.scanner import CommandLimits
-from cluster.zone import ClusterError
+from zonelab.cluster.resp.commands.busy_poll import BUSY_POLL_US, BUSY_POLL_US_MAX
+from zonelab.cluster.resp.protocol.scanner import CommandLimits
+from zonelab.cluster.zone import ClusterError
 
 
 @dataclass(frozen=True, kw_only=True)

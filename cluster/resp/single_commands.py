@@ -10,15 +10,15 @@ from collections import deque
 from collections.abc import Callable, Sequence, Sized
 from typing import Protocol, cast, overload
 
-from cluster.coordinators.coordinator import Coordinator
-from cluster.resp.commands.busy_poll import BusyPoll
-from cluster.resp.commands.command_table import CommandTable, Kind, Treatment
-from cluster.resp.protocol.unpacker import Unpacker
-from cluster.resp.reply_slots import ReplySlot
-from cluster.resp.turn_batch import TurnBatch
-from cluster.votes.levels import Level
-from cluster.votes.pipeline import Done, Outcome
-from cluster.votes.shared_batch import Member, MembersOfOne
+from zonelab.cluster.coordinators.coordinator import Coordinator
+from zonelab.cluster.resp.commands.busy_poll import BusyPoll
+from zonelab.cluster.resp.commands.command_table import CommandTable, Kind, Treatment
+from zonelab.cluster.resp.protocol.unpacker import Unpacker
+from zonelab.cluster.resp.reply_slots import ReplySlot
+from zonelab.cluster.resp.turn_batch import TurnBatch
+from zonelab.cluster.votes.levels import Level
+from zonelab.cluster.votes.pipeline import Done, Outcome
+from zonelab.cluster.votes.shared_batch import Member, MembersOfOne
 
 SINGLE_BYTES_MAX = 4 * 1024
 """Longer commands are not looked at together."""
@@ -63,7 +63,7 @@ class SingleClient(Protocol):
 
 
 class Sampled(Protocol):
-    """As ``cluster.resp.client.PortHost``."""
+    """As ``zonelab.cluster.resp.client.PortHost``."""
 
     until_sample: int
     sampler: Callable[[Level, bool, Done], Done]

@@ -5,13 +5,13 @@ from collections import deque
 from collections.abc import Callable, Sequence, Sized
 from functools import partial
 
-from cluster.coordinators.coordinator import Coordinator
-from cluster.resp.commands.command_table import Kind
-from cluster.resp.protocol.upstream import GatheredWrites
-from cluster.votes.levels import Level
-from cluster.votes.pipeline import Done
-from cluster.votes.shared_batch import Member
-from engine.ports import Command
+from zonelab.cluster.coordinators.coordinator import Coordinator
+from zonelab.cluster.resp.commands.command_table import Kind
+from zonelab.cluster.resp.protocol.upstream import GatheredWrites
+from zonelab.cluster.votes.levels import Level
+from zonelab.cluster.votes.pipeline import Done
+from zonelab.cluster.votes.shared_batch import Member
+from zonelab.engine.ports import Command
 
 _GATHERED_MAX = 128
 """So many commands travel together at most: servers begin with the first ones while the rest of a busy turn is read."""

@@ -2,18 +2,18 @@
 
 from abc import abstractmethod
 
-from cluster.resp.client import PortHost
-from cluster.resp.one_at_a_time import OneAtATime
-from cluster.resp.protocol.scanner import CommandScanner
-from cluster.resp.single_commands import LARGE_BYTES
-from cluster.resp.turn_shares import TURN
-from cluster.votes.levels import Level
+from zonelab.cluster.resp.client import PortHost
+from zonelab.cluster.resp.one_at_a_time import OneAtATime
+from zonelab.cluster.resp.protocol.scanner import CommandScanner
+from zonelab.cluster.resp.single_commands import LARGE_BYTES
+from zonelab.cluster.resp.turn_shares import TURN
+from zonelab.cluster.votes.levels import Level
 
 
 class WindowedClient(OneAtATime):
     """A client whose commands wait while too many are under way, or too many bytes.
 
-    What is large, commands and replies, has a bound for all clients together: ``cluster.resp.held_bytes``.
+    What is large, commands and replies, has a bound for all clients together: ``zonelab.cluster.resp.held_bytes``.
     """
 
     __slots__ = (

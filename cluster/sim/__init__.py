@@ -1,6 +1,6 @@
 """The simulated arm: virtual time in which the seed decides everything, and servers that are models.
 
-Read first: docs/simulation.md, then ``cluster.sim.cluster`` (the testbed), ``cluster.sim.runtime`` (tasks and time),
-``cluster.sim.server`` (a server process with its disk). ``redis`` is the model of the server's commands. May import all
-of ``cluster`` that runs in both arms, and nothing of ``cluster.real``.
+Read first: docs/simulation.md, then ``zonelab.cluster.sim.cluster`` (the testbed), ``zonelab.cluster.sim.runtime``
+(tasks and time), ``zonelab.cluster.sim.server`` (a server process with its disk). ``redis`` is the model of the
+server's commands. May import all of ``cluster`` that runs in both arms, and nothing of ``zonelab.cluster.real``.
 """

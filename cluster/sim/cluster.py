@@ -4,20 +4,20 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import partial
 
-from cluster.clock import NodeClock
-from cluster.coordinators.direct import SingleZoneReads
-from cluster.sim.first_answers import SimCoordinator
-from cluster.sim.runtime import SimRuntime
-from cluster.sim.schedule import Schedule
-from cluster.sim.server import ServerSettings
-from cluster.sim.station import Station, StationSettings
-from cluster.sim.upstream import BehindCoordinator, SimUpstream
-from cluster.sim.zone import SimZone
-from cluster.votes.levels import Setting
-from cluster.wiring.network import Network
-from cluster.wiring.settings import NetworkSettings
-from cluster.zone import ClusterError
-from engine.ports import Connection
+from zonelab.cluster.clock import NodeClock
+from zonelab.cluster.coordinators.direct import SingleZoneReads
+from zonelab.cluster.sim.first_answers import SimCoordinator
+from zonelab.cluster.sim.runtime import SimRuntime
+from zonelab.cluster.sim.schedule import Schedule
+from zonelab.cluster.sim.server import ServerSettings
+from zonelab.cluster.sim.station import Station, StationSettings
+from zonelab.cluster.sim.upstream import BehindCoordinator, SimUpstream
+from zonelab.cluster.sim.zone import SimZone
+from zonelab.cluster.votes.levels import Setting
+from zonelab.cluster.wiring.network import Network
+from zonelab.cluster.wiring.settings import NetworkSettings
+from zonelab.cluster.zone import ClusterError
+from zonelab.engine.ports import Connection
 
 EPOCH_NS = 1_700_000_000_000_000_000
 """Wall clock at run time 0, in Unix time, if nothing else is set: 14 November 2023, 22:13:20 UTC."""

@@ -3,8 +3,8 @@
 from collections import deque
 from collections.abc import Callable
 
-from cluster.sim.event_order import Environment
-from engine.ports import Reply
+from zonelab.cluster.sim.event_order import Environment
+from zonelab.engine.ports import Reply
 
 OnReplies = Callable[[list[Reply]], None]
 

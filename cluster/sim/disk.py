@@ -10,11 +10,11 @@ from dataclasses import dataclass
 from itertools import accumulate
 from random import Random
 
-from cluster.sim.redis.model import RedisModel
-from cluster.sim.redis.registry import Args
-from cluster.sim.redis.store import Snapshot
-from cluster.zone import Persistence
-from engine.ports import Runtime, Timer
+from zonelab.cluster.sim.redis.model import RedisModel
+from zonelab.cluster.sim.redis.registry import Args
+from zonelab.cluster.sim.redis.store import Snapshot
+from zonelab.cluster.zone import Persistence
+from zonelab.engine.ports import Runtime, Timer
 
 _SECOND_NS = 1_000_000_000
 _REWRITE_RECORDS = 10_000

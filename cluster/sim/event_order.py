@@ -14,8 +14,8 @@ from typing import Any
 import simpy
 from simpy.events import NORMAL
 
-from cluster.sim.schedule import Schedule, TieBreak
-from cluster.sim.trace import Trace
+from zonelab.cluster.sim.schedule import Schedule, TieBreak
+from zonelab.cluster.sim.trace import Trace
 
 _NUMBER_BITS = 40
 """Room for the running number of an event below its rank, so that two keys are never equal."""

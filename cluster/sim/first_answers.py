@@ -14,14 +14,14 @@ from functools import partial
 from random import Random
 from typing import Any
 
-from cluster.connections.batch import Answer
-from cluster.connections.failures import STORAGE_REFUSED, ZoneFailure
-from cluster.coordinators.plain import PlainCoordinator
-from cluster.sim.runtime import SimRuntime
-from cluster.votes.pipeline import Done, MixedPipeline, UniformPipeline
-from cluster.votes.rules import Rule
-from cluster.votes.statistics import Tally
-from engine.ports import Command, ServerError
+from zonelab.cluster.connections.batch import Answer
+from zonelab.cluster.connections.failures import STORAGE_REFUSED, ZoneFailure
+from zonelab.cluster.coordinators.plain import PlainCoordinator
+from zonelab.cluster.sim.runtime import SimRuntime
+from zonelab.cluster.votes.pipeline import Done, MixedPipeline, UniformPipeline
+from zonelab.cluster.votes.rules import Rule
+from zonelab.cluster.votes.statistics import Tally
+from zonelab.engine.ports import Command, ServerError
 
 VALUE_SHARES = (0.42, 0.96)
 REFUSAL_SHARES = (0.04, 0.92)

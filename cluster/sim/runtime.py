@@ -10,11 +10,11 @@ from functools import partial
 from random import Random
 from typing import Any, Generic, TypeVar
 
-from cluster.random_streams import Streams
-from cluster.sim.event_order import Actor, Environment, environment
-from cluster.sim.schedule import Schedule
-from cluster.sim.trace import Trace
-from engine.ports import Promise
+from zonelab.cluster.random_streams import Streams
+from zonelab.cluster.sim.event_order import Actor, Environment, environment
+from zonelab.cluster.sim.schedule import Schedule
+from zonelab.cluster.sim.trace import Trace
+from zonelab.engine.ports import Promise
 
 T = TypeVar("T")
 
@@ -194,7 +194,7 @@ class SimRuntime:
     """``Runtime`` whose time passes only while ``run`` or ``run_until_complete`` is executing.
 
     ``trace_hash`` is equal for runs of equal seed, schedule and program, and for no others. ``keep_trace`` keeps what
-    was noted, for ``cluster.sim.trace.first_difference``.
+    was noted, for ``zonelab.cluster.sim.trace.first_difference``.
     """
 
     def __init__(self, *, seed: int, schedule: Schedule = Schedule(), keep_trace: bool = False) -> None:  # noqa: B008

@@ -1,4 +1,4 @@
-"""The settings of the order of simultaneous events; ``cluster.sim.event_order`` carries them out."""
+"""The settings of the order of simultaneous events; ``zonelab.cluster.sim.event_order`` carries them out."""
 
 from dataclasses import dataclass
 from enum import StrEnum

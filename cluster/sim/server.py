@@ -7,16 +7,16 @@ from hashlib import sha1
 from itertools import accumulate
 from random import Random
 
-from cluster.clock import NodeClock
-from cluster.connections.batch import Batch
-from cluster.links.lag import Lag
-from cluster.sim.connection import OnReplies, SimConnection
-from cluster.sim.disk import DEFAULT_SAVE_POINTS, Disk
-from cluster.sim.redis import Pipeline, RedisModel
-from cluster.sim.redis.registry import Args
-from cluster.sim.redis.store import Snapshot
-from cluster.sim.runtime import SimRuntime
-from cluster.zone import Persistence
+from zonelab.cluster.clock import NodeClock
+from zonelab.cluster.connections.batch import Batch
+from zonelab.cluster.links.lag import Lag
+from zonelab.cluster.sim.connection import OnReplies, SimConnection
+from zonelab.cluster.sim.disk import DEFAULT_SAVE_POINTS, Disk
+from zonelab.cluster.sim.redis import Pipeline, RedisModel
+from zonelab.cluster.sim.redis.registry import Args
+from zonelab.cluster.sim.redis.store import Snapshot
+from zonelab.cluster.sim.runtime import SimRuntime
+from zonelab.cluster.zone import Persistence
 
 
 @dataclass(frozen=True, kw_only=True)

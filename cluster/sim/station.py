@@ -9,8 +9,8 @@ from random import Random
 import simpy
 from simpy.resources.resource import Request
 
-from cluster.links.lag import Lag
-from cluster.sim.event_order import Environment
+from zonelab.cluster.links.lag import Lag
+from zonelab.cluster.sim.event_order import Environment
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -3,11 +3,11 @@
 from collections.abc import Callable
 from functools import partial
 
-from cluster.connections.batch import Batch
-from cluster.sim.connection import OnReplies, SimConnection
-from cluster.sim.runtime import SimRuntime
-from cluster.sim.server import SimServer
-from cluster.sim.station import Line, Station
+from zonelab.cluster.connections.batch import Batch
+from zonelab.cluster.sim.connection import OnReplies, SimConnection
+from zonelab.cluster.sim.runtime import SimRuntime
+from zonelab.cluster.sim.server import SimServer
+from zonelab.cluster.sim.station import Line, Station
 
 
 class SimUpstream:

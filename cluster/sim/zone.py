@@ -3,17 +3,17 @@
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 
-from cluster.clock import NodeClock
-from cluster.sim.runtime import SimRuntime
-from cluster.sim.server import ServerSettings, SimServer
-from cluster.zone import Address, Persistence, Restart, Zone, ZoneError, ZoneState
-from engine.common.mutex import Mutex
+from zonelab.cluster.clock import NodeClock
+from zonelab.cluster.sim.runtime import SimRuntime
+from zonelab.cluster.sim.server import ServerSettings, SimServer
+from zonelab.cluster.zone import Address, Persistence, Restart, Zone, ZoneError, ZoneState
+from zonelab.engine.common.mutex import Mutex
 
 _PORT = 6379
 
 
 class SimZone:
-    """Implements ``Zone`` and ``LosesPower`` of ``cluster.zone``.
+    """Implements ``Zone`` and ``LosesPower`` of ``zonelab.cluster.zone``.
 
     Verbs of one zone are carried out one at a time, as on real servers. ``clock`` is what the server tells the time by.
     """

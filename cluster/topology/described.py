@@ -5,8 +5,8 @@ from functools import cached_property
 
 from pydantic import BaseModel, ConfigDict, Field, model_validator
 
-from cluster.topology.key_hashes import Hash
-from cluster.topology.topology import DataCentre, Node, Rack, Topology, even_tokens
+from zonelab.cluster.topology.key_hashes import Hash
+from zonelab.cluster.topology.topology import DataCentre, Node, Rack, Topology, even_tokens
 
 Nodes = Sequence[str] | Mapping[str, int]
 """The nodes of a zone with their tokens; or their names alone, for evenly spaced tokens."""

@@ -11,11 +11,11 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property, lru_cache
 
-from cluster.topology.key_hashes import TOKENS, Hash, hash_function, hashed_part
+from zonelab.cluster.topology.key_hashes import TOKENS, Hash, hash_function, hashed_part
 
 ZONES_MAX = 7
 """In a data centre. Dynomite's arrays hold three replies; with more racks its behaviour is undefined (issue 764).
-Beyond three the rule is ours: see ``cluster.votes.vote.Vote``."""
+Beyond three the rule is ours: see ``zonelab.cluster.votes.vote.Vote``."""
 
 
 class TopologyError(ValueError):

@@ -3,9 +3,9 @@
 from dataclasses import dataclass, field
 from typing import Any
 
-from cluster.connections.failures import ZoneFailure
-from cluster.votes.vote import Vote
-from engine.ports import Command, Reply, ServerError
+from zonelab.cluster.connections.failures import ZoneFailure
+from zonelab.cluster.votes.vote import Vote
+from zonelab.engine.ports import Command, Reply, ServerError
 
 ROWS_MAX = 500
 """Rows of one coordinator; all further ones are counted under ``OTHERS``."""

@@ -8,11 +8,11 @@ reply's at DC_QUORUM; at the safe levels the whole command fails.
 
 from collections.abc import Sequence
 
-from cluster.commands.list_replies import parts_of, reply_of
-from cluster.connections.failures import NO_QUORUM, ZoneFailure
-from cluster.votes.levels import Level
-from cluster.votes.vote import Decision, Vote
-from engine.ports import Reply
+from zonelab.cluster.commands.list_replies import parts_of, reply_of
+from zonelab.cluster.connections.failures import NO_QUORUM, ZoneFailure
+from zonelab.cluster.votes.levels import Level
+from zonelab.cluster.votes.vote import Decision, Vote
+from zonelab.engine.ports import Reply
 
 
 class ElementVote(Vote):

@@ -5,13 +5,13 @@ from collections.abc import Callable, Iterable, Sequence
 from itertools import islice, takewhile
 from typing import Protocol, TypeGuard
 
-from cluster.commands.routes import is_script, is_write
-from cluster.connections.batch import Answer, Batch
-from cluster.connections.failures import ZoneFailure
-from cluster.topology.topology import ZONES_MAX
-from cluster.votes.rules import Rule
-from cluster.votes.statistics import Tally
-from engine.ports import Command, Indeterminate, PortError, Reply, ServerError, Unavailable
+from zonelab.cluster.commands.routes import is_script, is_write
+from zonelab.cluster.connections.batch import Answer, Batch
+from zonelab.cluster.connections.failures import ZoneFailure
+from zonelab.cluster.topology.topology import ZONES_MAX
+from zonelab.cluster.votes.rules import Rule
+from zonelab.cluster.votes.statistics import Tally
+from zonelab.engine.ports import Command, Indeterminate, PortError, Reply, ServerError, Unavailable
 
 _ERRORS = frozenset({ServerError, ZoneFailure})
 

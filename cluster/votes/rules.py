@@ -2,11 +2,11 @@
 
 from collections.abc import Callable, Sequence
 
-from cluster.commands.routes import MAY_STORE, Route, route, upper
-from cluster.votes.levels import Level, Setting, read_level, write_level
-from cluster.votes.list_vote import ElementVote
-from cluster.votes.vote import Decision, Vote, quorum
-from engine.ports import Argument, Command
+from zonelab.cluster.commands.routes import MAY_STORE, Route, route, upper
+from zonelab.cluster.votes.levels import Level, Setting, read_level, write_level
+from zonelab.cluster.votes.list_vote import ElementVote
+from zonelab.cluster.votes.vote import Decision, Vote, quorum
+from zonelab.engine.ports import Argument, Command
 
 _NAMES_MAX = 1_000
 """So many command names are remembered. Clients choose names, so there is no end to them."""

@@ -4,12 +4,12 @@ from abc import abstractmethod
 from collections.abc import Callable, Sequence
 from functools import partial
 
-from cluster.connections.batch import Answer
-from cluster.connections.failures import ZoneFailure
-from cluster.votes.pipeline import Done, Outcome, UniformPipeline, ignore
-from cluster.votes.rules import Rule
-from cluster.votes.statistics import Tally
-from engine.ports import Command
+from zonelab.cluster.connections.batch import Answer
+from zonelab.cluster.connections.failures import ZoneFailure
+from zonelab.cluster.votes.pipeline import Done, Outcome, UniformPipeline, ignore
+from zonelab.cluster.votes.rules import Rule
+from zonelab.cluster.votes.statistics import Tally
+from zonelab.engine.ports import Command
 
 Member = tuple[Sequence[Command], Done]
 """One caller's pipeline, and who is told what came of it."""

@@ -4,10 +4,10 @@ from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from typing import Any
 
-from cluster.votes.deviations import Deviations
-from cluster.votes.levels import Level, Setting
-from cluster.votes.vote import Decision, Vote
-from engine.ports import Command, ServerError
+from zonelab.cluster.votes.deviations import Deviations
+from zonelab.cluster.votes.levels import Level, Setting
+from zonelab.cluster.votes.vote import Decision, Vote
+from zonelab.engine.ports import Command, ServerError
 
 
 @dataclass

@@ -12,10 +12,10 @@ executed (issues 573 and 652), because the second slot of its checksum array is 
 from collections.abc import Callable, Sequence
 from enum import StrEnum
 
-from cluster.connections.failures import NO_QUORUM, UNKNOWN_SCRIPT, ZoneFailure
-from cluster.topology.topology import ZONES_MAX
-from cluster.votes.levels import Level
-from engine.ports import Reply, ServerError
+from zonelab.cluster.connections.failures import NO_QUORUM, UNKNOWN_SCRIPT, ZoneFailure
+from zonelab.cluster.topology.topology import ZONES_MAX
+from zonelab.cluster.votes.levels import Level
+from zonelab.engine.ports import Reply, ServerError
 
 
 class Decision(StrEnum):

@@ -1,5 +1,5 @@
 """Builds links, connections and coordinators out of settings, the same in both arms.
 
-Read first: ``cluster.wiring.settings``, then ``cluster.wiring.network``. May import all of ``cluster`` that runs in
-both arms.
+Read first: ``zonelab.cluster.wiring.settings``, then ``zonelab.cluster.wiring.network``. May import all of ``cluster``
+that runs in both arms.
 """

@@ -4,29 +4,29 @@ from collections.abc import Callable, Collection, Iterable, Mapping
 from functools import partial
 from typing import cast
 
-from cluster.clock import NodeClock
-from cluster.connections.batch import Channel, Upstream
-from cluster.connections.peer import FarEnd, Peer
-from cluster.connections.server import ServerConnection
-from cluster.coordinators.coordinator import Coordinator
-from cluster.coordinators.direct import DirectConnection, DirectZone
-from cluster.coordinators.plain import PlainCoordinator
-from cluster.coordinators.remote import RemoteCoordinator
-from cluster.coordinators.token_ring import MakeCoordinator, RingCoordinator, RingStatistics
-from cluster.links.link import Link
-from cluster.options.codec import Codec, PlainCodec
-from cluster.options.hinted_handoff import HintedChannel
-from cluster.options.read_repair.coordinator import RepairingCoordinator
-from cluster.options.strict.door import StrictDoor
-from cluster.options.strict.votes import StrictRules
-from cluster.options.versions.anti_entropy import AntiEntropy
-from cluster.options.versions.clock import VersionClock
-from cluster.options.versions.coordinator import VersionedCoordinator
-from cluster.topology.topology import one_dc
-from cluster.votes.statistics import CoordinatorStatistics
-from cluster.wiring.settings import NetworkSettings
-from cluster.zone import ClusterError
-from engine.ports import Connection, Runtime, Task
+from zonelab.cluster.clock import NodeClock
+from zonelab.cluster.connections.batch import Channel, Upstream
+from zonelab.cluster.connections.peer import FarEnd, Peer
+from zonelab.cluster.connections.server import ServerConnection
+from zonelab.cluster.coordinators.coordinator import Coordinator
+from zonelab.cluster.coordinators.direct import DirectConnection, DirectZone
+from zonelab.cluster.coordinators.plain import PlainCoordinator
+from zonelab.cluster.coordinators.remote import RemoteCoordinator
+from zonelab.cluster.coordinators.token_ring import MakeCoordinator, RingCoordinator, RingStatistics
+from zonelab.cluster.links.link import Link
+from zonelab.cluster.options.codec import Codec, PlainCodec
+from zonelab.cluster.options.hinted_handoff import HintedChannel
+from zonelab.cluster.options.read_repair.coordinator import RepairingCoordinator
+from zonelab.cluster.options.strict.door import StrictDoor
+from zonelab.cluster.options.strict.votes import StrictRules
+from zonelab.cluster.options.versions.anti_entropy import AntiEntropy
+from zonelab.cluster.options.versions.clock import VersionClock
+from zonelab.cluster.options.versions.coordinator import VersionedCoordinator
+from zonelab.cluster.topology.topology import one_dc
+from zonelab.cluster.votes.statistics import CoordinatorStatistics
+from zonelab.cluster.wiring.settings import NetworkSettings
+from zonelab.cluster.zone import ClusterError
+from zonelab.engine.ports import Connection, Runtime, Task
 
 CONNECT_NS_MAX = 10_000_000_000
 """A coordinator that has not reached every zone's running server by then never will."""

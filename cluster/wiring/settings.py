@@ -3,13 +3,13 @@
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-from cluster.connections.timeouts import Timeouts
-from cluster.links.lag import Constant, Lag
-from cluster.options.hinted_handoff import HandoffSettings
-from cluster.options.versions.clock import COORDINATORS_MAX
-from cluster.options.versions.settings import AntiEntropySettings, VoteBy
-from cluster.topology.topology import Topology
-from cluster.zone import ClusterError
+from zonelab.cluster.connections.timeouts import Timeouts
+from zonelab.cluster.links.lag import Constant, Lag
+from zonelab.cluster.options.hinted_handoff import HandoffSettings
+from zonelab.cluster.options.versions.clock import COORDINATORS_MAX
+from zonelab.cluster.options.versions.settings import AntiEntropySettings, VoteBy
+from zonelab.cluster.topology.topology import Topology
+from zonelab.cluster.zone import ClusterError
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -1,5 +1,6 @@
 """What queue engines share, whatever their design: how operations fail, periodic work, waiting, locks, measurements.
 
-Read first: ``engine.common.failures`` (which error says what of the effect) and ``engine.common.lifecycle``. Imports
-``engine.ports`` and ``engine.message`` only, and knows no engine.
+Read first: ``zonelab.engine.common.failures`` (which error says what of the effect) and
+``zonelab.engine.common.lifecycle``. Imports ``zonelab.engine.ports`` and ``zonelab.engine.message`` only, and knows no
+engine.
 """

@@ -1,14 +1,14 @@
 """How an operation of several commands fails, and what its error then says of the effect.
 
-A queue engine raises the errors of ``engine.ports``. When an operation is made of several commands, the error of one
-of them does not yet tell what became of the whole; the functions here decide that.
+A queue engine raises the errors of ``zonelab.engine.ports``. When an operation is made of several commands, the error
+of one of them does not yet tell what became of the whole; the functions here decide that.
 """
 
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import TypeVar
 
-from engine.ports import Indeterminate, PortError, ServerError, Unavailable
+from zonelab.engine.ports import Indeterminate, PortError, ServerError, Unavailable
 
 COMMAND_FAILURES = (PortError, ServerError)
 """What a command may raise: no answer of its own, or an error reply."""

@@ -8,11 +8,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import partial
 
-from engine.common.failures import COMMAND_FAILURES, operation
-from engine.common.lifecycle import Startable
-from engine.common.polling import pop_when_ready
-from engine.message import Delivery, Message, Receipt
-from engine.ports import Runtime
+from zonelab.engine.common.failures import COMMAND_FAILURES, operation
+from zonelab.engine.common.lifecycle import Startable
+from zonelab.engine.common.polling import pop_when_ready
+from zonelab.engine.message import Delivery, Message, Receipt
+from zonelab.engine.ports import Runtime
 
 MS_PER_S = 1_000
 

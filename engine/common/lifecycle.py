@@ -5,7 +5,7 @@ from collections.abc import Iterable, Sequence
 from types import TracebackType
 from typing import Protocol, Self
 
-from engine.common.periodic import Periodic
+from zonelab.engine.common.periodic import Periodic
 
 
 class Closable(Protocol):

@@ -3,7 +3,7 @@
 from collections import deque
 from types import TracebackType
 
-from engine.ports import Promise, Runtime
+from zonelab.engine.ports import Promise, Runtime
 
 
 class Semaphore:

@@ -2,8 +2,8 @@
 
 from collections.abc import Awaitable, Callable
 
-from engine.common.failures import COMMAND_FAILURES
-from engine.ports import Runtime, Task
+from zonelab.engine.common.failures import COMMAND_FAILURES
+from zonelab.engine.ports import Runtime, Task
 
 NS_PER_MS = 1_000_000
 

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from typing import Any
 
-from engine.ports import Command, Connection, Indeterminate, Reply, ServerError
+from zonelab.engine.ports import Command, Connection, Indeterminate, Reply, ServerError
 
 
 async def read(connection: Connection, commands: Sequence[Command]) -> list[Any]:

@@ -3,8 +3,8 @@
 from collections.abc import Awaitable, Callable, Sequence
 from typing import TypeVar
 
-from engine.message import Delivery
-from engine.ports import Runtime
+from zonelab.engine.message import Delivery
+from zonelab.engine.ports import Runtime
 
 NS_PER_MS = 1_000_000
 

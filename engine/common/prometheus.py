@@ -1,6 +1,6 @@
 """The figures of queues as Prometheus metrics.
 
-They are made when somebody scrapes, in ``collect``, and only then. Names as in ``engine.common.timings``.
+They are made when somebody scrapes, in ``collect``, and only then. Names as in ``zonelab.engine.common.timings``.
 """
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, SummaryMetricFamily
 from prometheus_client.registry import Collector
 
-from engine.common.timings import ABOUT, LABELS, Labels, QueueMetrics, Stat
+from zonelab.engine.common.timings import ABOUT, LABELS, Labels, QueueMetrics, Stat
 
 MISSES = "queue_miss"
 

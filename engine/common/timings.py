@@ -2,7 +2,7 @@
 
 The names, and what each counts, are those of ``QueueMonitor`` in https://github.com/Netflix/dyno-queues. A queue
 without figures measures nothing, for one comparison an operation; one with them adds up a few numbers
-(``engine.common.prometheus`` makes metrics of them). Times come from the runtime, like all time in the engines.
+(``zonelab.engine.common.prometheus`` makes metrics of them). Times come from the runtime, like all time in the engines.
 """
 
 from collections.abc import Callable, Coroutine, Sequence
@@ -11,7 +11,7 @@ from functools import wraps
 from inspect import signature
 from typing import Any, Concatenate, ParamSpec, Protocol, TypeVar
 
-from engine.ports import Runtime
+from zonelab.engine.ports import Runtime
 
 P = ParamSpec("P")
 T = TypeVar("T")
@@ -111,7 +111,7 @@ class QueueMetrics:
 
 
 class MetricsSource(Protocol):
-    """Who shows the figures of queue objects, ``engine.common.prometheus.Metrics`` for instance."""
+    """Who shows the figures of queue objects, ``zonelab.engine.common.prometheus.Metrics`` for instance."""
 
     def add(self, figures: QueueMetrics) -> QueueMetrics: ...
 

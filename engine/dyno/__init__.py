@@ -1,13 +1,13 @@
 """Netflix dyno-queues over the ports, in three forms; the names exported here are those of V1.
 
-``engine.dyno.v1`` sends command by command what the original sends (see docs/dyno-queues.md), ``engine.dyno.v2`` has
-its pipelines, and ``engine.dyno.hardened`` is our own design, which keeps its promises under faults. The modules beside
-them are shared: errors, sharding, the JSON of a message, scores, hosts.
+``zonelab.engine.dyno.v1`` sends command by command what the original sends (see docs/dyno-queues.md),
+``zonelab.engine.dyno.v2`` has its pipelines, and ``zonelab.engine.dyno.hardened`` is our own design, which keeps its
+promises under faults. The modules beside them are shared: errors, sharding, the JSON of a message, scores, hosts.
 
-Imports ``engine.common`` and the ports; of the three, hardened may import V2 and V1, and V2 may import V1.
+Imports ``zonelab.engine.common`` and the ports; of the three, hardened may import V2 and V1, and V2 may import V1.
 """
 
-from engine.dyno.errors import (
+from zonelab.engine.dyno.errors import (
     AckFailure,
     AckIndeterminate,
     AckRejected,
@@ -18,13 +18,13 @@ from engine.dyno.errors import (
     PushRejected,
     PushUnavailable,
 )
-from engine.dyno.results import Counters, ShardSize, UnackResult
-from engine.dyno.sharding import IdHash, LocalOnly, RoundRobin, ShardingStrategy
-from engine.dyno.v1.keys import Keys
-from engine.dyno.v1.queue import DynoQueue
-from engine.dyno.v1.registry import DynoQueues
-from engine.dyno.v1.settings import DynoSettings
-from engine.dyno.v1.unack import UnackHandler
+from zonelab.engine.dyno.results import Counters, ShardSize, UnackResult
+from zonelab.engine.dyno.sharding import IdHash, LocalOnly, RoundRobin, ShardingStrategy
+from zonelab.engine.dyno.v1.keys import Keys
+from zonelab.engine.dyno.v1.queue import DynoQueue
+from zonelab.engine.dyno.v1.registry import DynoQueues
+from zonelab.engine.dyno.v1.settings import DynoSettings
+from zonelab.engine.dyno.v1.unack import UnackHandler
 
 __all__ = [
     "AckFailure",

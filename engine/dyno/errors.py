@@ -5,9 +5,9 @@ Each failure is also the error that caused it (``Unavailable``, ``Indeterminate`
 the message at which it stopped; V2 and hardened mode handle batches and raise the ``Batch…`` kinds of these failures.
 """
 
-from engine.common.failures import of_fate
-from engine.message import Receipt
-from engine.ports import Indeterminate, PortError, ServerError, Unavailable
+from zonelab.engine.common.failures import of_fate
+from zonelab.engine.message import Receipt
+from zonelab.engine.ports import Indeterminate, PortError, ServerError, Unavailable
 
 
 class PayloadError(Exception):

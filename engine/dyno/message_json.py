@@ -8,8 +8,8 @@ import json
 import re
 from typing import Any
 
-from engine.dyno.errors import PayloadError
-from engine.message import Message
+from zonelab.engine.dyno.errors import PayloadError
+from zonelab.engine.message import Message
 
 _encoded = json.JSONEncoder(ensure_ascii=False, separators=(",", ":")).encode
 _ESCAPE = re.compile(r"\\(?:\\|u....)")

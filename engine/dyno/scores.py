@@ -6,8 +6,8 @@ Source: https://github.com/Netflix/dyno-queues, ``RedisDynoQueue.push`` and ``pe
 
 import math
 
-from engine.dyno.errors import PayloadError
-from engine.dyno.message_json import decode
+from zonelab.engine.dyno.errors import PayloadError
+from zonelab.engine.dyno.message_json import decode
 
 
 def due_score(due_ms: int, *, priority: int) -> float:

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
-from engine.message import Message
+from zonelab.engine.message import Message
 
 
 class ShardingStrategy(Protocol):

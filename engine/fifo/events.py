@@ -1,7 +1,7 @@
 """What an engine tells of its work, for whoever judges whether messages were served in order.
 
-The names of events and columns are those of the order history (``analysis.runs.order``); the observer adds when and
-where.
+The names of events and columns are those of the order history (``zonelab.analysis.runs.order``); the observer adds when
+and where.
 """
 
 from typing import Any, Protocol

@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 
-from engine.fifo.partition import Partition
+from zonelab.engine.fifo.partition import Partition
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -28,7 +28,7 @@ class FifoKeys:
         return f"{self._of(partition)}:producers"
 
     def cursors(self, partition: Partition) -> str:
-        """Hash: group → how far it is, as ``engine.fifo.log.progress`` writes it."""
+        """Hash: group → how far it is, as ``zonelab.engine.fifo.log.progress`` writes it."""
         return f"{self._of(partition)}:cursors"
 
     def groups(self, partition: Partition) -> str:
@@ -44,7 +44,7 @@ class FifoKeys:
         return f"{self._of(partition)}:parked:{group}"
 
     def route(self, topic: str) -> str:
-        """String: how many partitions ``topic`` has, as ``engine.fifo.topics.route`` writes it."""
+        """String: how many partitions ``topic`` has, as ``zonelab.engine.fifo.topics.route`` writes it."""
         return f"{self.prefix}:{{{topic}}}:route"
 
     def members(self, group: str) -> str:

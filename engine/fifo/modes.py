@@ -2,7 +2,7 @@
 
 from enum import StrEnum
 
-from engine.fifo.settings import HARD_CODED, ConsumerSettings, Release, Rules, Times
+from zonelab.engine.fifo.settings import HARD_CODED, ConsumerSettings, Release, Rules, Times
 
 
 class Mode(StrEnum):

@@ -6,11 +6,11 @@ Source: https://github.com/wuzhc/gmq at v1.0, as measured on the program itself 
 from collections.abc import Awaitable, Callable
 from functools import partial
 
-from engine.common.failures import COMMAND_FAILURES
-from engine.gmq.channel import Channel
-from engine.gmq.jobs import BrokenJob, Card
-from engine.gmq.store import Due, Readying, Store
-from engine.ports import Clock, Promise, Runtime
+from zonelab.engine.common.failures import COMMAND_FAILURES
+from zonelab.engine.gmq.channel import Channel
+from zonelab.engine.gmq.jobs import BrokenJob, Card
+from zonelab.engine.gmq.store import Due, Readying, Store
+from zonelab.engine.ports import Clock, Promise, Runtime
 
 NS_PER_MS = 1_000_000
 NS_PER_S = 1_000_000_000

@@ -3,7 +3,7 @@
 from collections import deque
 from typing import Generic, TypeVar
 
-from engine.ports import Promise, Runtime
+from zonelab.engine.ports import Promise, Runtime
 
 T = TypeVar("T")
 

@@ -6,13 +6,13 @@ Source: https://github.com/wuzhc/gmq at v1.0.
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass
 
-from engine.common.lifecycle import Startable
-from engine.gmq.buckets import Bucket
-from engine.gmq.channel import Channel, Closed
-from engine.gmq.jobs import Card
-from engine.gmq.settings import GmqSettings
-from engine.gmq.store import Store
-from engine.ports import Clock, Connection, Runtime, Task
+from zonelab.engine.common.lifecycle import Startable
+from zonelab.engine.gmq.buckets import Bucket
+from zonelab.engine.gmq.channel import Channel, Closed
+from zonelab.engine.gmq.jobs import Card
+from zonelab.engine.gmq.settings import GmqSettings
+from zonelab.engine.gmq.store import Store
+from zonelab.engine.ports import Clock, Connection, Runtime, Task
 
 
 @dataclass(frozen=True, slots=True)

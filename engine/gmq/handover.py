@@ -1,11 +1,11 @@
 """From whoever answers clients to the dispatcher: the cards, and what is done without a dispatcher."""
 
-from engine.common.job_queue import MS_PER_S
-from engine.gmq.channel import Channel, Closed
-from engine.gmq.dispatcher import Handed
-from engine.gmq.jobs import Card, Job
-from engine.gmq.store import Store
-from engine.ports import Clock, Indeterminate, Unavailable
+from zonelab.engine.common.job_queue import MS_PER_S
+from zonelab.engine.gmq.channel import Channel, Closed
+from zonelab.engine.gmq.dispatcher import Handed
+from zonelab.engine.gmq.jobs import Card, Job
+from zonelab.engine.gmq.store import Store
+from zonelab.engine.ports import Clock, Indeterminate, Unavailable
 
 GRACE_S = 3
 """How much longer than its TTR a job is in flight."""

@@ -4,9 +4,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import IntEnum
 
-from engine.common.job_queue import MS_PER_S
-from engine.message import Message
-from engine.ports import Argument
+from zonelab.engine.common.job_queue import MS_PER_S
+from zonelab.engine.message import Message
+from zonelab.engine.ports import Argument
 
 FIELDS = ("id", "topic", "delay", "TTR", "body", "status", "consume_num")
 """In the order in which the original writes them."""

@@ -4,16 +4,16 @@ Source: https://github.com/wuzhc/gmq at v1.0. There one process carries them out
 dispatcher, too; here each program has an instance of its own, which hands its cards to a dispatcher.
 """
 
-from engine.common.failures import operation
-from engine.common.job_queue import MS_PER_S, JobQueue, checked_seconds, whole_seconds
-from engine.gmq.channel import Channel
-from engine.gmq.dispatcher import Handed
-from engine.gmq.handover import Handover
-from engine.gmq.jobs import BrokenJob, Job
-from engine.gmq.settings import SECONDS_MAX, GmqSettings
-from engine.gmq.store import Store
-from engine.message import Delivery, Message, Receipt
-from engine.ports import Clock, Connection, Runtime, ServerError
+from zonelab.engine.common.failures import operation
+from zonelab.engine.common.job_queue import MS_PER_S, JobQueue, checked_seconds, whole_seconds
+from zonelab.engine.gmq.channel import Channel
+from zonelab.engine.gmq.dispatcher import Handed
+from zonelab.engine.gmq.handover import Handover
+from zonelab.engine.gmq.jobs import BrokenJob, Job
+from zonelab.engine.gmq.settings import SECONDS_MAX, GmqSettings
+from zonelab.engine.gmq.store import Store
+from zonelab.engine.message import Delivery, Message, Receipt
+from zonelab.engine.ports import Clock, Connection, Runtime, ServerError
 
 
 class GmqQueue(JobQueue):

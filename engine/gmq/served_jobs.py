@@ -6,13 +6,13 @@ Source: https://github.com/wuzhc/gmq at v1.0. ``GmqQueue`` is for programs that 
 from collections.abc import Callable, Sequence
 from enum import Enum, auto
 
-from engine.gmq.channel import Channel
-from engine.gmq.dispatcher import Handed
-from engine.gmq.handover import Handover
-from engine.gmq.jobs import BrokenJob, Job, Status
-from engine.gmq.settings import GmqSettings
-from engine.gmq.store import Store
-from engine.ports import Clock, Connection
+from zonelab.engine.gmq.channel import Channel
+from zonelab.engine.gmq.dispatcher import Handed
+from zonelab.engine.gmq.handover import Handover
+from zonelab.engine.gmq.jobs import BrokenJob, Job, Status
+from zonelab.engine.gmq.settings import GmqSettings
+from zonelab.engine.gmq.store import Store
+from zonelab.engine.ports import Clock, Connection
 
 
 class Ack(Enum):

@@ -2,8 +2,8 @@
 
 from dataclasses import dataclass
 
-from engine.common.job_queue import JobQueueSettings
-from engine.gmq.keys import FIRST_LETTER
+from zonelab.engine.common.job_queue import JobQueueSettings
+from zonelab.engine.gmq.keys import FIRST_LETTER
 
 SECONDS_MAX = 2**31
 TTR_BUCKETS_MAX = ord("Z") - FIRST_LETTER + 1

@@ -9,11 +9,11 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-from engine.common.pipelines import read, write
-from engine.gmq.jobs import FIELDS, BrokenJob, Job, Status
-from engine.gmq.keys import GmqKeys
-from engine.gmq.settings import GmqSettings
-from engine.ports import Argument, Command, Connection
+from zonelab.engine.common.pipelines import read, write
+from zonelab.engine.gmq.jobs import FIELDS, BrokenJob, Job, Status
+from zonelab.engine.gmq.keys import GmqKeys
+from zonelab.engine.gmq.settings import GmqSettings
+from zonelab.engine.ports import Argument, Command, Connection
 
 
 @cache

@@ -3,9 +3,9 @@
 import json
 from dataclasses import asdict, dataclass
 
-from engine.common.job_queue import MS_PER_S, checked_seconds
-from engine.message import Message
-from engine.youzan.settings import TTR_S_MAX
+from zonelab.engine.common.job_queue import MS_PER_S, checked_seconds
+from zonelab.engine.message import Message
+from zonelab.engine.youzan.settings import TTR_S_MAX
 
 DELAY_S_MAX = 2**31
 

@@ -4,13 +4,13 @@ Source: https://tech.youzan.com/queuing_delay/ and https://github.com/ouqiang/de
 same order. Both wait in BLPOP; here a waiting pop asks again and again, so that it blocks no connection.
 """
 
-from engine.common.failures import operation
-from engine.common.job_queue import JobQueue
-from engine.message import Delivery, Message, Receipt
-from engine.ports import Clock, Connection, Runtime
-from engine.youzan.jobs import Job, delay_s, ttr_s
-from engine.youzan.settings import YouzanSettings
-from engine.youzan.store import Store
+from zonelab.engine.common.failures import operation
+from zonelab.engine.common.job_queue import JobQueue
+from zonelab.engine.message import Delivery, Message, Receipt
+from zonelab.engine.ports import Clock, Connection, Runtime
+from zonelab.engine.youzan.jobs import Job, delay_s, ttr_s
+from zonelab.engine.youzan.settings import YouzanSettings
+from zonelab.engine.youzan.store import Store
 
 
 class YouzanQueue(JobQueue):

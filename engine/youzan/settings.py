@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 
-from engine.common.job_queue import JobQueueSettings
+from zonelab.engine.common.job_queue import JobQueueSettings
 
 TTR_S_MAX = 86_400
 SCAN_MS = 100

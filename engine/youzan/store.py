@@ -3,11 +3,11 @@
 from pathlib import Path
 from typing import Any
 
-from engine.common.pipelines import read, write
-from engine.ports import Argument, Command, Connection
-from engine.youzan.jobs import Job
-from engine.youzan.keys import YouzanKeys
-from engine.youzan.settings import YouzanSettings
+from zonelab.engine.common.pipelines import read, write
+from zonelab.engine.ports import Argument, Command, Connection
+from zonelab.engine.youzan.jobs import Job
+from zonelab.engine.youzan.keys import YouzanKeys
+from zonelab.engine.youzan.settings import YouzanSettings
 
 UNLOCK = Path(__file__).with_name("unlock.lua").read_text(encoding="utf-8")
 

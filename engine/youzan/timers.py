@@ -6,14 +6,14 @@ https://github.com/ouqiang/delay-queue at v0.4.
 
 from functools import partial
 
-from engine.common.failures import COMMAND_FAILURES
-from engine.common.lifecycle import Startable, close_all
-from engine.common.mutex import Mutex
-from engine.common.periodic import Periodic
-from engine.ports import Clock, Connection, Runtime
-from engine.youzan.jobs import Job
-from engine.youzan.settings import YouzanSettings
-from engine.youzan.store import Store
+from zonelab.engine.common.failures import COMMAND_FAILURES
+from zonelab.engine.common.lifecycle import Startable, close_all
+from zonelab.engine.common.mutex import Mutex
+from zonelab.engine.common.periodic import Periodic
+from zonelab.engine.ports import Clock, Connection, Runtime
+from zonelab.engine.youzan.jobs import Job
+from zonelab.engine.youzan.settings import YouzanSettings
+from zonelab.engine.youzan.store import Store
 
 RETRY_NS = 1_000_000
 """The original asks again without any pause."""

@@ -1,5 +1,7 @@
-"""The pattern most people run: one sorted set, no lease. Read first: ``engine.zset.queue``, which is all of it."""
+"""The pattern most people run: one sorted set, no lease. Read first: ``zonelab.engine.zset.queue``, which is all of
+it.
+"""
 
-from engine.zset.queue import ZsetQueue, id_of
+from zonelab.engine.zset.queue import ZsetQueue, id_of
 
 __all__ = ["ZsetQueue", "id_of"]

@@ -3,10 +3,10 @@
 import json
 from collections.abc import Sequence
 
-from engine.common.pipelines import read, write
-from engine.common.polling import pop_in_rounds
-from engine.message import Delivery, Message, Receipt
-from engine.ports import Clock, Connection, Runtime
+from zonelab.engine.common.pipelines import read, write
+from zonelab.engine.common.polling import pop_in_rounds
+from zonelab.engine.message import Delivery, Message, Receipt
+from zonelab.engine.ports import Clock, Connection, Runtime
 
 
 class ZsetQueue:

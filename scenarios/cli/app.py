@@ -1,7 +1,7 @@
 """The verbs of ``zonelab`` as one typer application.
 
-``scenarios.cli.exits`` lists the exit codes. What a command needs is imported when it runs, so that ``--help`` does
-not wait for plotting and Spark.
+``zonelab.scenarios.cli.exits`` lists the exit codes. What a command needs is imported when it runs, so that ``--help``
+does not wait for plotting and Spark.
 """
 
 from collections.abc import Sequence
@@ -9,9 +9,9 @@ from typing import Annotated
 
 import typer
 
-from scenarios.cli import evaluate, faults, gmq, predictions, results, runs, session, studies
-from scenarios.cli.exits import CODES, EXIT_VALID
-from scenarios.cli.verb_groups import VerbGroups
+from zonelab.scenarios.cli import evaluate, faults, gmq, predictions, results, runs, session, studies
+from zonelab.scenarios.cli.exits import CODES, EXIT_VALID
+from zonelab.scenarios.cli.verb_groups import VerbGroups
 
 _INTERRUPTED_TYPER = 130
 """What typer returns for a command that Ctrl-C ended."""

@@ -6,10 +6,10 @@ from typing import Annotated
 
 import typer
 
-from cluster.topology.topology import ZONES_MAX
-from scenarios.arms import ZoneKind
-from scenarios.cli.exits import LabError
-from scenarios.cli.options import (
+from zonelab.cluster.topology.topology import ZONES_MAX
+from zonelab.scenarios.arms import ZoneKind
+from zonelab.scenarios.cli.exits import LabError
+from zonelab.scenarios.cli.options import (
     RUNS_MAX,
     AsJson,
     AsJUnit,
@@ -22,8 +22,8 @@ from scenarios.cli.options import (
     containers_possible,
     where_of,
 )
-from scenarios.errors import NotAccepted
-from scenarios.terminal.json_output import show
+from zonelab.scenarios.errors import NotAccepted
+from zonelab.scenarios.terminal.json_output import show
 
 BUDGET_DEFAULT = "5min"
 CONFIRM_RUNS_DEFAULT = 12
@@ -83,12 +83,12 @@ def evaluate(
     none qualifies, 2 if that is not decided or not
     confirmed, 3 if the lab failed.
     """
-    from scenarios.durations import parse_duration_s
-    from scenarios.evaluate.evaluation import Budget
-    from scenarios.evaluate.rollout import Rollout
-    from scenarios.evaluate.template import plain_rollout
-    from scenarios.verbs.evaluate import Confirm, evaluate_command, run_evaluation
-    from scenarios.verbs.judged.studies import evaluation_suite
+    from zonelab.scenarios.durations import parse_duration_s
+    from zonelab.scenarios.evaluate.evaluation import Budget
+    from zonelab.scenarios.evaluate.rollout import Rollout
+    from zonelab.scenarios.evaluate.template import plain_rollout
+    from zonelab.scenarios.verbs.evaluate import Confirm, evaluate_command, run_evaluation
+    from zonelab.scenarios.verbs.judged.studies import evaluation_suite
 
     if budget is not None and runs is not None:
         raise NotAccepted("--runs: got --budget, too; accepted: one or the other")
@@ -146,6 +146,6 @@ def new(
     as_json: AsJson = False,
 ) -> None:
     """Write a commented file to begin with: rollout, for zonelab evaluate. A file that is there is left alone."""
-    from scenarios.evaluate.template import write_template
+    from zonelab.scenarios.evaluate.template import write_template
 
     show(write_template(file or Path(f"{kind}.yaml")), as_json=as_json)

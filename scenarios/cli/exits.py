@@ -9,10 +9,10 @@ from collections.abc import Sequence
 from contextlib import suppress
 from typing import Any
 
-from cluster.zone import ClusterError
-from scenarios.errors import NotAccepted, ScenarioError, did_you_mean, explain
-from scenarios.terminal.json_output import print_json
-from scenarios.terminal.junit import Case, Outcome, Suite, file_in
+from zonelab.cluster.zone import ClusterError
+from zonelab.scenarios.errors import NotAccepted, ScenarioError, did_you_mean, explain
+from zonelab.scenarios.terminal.json_output import print_json
+from zonelab.scenarios.terminal.junit import Case, Outcome, Suite, file_in
 
 EXIT_VALID = 0
 EXIT_INVALID = 1
@@ -77,8 +77,8 @@ def _told(error: BaseException) -> tuple[Sequence[str], int]:
 
 
 def _told_of_others(error: BaseException) -> tuple[Sequence[str], int]:
-    from analysis.runs.errors import RunError
-    from scenarios.shrink.search import NotFailing
+    from zonelab.analysis.runs.errors import RunError
+    from zonelab.scenarios.shrink.search import NotFailing
 
     if isinstance(error, RunError):
         return [str(error)], EXIT_LAB_FAILED

@@ -4,11 +4,11 @@ from typing import Annotated, Any
 
 import typer
 
-from scenarios.cli.options import AsJson
-from scenarios.cli.session import control, show_done
-from scenarios.durations import parse_duration_s
-from scenarios.errors import NotAccepted
-from scenarios.terminal.json_output import print_json
+from zonelab.scenarios.cli.options import AsJson
+from zonelab.scenarios.cli.session import control, show_done
+from zonelab.scenarios.durations import parse_duration_s
+from zonelab.scenarios.errors import NotAccepted
+from zonelab.scenarios.terminal.json_output import print_json
 
 For = Annotated[
     str | None,

@@ -9,8 +9,8 @@ from typing import Annotated, Any
 
 import typer
 
-from scenarios.cli.options import AsJson
-from scenarios.terminal.json_output import print_json
+from zonelab.scenarios.cli.options import AsJson
+from zonelab.scenarios.terminal.json_output import print_json
 
 app = typer.Typer(help="A delay queue as a service, for programs of any language.", rich_markup_mode=None)
 
@@ -38,13 +38,13 @@ def start(
             typer.echo(_line(facts))
 
     if foreground:
-        from scenarios.cli.exits import LabError
-        from scenarios.gmq_service.process.program import run
+        from zonelab.scenarios.cli.exits import LabError
+        from zonelab.scenarios.gmq_service.process.program import run
 
         if not run(settings, console=True, ready=tell):
             raise LabError("jobs in hand were left behind: the log says which")
         return
-    from scenarios.gmq_service.process.launch import start as launch
+    from zonelab.scenarios.gmq_service.process.launch import start as launch
 
     path = _path(config)
     arguments = [] if path is None else ["--config", str(path)]
@@ -54,7 +54,7 @@ def start(
 @app.command()
 def status(*, config: Config = None, as_json: AsJson = False) -> None:
     """Show whether the service runs, and where."""
-    from scenarios.gmq_service.process.launch import status as look
+    from zonelab.scenarios.gmq_service.process.launch import status as look
 
     told = look(_settings(config))
     if as_json:
@@ -70,7 +70,7 @@ def status(*, config: Config = None, as_json: AsJson = False) -> None:
 @app.command()
 def stop(*, config: Config = None, as_json: AsJson = False) -> None:
     """Stop the service: what is in hand is finished first. Does nothing if none runs."""
-    from scenarios.gmq_service.process.launch import stop as end
+    from zonelab.scenarios.gmq_service.process.launch import stop as end
 
     pid = end(_settings(config))
     if as_json:
@@ -80,13 +80,13 @@ def stop(*, config: Config = None, as_json: AsJson = False) -> None:
 
 
 def _path(config: Path | None) -> Path | None:
-    from scenarios.gmq_service.conf_ini import CONFIG_DEFAULT
+    from zonelab.scenarios.gmq_service.conf_ini import CONFIG_DEFAULT
 
     return config if config is not None or not CONFIG_DEFAULT.exists() else CONFIG_DEFAULT
 
 
 def _settings(config: Path | None, *, compat: bool = False) -> Any:
-    from scenarios.gmq_service.conf_ini import TOKEN_VARIABLE, read_settings
+    from zonelab.scenarios.gmq_service.conf_ini import TOKEN_VARIABLE, read_settings
 
     return read_settings(_path(config), compat=compat, token=os.environ.get(TOKEN_VARIABLE) or None)
 

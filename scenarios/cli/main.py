@@ -73,10 +73,10 @@ def _failed(words: str, code: int) -> int:
 
 
 def _run_cli(arguments: Sequence[str]) -> int:
-    from scenarios.cli.exits import exit_code_of
+    from zonelab.scenarios.cli.exits import exit_code_of
 
     try:
-        from scenarios.cli.app import run_app
+        from zonelab.scenarios.cli.app import run_app
 
         for each in arguments:
             _check_decoded(each)
@@ -89,7 +89,7 @@ def _run_cli(arguments: Sequence[str]) -> int:
 
 def _check_decoded(argument: str) -> None:
     """Raises ``NotAccepted`` for bytes that are not text in the encoding of this system."""
-    from scenarios.errors import NotAccepted
+    from zonelab.scenarios.errors import NotAccepted
 
     try:
         argument.encode()

@@ -5,16 +5,16 @@ from typing import TYPE_CHECKING, Annotated, TypeVar
 
 import typer
 
-from cluster.random_streams import SEED_MAX
-from cluster.votes.levels import Level
-from scenarios.arms import On, ZoneKind
-from scenarios.errors import NotAccepted
-from scenarios.extras import Extra, require
-from scenarios.spec.library import library_names
-from scenarios.terminal.junit import JUnitFile
+from zonelab.cluster.random_streams import SEED_MAX
+from zonelab.cluster.votes.levels import Level
+from zonelab.scenarios.arms import On, ZoneKind
+from zonelab.scenarios.errors import NotAccepted
+from zonelab.scenarios.extras import Extra, require
+from zonelab.scenarios.spec.library import library_names
+from zonelab.scenarios.terminal.junit import JUnitFile
 
 if TYPE_CHECKING:
-    from scenarios.many_runs.where import Where
+    from zonelab.scenarios.many_runs.where import Where
 
 _Where = TypeVar("_Where", On, ZoneKind, On | None, ZoneKind | None)
 
@@ -109,7 +109,7 @@ def overrides_of(given: list[str] | None, *, queue: str | None = None, level: Le
 
 def _check_factory(named: str) -> None:
     """Refuse a queue that cannot be imported by the name of the option, not by the setting's that it is short for."""
-    from scenarios.spec.queue_factory import load_factory
+    from zonelab.scenarios.spec.queue_factory import load_factory
 
     try:
         load_factory(named)
@@ -134,7 +134,7 @@ def spark_settings(given: list[str] | None) -> dict[str, str]:
 
 def where_of(jobs: int, master: str | None, conf: list[str] | None) -> "Where":
     """Where runs are made, by ``--jobs``, ``--master`` and ``--conf``."""
-    from scenarios.many_runs.where import Where
+    from zonelab.scenarios.many_runs.where import Where
 
     settings = spark_settings(conf)
     if settings and master is None:

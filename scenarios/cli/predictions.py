@@ -6,10 +6,10 @@ from typing import Annotated
 
 import typer
 
-from cluster.random_streams import SEED_MAX
-from scenarios.arms import ZoneKind
-from scenarios.cli.exits import EXIT_LAB_FAILED, EXIT_UNKNOWN, EXIT_VALID, LabError
-from scenarios.cli.options import (
+from zonelab.cluster.random_streams import SEED_MAX
+from zonelab.scenarios.arms import ZoneKind
+from zonelab.scenarios.cli.exits import EXIT_LAB_FAILED, EXIT_UNKNOWN, EXIT_VALID, LabError
+from zonelab.scenarios.cli.options import (
     RUNS_MAX,
     AsJson,
     AtLevel,
@@ -26,10 +26,10 @@ from scenarios.cli.options import (
     overrides_of,
     where_of,
 )
-from scenarios.durations import parse_duration_s
-from scenarios.errors import NotAccepted
-from scenarios.lags.questions import Command, parse_address
-from scenarios.terminal.json_output import show
+from zonelab.scenarios.durations import parse_duration_s
+from zonelab.scenarios.errors import NotAccepted
+from zonelab.scenarios.lags.questions import Command, parse_address
+from zonelab.scenarios.terminal.json_output import show
 
 
 def pbs(
@@ -74,7 +74,7 @@ def pbs(
     Probabilistically bounded staleness (Bailis et al., VLDB 2012) by Monte Carlo, without faults, beside Dynomite's
     levels and Elasticsearch on the same replicas.
     """
-    from scenarios.verbs.lags.pbs import model_of, predicted, reproduced
+    from zonelab.scenarios.verbs.lags.pbs import model_of, predicted, reproduced
 
     if table:
         if model or lag or own or r or w or at:
@@ -119,7 +119,7 @@ def measure_lag(
 
     Ctrl-C keeps what was measured and exits 2. Exits 3 if a server does not answer, or not to the end.
     """
-    from scenarios.verbs.lags.measure_lag import measure_lag as measure
+    from zonelab.scenarios.verbs.lags.measure_lag import measure_lag as measure
 
     addresses = [parse_address(text) for text in address]
     if len({str(one) for one in addresses}) < len(addresses):
@@ -154,8 +154,8 @@ def measure_service(
     simulated medians meet the real ones. Ctrl-C takes the runs so far. Exits 2 if it was interrupted or the machine
     was busy.
     """
-    from scenarios.evaluate.real_run import RealRuns
-    from scenarios.verbs.measure_service import MeasuringService, scenario_to_measure
+    from zonelab.scenarios.evaluate.real_run import RealRuns
+    from zonelab.scenarios.verbs.measure_service import MeasuringService, scenario_to_measure
 
     overrides = overrides_of(set_, level=level)
     words = ["zonelab", "measure-service", scenario, "--on", str(on), "--runs", str(runs)]
@@ -191,9 +191,9 @@ def limit(
     Ctrl-C prints the results so far; the same command continues from there. Exits 0, 2 if it was interrupted, 3 if a
     search found no limit.
     """
-    from scenarios.limit.limits import Limits
-    from scenarios.sweep.settings import settings_of
-    from scenarios.verbs.every_setting import command_of, run_every_setting
+    from zonelab.scenarios.limit.limits import Limits
+    from zonelab.scenarios.sweep.settings import settings_of
+    from zonelab.scenarios.verbs.every_setting import command_of, run_every_setting
 
     overrides = overrides_of(set_, queue=queue, level=level)
     limits = Limits(settings=settings_of(scenario, vary=vary or (), overrides=overrides))

@@ -8,20 +8,20 @@ from typing import Annotated
 
 import typer
 
-from analysis.figures.kinds.names import Format, Kind
-from scenarios.cli.exits import EXITS, LabError
-from scenarios.cli.options import AsJson, AsJUnit, Conf, RunPath, run_directory, spark_settings
-from scenarios.errors import NotAccepted
-from scenarios.extras import Extra, require
-from scenarios.terminal.json_output import print_json, show
+from zonelab.analysis.figures.kinds.names import Format, Kind
+from zonelab.scenarios.cli.exits import EXITS, LabError
+from zonelab.scenarios.cli.options import AsJson, AsJUnit, Conf, RunPath, run_directory, spark_settings
+from zonelab.scenarios.errors import NotAccepted
+from zonelab.scenarios.extras import Extra, require
+from zonelab.scenarios.terminal.json_output import print_json, show
 
 
 def check(run: RunPath, *, junit: AsJUnit = None, as_json: AsJson = False) -> None:
     """Check a run again, from its directory alone."""
-    from analysis.runs.directory import RunDirectory
-    from scenarios.terminal.console import print_table
-    from scenarios.verbs.check import examine, sentences, tabulated, title_of
-    from scenarios.verbs.judged.runs import check_suite
+    from zonelab.analysis.runs.directory import RunDirectory
+    from zonelab.scenarios.terminal.console import print_table
+    from zonelab.scenarios.verbs.check import examine, sentences, tabulated, title_of
+    from zonelab.scenarios.verbs.judged.runs import check_suite
 
     directory = run_directory(run)
     result = examine(directory, title=title_of(directory))
@@ -51,7 +51,7 @@ def partitions(run: RunPath, *, as_json: AsJson = False) -> None:
 
     A run that goes on is told as far as it is on disk.
     """
-    from scenarios.verbs.partitions import Partitions
+    from zonelab.scenarios.verbs.partitions import Partitions
 
     show(Partitions.of(run_directory(run)), as_json=as_json)
 
@@ -66,11 +66,11 @@ def compare(
     as_json: AsJson = False,
 ) -> None:
     """Compare two runs, such as one in simulation and one on real servers: latencies, lateness, duplicates, losses."""
-    from analysis.comparison.compare import compare as compare_runs
-    from analysis.figures.compare_plot import plot_comparison
-    from scenarios.terminal.comparison_table import comparison_table
-    from scenarios.terminal.console import print_table
-    from scenarios.verbs.judged.runs import comparison_suite
+    from zonelab.analysis.comparison.compare import compare as compare_runs
+    from zonelab.analysis.figures.compare_plot import plot_comparison
+    from zonelab.scenarios.terminal.comparison_table import comparison_table
+    from zonelab.scenarios.terminal.console import print_table
+    from zonelab.scenarios.verbs.judged.runs import comparison_suite
 
     directories = run_directory(first), run_directory(second)
     comparison = compare_runs(*directories)
@@ -89,7 +89,7 @@ def compare(
 
 def report(run: RunPath, *, as_json: AsJson = False) -> None:
     """Draw a run's plots and write its report again, from its directory alone."""
-    from analysis.report import build_report
+    from zonelab.analysis.report import build_report
 
     page = build_report(run_directory(run))
     plots = sorted((page.parent / "plots").glob("*.png"))
@@ -111,7 +111,7 @@ def index(
 
     Only what is new or has changed is read. Exits 0 whatever was found.
     """
-    from scenarios.verbs.index import index_runs
+    from zonelab.scenarios.verbs.index import index_runs
 
     show(index_runs(run_directory(runs)), as_json=as_json)
 
@@ -139,7 +139,7 @@ def plot(
 
     Runs that differ in their seed alone are one line, each counted once; equal input makes equal files.
     """
-    from scenarios.verbs.plot import plotted
+    from zonelab.scenarios.verbs.plot import plotted
 
     path = plotted([run_directory(one) for one in run], kind, format_=format_, out=out, by=by, width=width)
     if as_json:
@@ -183,14 +183,14 @@ def analyze(
     end; Ctrl-C ends it with 2, and the same command goes on from there.
     """
     require(Extra.SPARK, asked="zonelab analyze")
-    from analysis.spark.inputs import NoRunFound
-    from analysis.spark.pipeline import aggregate
-    from analysis.spark.session import JavaMissing, SparkFailed
-    from analysis.tables.compaction import compact as compact_tables
-    from analysis.tables.folder import TableFolder
-    from scenarios.terminal.aggregate_tables import message_table, operation_table, words_before
-    from scenarios.terminal.console import print_table
-    from scenarios.verbs.analyze import followed
+    from zonelab.analysis.spark.inputs import NoRunFound
+    from zonelab.analysis.spark.pipeline import aggregate
+    from zonelab.analysis.spark.session import JavaMissing, SparkFailed
+    from zonelab.analysis.tables.compaction import compact as compact_tables
+    from zonelab.analysis.tables.folder import TableFolder
+    from zonelab.scenarios.terminal.aggregate_tables import message_table, operation_table, words_before
+    from zonelab.scenarios.terminal.console import print_table
+    from zonelab.scenarios.verbs.analyze import followed
 
     if compact and out is None:
         raise NotAccepted("--compact: needs --out DIR, whose small files it joins")

@@ -6,9 +6,9 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from scenarios.arms import Arm, On
-from scenarios.cli.exits import EXIT_UNKNOWN, EXITS, LabError
-from scenarios.cli.options import (
+from zonelab.scenarios.arms import Arm, On
+from zonelab.scenarios.cli.exits import EXIT_UNKNOWN, EXITS, LabError
+from zonelab.scenarios.cli.options import (
     AsJson,
     AsJUnit,
     AtLevel,
@@ -22,13 +22,13 @@ from scenarios.cli.options import (
     containers_possible,
     overrides_of,
 )
-from scenarios.errors import NotAccepted
-from scenarios.terminal.json_output import print_json, show
+from zonelab.scenarios.errors import NotAccepted
+from zonelab.scenarios.terminal.json_output import print_json, show
 
 if TYPE_CHECKING:
-    from scenarios.monitor.run_page import RunPage
-    from scenarios.spec.scenario import Scenario
-    from scenarios.verbs.run import Performed
+    from zonelab.scenarios.monitor.run_page import RunPage
+    from zonelab.scenarios.spec.scenario import Scenario
+    from zonelab.scenarios.verbs.run import Performed
 
 
 def demo(
@@ -43,8 +43,8 @@ def demo(
 
     Exits 0 when the lab did its job, whatever the verdicts are, 2 if it was interrupted, 3 if the lab failed.
     """
-    from scenarios.verbs.demo import run_demo
-    from scenarios.verbs.judged.runs import run_suite
+    from zonelab.scenarios.verbs.demo import run_demo
+    from zonelab.scenarios.verbs.judged.runs import run_suite
 
     outcome = run_demo(on=on or On.PROCESS, seed=seed, runs=runs)
     if junit is not None:
@@ -70,10 +70,10 @@ def run(
     as_json: AsJson = False,
 ) -> None:
     """Run a scenario once, check it and say what was lost, delivered twice or late."""
-    from scenarios.spec.reading import load_scenario
-    from scenarios.terminal.progress import Display
-    from scenarios.verbs.judged.runs import run_suite
-    from scenarios.verbs.run import perform, run_command
+    from zonelab.scenarios.spec.reading import load_scenario
+    from zonelab.scenarios.terminal.progress import Display
+    from zonelab.scenarios.verbs.judged.runs import run_suite
+    from zonelab.scenarios.verbs.run import perform, run_command
 
     overrides = overrides_of(set_, queue=queue)
     given = [f"level={level}"] if level is not None else []
@@ -100,7 +100,7 @@ def run(
 
 
 def _live_page(scenario: "Scenario", *, port: int) -> "RunPage":
-    from scenarios.monitor.run_page import RunPage
+    from zonelab.scenarios.monitor.run_page import RunPage
 
     if scenario.arm is Arm.SIM:
         raise NotAccepted("--live: got a run in simulation; accepted: on real servers, as by --on process")
@@ -124,10 +124,10 @@ def replay(
 
     FILE may also be what a failure of a state machine left in runs/properties.
     """
-    from scenarios.spec.reading import load_scenario
-    from scenarios.terminal.progress import Display
-    from scenarios.verbs.judged.runs import machine_suite, run_suite
-    from scenarios.verbs.replay import replayed, replayed_machine
+    from zonelab.scenarios.spec.reading import load_scenario
+    from zonelab.scenarios.terminal.progress import Display
+    from zonelab.scenarios.verbs.judged.runs import machine_suite, run_suite
+    from zonelab.scenarios.verbs.replay import replayed, replayed_machine
 
     again = replayed_machine(Path(file)) if on is On.SIM else None
     if again is not None:
@@ -150,16 +150,16 @@ def replay(
 
 def scenarios(*, as_json: AsJson = False) -> None:
     """List the scenarios that come with zonelab."""
-    from scenarios.spec.library import LIBRARY, library_names
-    from scenarios.spec.reading import load_scenario
+    from zonelab.scenarios.spec.library import LIBRARY, library_names
+    from zonelab.scenarios.spec.reading import load_scenario
 
     library = [load_scenario(name) for name in library_names()]
     if as_json:
         files = {name: str(LIBRARY / f"{name}.yaml") for name in library_names()}
         print_json([{**item.model_dump(mode="json"), "file": files[item.name]} for item in library])
         return
-    from scenarios.terminal.console import print_table
-    from scenarios.terminal.scenario_table import scenario_table
+    from zonelab.scenarios.terminal.console import print_table
+    from zonelab.scenarios.terminal.scenario_table import scenario_table
 
     print_table(scenario_table(library))
 
@@ -187,8 +187,8 @@ def engines(
             raise NotAccepted("--junit: a list of engines judges nothing; accepted: with a scenario")
         _list_engines(as_json=as_json)
         return
-    from scenarios.verbs.engines import compare_engines
-    from scenarios.verbs.judged.runs import engines_suite
+    from zonelab.scenarios.verbs.engines import compare_engines
+    from zonelab.scenarios.verbs.judged.runs import engines_suite
 
     done = compare_engines(scenario, level=level, on=on, seed=seed, overrides=set_ or [], runs=runs)
     if junit is not None:
@@ -209,13 +209,13 @@ def _end_with(stopped: "Performed | None") -> None:
 def _list_engines(*, as_json: bool) -> None:
     from dataclasses import asdict
 
-    from scenarios.spec.engines import ENGINES
+    from zonelab.scenarios.spec.engines import ENGINES
 
     if as_json:
         told = ({"name": name, **asdict(engine)} for name, engine in ENGINES.items())
         print_json([{key: value for key, value in each.items() if key != "make"} for each in told])
         return
-    from scenarios.terminal.console import print_table
-    from scenarios.terminal.engine_table import engine_table
+    from zonelab.scenarios.terminal.console import print_table
+    from zonelab.scenarios.terminal.engine_table import engine_table
 
     print_table(engine_table(ENGINES))

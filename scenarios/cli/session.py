@@ -10,18 +10,18 @@ from typing import Annotated, Any
 
 import typer
 
-from cluster.options.versions.settings import VoteBy
-from cluster.random_streams import SEED_MAX
-from cluster.resp.commands.busy_poll import BUSY_POLL_US
-from cluster.topology.topology import ZONES_MAX
-from cluster.votes.levels import Level
-from cluster.zone import Persistence
-from scenarios.arms import ZoneKind
-from scenarios.cli.options import AsJson, MonitorPort, RunsDirectory, containers_possible
-from scenarios.durations import parse_duration_s
-from scenarios.errors import NotAccepted
-from scenarios.extras import Extra, require
-from scenarios.terminal.json_output import print_json
+from zonelab.cluster.options.versions.settings import VoteBy
+from zonelab.cluster.random_streams import SEED_MAX
+from zonelab.cluster.resp.commands.busy_poll import BUSY_POLL_US
+from zonelab.cluster.topology.topology import ZONES_MAX
+from zonelab.cluster.votes.levels import Level
+from zonelab.cluster.zone import Persistence
+from zonelab.scenarios.arms import ZoneKind
+from zonelab.scenarios.cli.options import AsJson, MonitorPort, RunsDirectory, containers_possible
+from zonelab.scenarios.durations import parse_duration_s
+from zonelab.scenarios.errors import NotAccepted
+from zonelab.scenarios.extras import Extra, require
+from zonelab.scenarios.terminal.json_output import print_json
 
 _OF_LAYOUT = ("zones", "dcs", "nodes", "topology", "hash_tag")
 _NOT_TOLD = ("password", "runs", "as_json")
@@ -111,10 +111,10 @@ def up(
 ) -> None:
     """Start zones, each with a coordinator that any Redis client can use, and leave them running."""
     options = {name: value for name, value in locals().items() if name not in _OF_LAYOUT}
-    from scenarios.session.launch import up as start
-    from scenarios.session.settings import checked_settings, counted
-    from scenarios.session.state_file import StateDirectory
-    from scenarios.session.status_tables import print_endpoints
+    from zonelab.scenarios.session.launch import up as start
+    from zonelab.scenarios.session.settings import checked_settings, counted
+    from zonelab.scenarios.session.state_file import StateDirectory
+    from zonelab.scenarios.session.status_tables import print_endpoints
 
     layout, words = counted(dcs=dcs, zones=zones, nodes=nodes, hash_tag=hash_tag, file=topology)
     command = " ".join(["zonelab up", *words, *_words(options)])
@@ -155,9 +155,9 @@ def status(
     as_json: AsJson = False,
 ) -> None:
     """Show zones, coordinators, links, counts and latencies, in all and of late, and the faults in force."""
-    from scenarios.cli.watch import watch as go_on
-    from scenarios.session.status_tables import print_status
-    from scenarios.terminal.console import console
+    from zonelab.scenarios.cli.watch import watch as go_on
+    from zonelab.scenarios.session.status_tables import print_status
+    from zonelab.scenarios.terminal.console import console
 
     if watch and as_json:
         raise NotAccepted("--watch: got --json, too; accepted: one or the other")
@@ -204,7 +204,7 @@ def monitor(
 
     Whoever has the address may break things. With addresses of coordinators, serve one that only reads, until Ctrl-C.
     """
-    from scenarios.monitor.page import address_of
+    from zonelab.scenarios.monitor.page import address_of
 
     requests = _queue_requests(queue or [], engine=engine, mode=mode, prefix=prefix, options=set_ or [])
     if coordinators:
@@ -224,8 +224,8 @@ def monitor(
 def _serve_page(
     coordinators: Sequence[str], *, servers: Sequence[str], requests: Sequence[Any], port: int, as_json: bool
 ) -> None:
-    from scenarios.monitor.coordinators import watch_coordinators
-    from scenarios.monitor.queue_request import QueueRequest
+    from zonelab.scenarios.monitor.coordinators import watch_coordinators
+    from zonelab.scenarios.monitor.queue_request import QueueRequest
 
     def tell(address: str) -> None:
         if as_json:
@@ -241,7 +241,7 @@ def _queue_requests(
     names: Sequence[str], *, engine: str, mode: str, prefix: str | None, options: Sequence[str]
 ) -> list[dict[str, Any]]:
     """Raises ``NotAccepted``."""
-    from analysis.yaml_text import NotYaml, read_yaml
+    from zonelab.analysis.yaml_text import NotYaml, read_yaml
 
     pairs = [text.partition("=") for text in options]
     for name, equals, value in pairs:
@@ -264,8 +264,8 @@ def heal(*, as_json: AsJson = False) -> None:
 
 def down(*, as_json: AsJson = False) -> None:
     """Stop the cluster, and remove what a killed one left behind. Does nothing if there is none."""
-    from scenarios.session.launch import down as stop
-    from scenarios.session.state_file import StateDirectory
+    from zonelab.scenarios.session.launch import down as stop
+    from zonelab.scenarios.session.state_file import StateDirectory
 
     told = stop(StateDirectory.of_user())
     if as_json:
@@ -284,9 +284,9 @@ def down(*, as_json: AsJson = False) -> None:
 def image(*, as_json: AsJson = False) -> None:
     """Build the images of container zones, their coordinators and gmq out of what is installed here."""
     require(Extra.DOCKER, asked="zonelab image")
-    from cluster.admin.coordinator_image import build_coordinator_image
-    from cluster.real.zones.docker.zone_image import build_image
-    from scenarios.gmq_service.image import GMQ
+    from zonelab.cluster.admin.coordinator_image import build_coordinator_image
+    from zonelab.cluster.real.zones.docker.zone_image import build_image
+    from zonelab.scenarios.gmq_service.image import GMQ
 
     images = build_image(), build_coordinator_image(), GMQ.build()
     if as_json:
@@ -297,8 +297,8 @@ def image(*, as_json: AsJson = False) -> None:
 
 
 def control() -> Any:
-    from scenarios.session.client import Control
-    from scenarios.session.state_file import StateDirectory
+    from zonelab.scenarios.session.client import Control
+    from zonelab.scenarios.session.state_file import StateDirectory
 
     return Control.of_user(StateDirectory.of_user())
 

@@ -5,9 +5,9 @@ from typing import Annotated
 
 import typer
 
-from cluster.votes.levels import LEVELS_OF_ONE_DC, Level
-from scenarios.cli.exits import EXIT_INVALID, EXIT_UNKNOWN, EXIT_VALID, LabError
-from scenarios.cli.options import (
+from zonelab.cluster.votes.levels import LEVELS_OF_ONE_DC, Level
+from zonelab.scenarios.cli.exits import EXIT_INVALID, EXIT_UNKNOWN, EXIT_VALID, LabError
+from zonelab.scenarios.cli.options import (
     RUNS_MAX,
     AsJson,
     AsJUnit,
@@ -26,8 +26,8 @@ from scenarios.cli.options import (
     overrides_of,
     where_of,
 )
-from scenarios.errors import NotAccepted, did_you_mean
-from scenarios.terminal.json_output import show
+from zonelab.scenarios.errors import NotAccepted, did_you_mean
+from zonelab.scenarios.terminal.json_output import show
 
 
 def hunt(
@@ -53,10 +53,10 @@ def hunt(
     Ctrl-C prints the results so far; the same command continues from there. Exits 1 if a seed failed, 2 if none did but
     it was interrupted or seeds could not be judged, 3 if the lab failed.
     """
-    from scenarios.hunt.seeds import HuntTarget
-    from scenarios.spec.reading import load_scenario
-    from scenarios.verbs.hunt import hunt_command, run_hunt
-    from scenarios.verbs.judged.studies import hunt_suite
+    from zonelab.scenarios.hunt.seeds import HuntTarget
+    from zonelab.scenarios.spec.reading import load_scenario
+    from zonelab.scenarios.verbs.hunt import hunt_command, run_hunt
+    from zonelab.scenarios.verbs.judged.studies import hunt_suite
 
     overrides = overrides_of(set_, queue=queue)
     at_level = [f"level={level}"] if level is not None else []
@@ -104,10 +104,10 @@ def sweep(
     Ctrl-C prints the results so far; the same command continues from there. Exits 0 whatever failed, 2 if it was
     interrupted, 3 if the lab failed.
     """
-    from scenarios.sweep.settings import settings_of
-    from scenarios.sweep.sweep import Sweep
-    from scenarios.verbs.every_setting import command_of, run_every_setting
-    from scenarios.verbs.judged.studies import sweep_suite
+    from zonelab.scenarios.sweep.settings import settings_of
+    from zonelab.scenarios.sweep.sweep import Sweep
+    from zonelab.scenarios.verbs.every_setting import command_of, run_every_setting
+    from zonelab.scenarios.verbs.judged.studies import sweep_suite
 
     overrides = overrides_of(set_, queue=queue, level=level)
     settings = settings_of(scenario, vary=vary or (), overrides=overrides, draws_faults=draw)
@@ -142,8 +142,8 @@ def shrink(
     as_json: AsJson = False,
 ) -> None:
     """Reduce a failing simulated run while it still fails in the same way, and write its story beside the file."""
-    from scenarios.spec.reading import load_scenario
-    from scenarios.verbs.shrink import Shrinking, class_of
+    from zonelab.scenarios.spec.reading import load_scenario
+    from zonelab.scenarios.verbs.shrink import Shrinking, class_of
 
     loaded = load_scenario(file, overrides=["arm=sim"])
     done = Shrinking.of(Path(file), loaded, class_of(loaded, class_), runs_max=runs_max)
@@ -185,11 +185,11 @@ def matrix(
 
     Ctrl-C prints the results so far. Exits 0 whatever broke, 2 if it was interrupted, 3 if the lab failed.
     """
-    from scenarios.fault_draws.fault_classes import EngineMode, FaultClass, classes_of
-    from scenarios.spec.engines import ENGINES, known_engine
-    from scenarios.studies.matrix import chosen
-    from scenarios.studies.matrix_report import fill_matrix
-    from scenarios.verbs.judged.studies import matrix_suite
+    from zonelab.scenarios.fault_draws.fault_classes import EngineMode, FaultClass, classes_of
+    from zonelab.scenarios.spec.engines import ENGINES, known_engine
+    from zonelab.scenarios.studies.matrix import chosen
+    from zonelab.scenarios.studies.matrix_report import fill_matrix
+    from zonelab.scenarios.verbs.judged.studies import matrix_suite
 
     try:
         known_engine(engine)
@@ -256,12 +256,12 @@ def ablate(
 
     Ctrl-C prints the results so far. Exits 0 whatever failed, 2 if it was interrupted.
     """
-    from scenarios.spec.engines import ENGINES
-    from scenarios.studies.ablated_queue import parse_ablation
-    from scenarios.studies.ablation import conditions_of, each_off
-    from scenarios.studies.ablation_report import AblationReport, run_ablations
-    from scenarios.studies.option_report import OptionReport, run_option_ablation
-    from scenarios.verbs.judged.studies import ablation_suite, options_suite
+    from zonelab.scenarios.spec.engines import ENGINES
+    from zonelab.scenarios.studies.ablated_queue import parse_ablation
+    from zonelab.scenarios.studies.ablation import conditions_of, each_off
+    from zonelab.scenarios.studies.ablation_report import AblationReport, run_ablations
+    from zonelab.scenarios.studies.option_report import OptionReport, run_option_ablation
+    from zonelab.scenarios.verbs.judged.studies import ablation_suite, options_suite
 
     hardened = [name for name, one in ENGINES.items() if {"hardened", "fenced"} & set(one.modes)]
     if engine not in hardened:

@@ -6,9 +6,9 @@ from typing import Any
 
 from rich.console import Console
 
-from scenarios.session.client import NotUp
-from scenarios.session.status_tables import recent_line, status_tables
-from scenarios.terminal.live import LiveTables
+from zonelab.scenarios.session.client import NotUp
+from zonelab.scenarios.session.status_tables import recent_line, status_tables
+from zonelab.scenarios.terminal.live import LiveTables
 
 TERMINAL_S = 1.0
 LINES_S = 5.0

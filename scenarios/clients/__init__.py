@@ -1,5 +1,6 @@
 """The programs of a run: producers and consumers, how they crash, and the recorder of what they do.
 
-Read first: ``scenarios.clients.recorder`` (the one way from clients to queues), then ``scenarios.clients.producers``
-and ``scenarios.clients.consumers``. Carried into simulation: ports only. May import ``queues`` and ``spec``.
+Read first: ``zonelab.scenarios.clients.recorder`` (the one way from clients to queues), then
+``zonelab.scenarios.clients.producers`` and ``zonelab.scenarios.clients.consumers``. Carried into simulation: ports
+only. May import ``queues`` and ``spec``.
 """

@@ -4,17 +4,17 @@ from collections.abc import Awaitable, Callable, Collection, Sequence
 from contextlib import suppress
 from typing import Protocol
 
-from cluster.links.lag_text import parse_lag
-from engine.common.lifecycle import Closable
-from engine.common.periodic import NS_PER_MS, Periodic
-from engine.ports import Runtime
-from engine.queue import Extending, ExtendsLeases, Queue, Repairing
-from scenarios.clients.program_crash import CrashSwitch, ProgramCrashed
-from scenarios.clients.program_view import ProgramView
-from scenarios.clients.recorder import Actor, Delivered, Recorder
-from scenarios.queues.under_test import Wrap
-from scenarios.spec import scenario as spec
-from scenarios.tasks import TaskGroup
+from zonelab.cluster.links.lag_text import parse_lag
+from zonelab.engine.common.lifecycle import Closable
+from zonelab.engine.common.periodic import NS_PER_MS, Periodic
+from zonelab.engine.ports import Runtime
+from zonelab.engine.queue import Extending, ExtendsLeases, Queue, Repairing
+from zonelab.scenarios.clients.program_crash import CrashSwitch, ProgramCrashed
+from zonelab.scenarios.clients.program_view import ProgramView
+from zonelab.scenarios.clients.recorder import Actor, Delivered, Recorder
+from zonelab.scenarios.queues.under_test import Wrap
+from zonelab.scenarios.spec import scenario as spec
+from zonelab.scenarios.tasks import TaskGroup
 
 BACK_OFF_NS = 100_000_000
 """Mean pause of a consumer after an operation that failed; drawn between half and one and a half of it."""

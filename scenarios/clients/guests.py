@@ -6,9 +6,9 @@ from typing import Any, Protocol
 
 import simpy
 
-from cluster.sim.runtime import SimRuntime
-from scenarios.spec.own_process import NS_PER_MS, PREFIX, Lab, Process
-from scenarios.tasks import Halt
+from zonelab.cluster.sim.runtime import SimRuntime
+from zonelab.scenarios.spec.own_process import NS_PER_MS, PREFIX, Lab, Process
+from zonelab.scenarios.tasks import Halt
 
 
 class GuestFailed(Exception):

@@ -4,18 +4,18 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, cast
 
-from cluster.links.lag_text import parse_lag
-from engine.fifo.consumer.listener import Delivered, Handling, Outcome
-from engine.fifo.events import Observer
-from engine.ports import Promise, Runtime
-from scenarios.clients.consumers import WorkOf
-from scenarios.clients.program_crash import CrashSwitch
-from scenarios.clients.recorder import Actor, Recorder
-from scenarios.clients.recorder import Outcome as Fate
-from scenarios.clients.sinks import FENCED, Effect, Sink
-from scenarios.queues.under_test import Ordered
-from scenarios.spec import scenario as spec
-from scenarios.spec.ordered.keys import state_of
+from zonelab.cluster.links.lag_text import parse_lag
+from zonelab.engine.fifo.consumer.listener import Delivered, Handling, Outcome
+from zonelab.engine.fifo.events import Observer
+from zonelab.engine.ports import Promise, Runtime
+from zonelab.scenarios.clients.consumers import WorkOf
+from zonelab.scenarios.clients.program_crash import CrashSwitch
+from zonelab.scenarios.clients.recorder import Actor, Recorder
+from zonelab.scenarios.clients.recorder import Outcome as Fate
+from zonelab.scenarios.clients.sinks import FENCED, Effect, Sink
+from zonelab.scenarios.queues.under_test import Ordered
+from zonelab.scenarios.spec import scenario as spec
+from zonelab.scenarios.spec.ordered.keys import state_of
 
 
 class ListeningProgram:

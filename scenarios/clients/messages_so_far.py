@@ -6,7 +6,7 @@ What is lost cannot: a message that nobody has got may still come.
 from collections.abc import Sequence
 from heapq import heappop, heappush
 
-from analysis.runs.history import Touched
+from zonelab.analysis.runs.history import Touched
 
 OVERDUE_MS = 1_000
 """A confirmed message that nobody has got so long after it was due is overdue."""

@@ -1,15 +1,15 @@
 """Where groups stand in partitions while a run goes on, and why one stands still, from what programs were told.
 
-The checker, which has the whole run, judges by the same signs (``analysis.checkers.order.waiting``).
+The checker, which has the whole run, judges by the same signs (``zonelab.analysis.checkers.order.waiting``).
 """
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from analysis.checkers.order.properties import GONE, THRASH_GRANTS, Blocked
-from analysis.runs.info import NANOSECONDS_PER_MS
-from analysis.runs.order import OrderKind
+from zonelab.analysis.checkers.order.properties import GONE, THRASH_GRANTS, Blocked
+from zonelab.analysis.runs.info import NANOSECONDS_PER_MS
+from zonelab.analysis.runs.order import OrderKind
 
 _MOVES = (OrderKind.GRANT, OrderKind.COMMIT, OrderKind.DEAD_LETTER, OrderKind.PARK, OrderKind.SKIP)
 

@@ -8,12 +8,12 @@ from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass, field
 from typing import Any
 
-from cluster.testbed import Testbed, TestbedAround
-from cluster.votes.levels import Setting
-from engine.ports import Command, Connection, Indeterminate, PortError, Reply, Unavailable
-from scenarios.clients.program_crash import Routable, wrapped
-from scenarios.queues.under_test import Wrap
-from scenarios.spec.clients import Clients
+from zonelab.cluster.testbed import Testbed, TestbedAround
+from zonelab.cluster.votes.levels import Setting
+from zonelab.engine.ports import Command, Connection, Indeterminate, PortError, Reply, Unavailable
+from zonelab.scenarios.clients.program_crash import Routable, wrapped
+from zonelab.scenarios.queues.under_test import Wrap
+from zonelab.scenarios.spec.clients import Clients
 
 FALLBACK_ZONES_MAX = 3
 """Dyno's ``maxFailoverCount``: so many other zones are looked at before a command is given up unsent."""
@@ -138,7 +138,8 @@ class RoutedConnection:
 class RoutableConnection(Routable):
     """What a testbed with a policy gives a program: the ways to all coordinators, and nothing to choose among them yet.
 
-    ``scenarios.clients.program_crash.wrapped`` makes the program's own connection of it. As it is, it asks its zone.
+    ``zonelab.scenarios.clients.program_crash.wrapped`` makes the program's own connection of it. As it is, it asks its
+    zone.
     """
 
     def __init__(self, ways: Mapping[str, Connection], home: str, testbed: "PolicyTestbed") -> None:

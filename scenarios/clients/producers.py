@@ -2,7 +2,7 @@
 
 A producer that waits for one push before it begins the next stops asking exactly when the cluster is slow, and its
 latencies then leave out the worst (coordinated omission, as Gil Tene calls it). So the plan of a producer is fixed
-before the run, by the seed alone: see ``scenarios.spec.push_plan``.
+before the run, by the seed alone: see ``zonelab.scenarios.spec.push_plan``.
 """
 
 from collections.abc import Callable, Iterator, Sequence
@@ -10,15 +10,15 @@ from contextlib import suppress
 from dataclasses import dataclass
 from typing import Protocol
 
-from engine.message import Message
-from engine.ports import Runtime
-from engine.queue import Queue
-from scenarios.clients.program_crash import CrashSwitch, ProgramCrashed
-from scenarios.clients.program_view import ProgramView
-from scenarios.clients.recorder import Actor, Recorder
-from scenarios.queues.under_test import Wrap
-from scenarios.spec.push_plan import PlannedPush
-from scenarios.tasks import Halt, TaskGroup
+from zonelab.engine.message import Message
+from zonelab.engine.ports import Runtime
+from zonelab.engine.queue import Queue
+from zonelab.scenarios.clients.program_crash import CrashSwitch, ProgramCrashed
+from zonelab.scenarios.clients.program_view import ProgramView
+from zonelab.scenarios.clients.recorder import Actor, Recorder
+from zonelab.scenarios.queues.under_test import Wrap
+from zonelab.scenarios.spec.push_plan import PlannedPush
+from zonelab.scenarios.tasks import Halt, TaskGroup
 
 IN_FLIGHT_MAX = 10_000
 """Pushes of one producer that may be open at once. One more is recorded as failed, never silently left out."""

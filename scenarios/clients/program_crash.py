@@ -5,8 +5,8 @@ from collections.abc import Callable, Coroutine
 from dataclasses import dataclass
 from typing import Any
 
-from engine.ports import Clock, Command, Connection, Reply, Runtime
-from scenarios.clients.program_view import ProgramClock, ProgramRuntime, ProgramView
+from zonelab.engine.ports import Clock, Command, Connection, Reply, Runtime
+from zonelab.scenarios.clients.program_view import ProgramClock, ProgramRuntime, ProgramView
 
 
 class ProgramCrashed(BaseException):
@@ -14,7 +14,7 @@ class ProgramCrashed(BaseException):
 
 
 class Routable(ABC):
-    """A connection that a client policy makes one of a certain program: see ``scenarios.clients.policy``.
+    """A connection that a client policy makes one of a certain program: see ``zonelab.scenarios.clients.policy``.
 
     A base class and no protocol: ``wrapped`` asks for it often, and ``isinstance`` is slow with protocols.
     """

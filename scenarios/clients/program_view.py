@@ -9,8 +9,8 @@ from dataclasses import dataclass, field
 from random import Random
 from typing import Any, TypeVar
 
-from cluster.clock import NodeClock
-from engine.ports import Clock, Command, Connection, PortError, Promise, Reply, Runtime, Task, Timer
+from zonelab.cluster.clock import NodeClock
+from zonelab.engine.ports import Clock, Command, Connection, PortError, Promise, Reply, Runtime, Task, Timer
 
 T = TypeVar("T")
 _NS_PER_MS = 1_000_000

@@ -4,14 +4,14 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
-from analysis.runs.history import History, Touched, body_sum
-from cluster.clock import NodeClock
-from engine.message import Delivery, Message, Receipt
-from engine.ports import Indeterminate, PortError, Runtime, ServerError
-from engine.queue import Extending, Queue
-from scenarios.clients.program_crash import ProgramCrashed
-from scenarios.clients.true_time import Reading
-from scenarios.queues.acknowledging import acknowledge, extend_lease
+from zonelab.analysis.runs.history import History, Touched, body_sum
+from zonelab.cluster.clock import NodeClock
+from zonelab.engine.message import Delivery, Message, Receipt
+from zonelab.engine.ports import Indeterminate, PortError, Runtime, ServerError
+from zonelab.engine.queue import Extending, Queue
+from zonelab.scenarios.clients.program_crash import ProgramCrashed
+from zonelab.scenarios.clients.true_time import Reading
+from zonelab.scenarios.queues.acknowledging import acknowledge, extend_lease
 
 OPERATION_ERRORS = (PortError, ServerError)
 """What a queue operation raises when the cluster, and not the program, is at fault."""

@@ -4,12 +4,12 @@ from collections.abc import Sequence
 from contextlib import suppress
 from typing import Protocol
 
-from engine.common.failures import COMMAND_FAILURES
-from engine.common.lifecycle import Startable
-from scenarios.clients.program_crash import CrashSwitch, ProgramCrashed
-from scenarios.clients.program_view import ProgramView
-from scenarios.queues.under_test import Wrap
-from scenarios.tasks import TaskGroup
+from zonelab.engine.common.failures import COMMAND_FAILURES
+from zonelab.engine.common.lifecycle import Startable
+from zonelab.scenarios.clients.program_crash import CrashSwitch, ProgramCrashed
+from zonelab.scenarios.clients.program_view import ProgramView
+from zonelab.scenarios.queues.under_test import Wrap
+from zonelab.scenarios.tasks import TaskGroup
 
 CLOSE_BOUND_S = 10.0
 """How long services may take to stop in order at the end of a run; then they are cancelled."""

@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
-from scenarios.spec.ordered.sections import SinkKind
+from zonelab.scenarios.spec.ordered.sections import SinkKind
 
 Ballot = tuple[int, int]
 """(generation, token) of a grant; of an engine without tokens (0, 0)."""
@@ -74,7 +74,9 @@ class Sink:
         return Answer(position)
 
     def rows(self) -> Iterator[dict[str, Any]]:
-        """What it holds, as rows of ``analysis.runs.order.FINAL_ORDER``; of a counter the last effect of each key."""
+        """What it holds, as rows of ``zonelab.analysis.runs.order.FINAL_ORDER``; of a counter the last effect of each
+        key.
+        """
         for kept in self._kept.values():
             for position, effect in kept:
                 generation, token = effect.ballot

@@ -6,7 +6,7 @@ offsets to choose from; what the program read must have been read while the oper
 
 from dataclasses import dataclass
 
-from cluster.clock import NodeClock
+from zonelab.cluster.clock import NodeClock
 
 _NS_PER_MS = 1_000_000
 

@@ -4,17 +4,17 @@ from collections.abc import Iterator, Mapping
 from contextlib import closing
 from dataclasses import replace
 
-from analysis.runs.accesses import VALUES, VALUES_NAME
-from analysis.runs.history import OPERATIONS, History
-from analysis.runs.tables import Table
-from analysis.workloads import WorkloadKind
-from engine.ports import Connection, Runtime, ServerError
-from scenarios.clients.producers import IN_FLIGHT_MAX, OVERLOADED
-from scenarios.clients.recorder import OPERATION_ERRORS, Actor, OperationRecorder, Outcome, outcome_of, text_of
-from scenarios.consistency.operations import AccessAnswer, Request, answer_of, command
-from scenarios.consistency.plan import PlannedAccess
-from scenarios.run_files.tables import OPERATIONS_NAME, Tables
-from scenarios.tasks import Halt, TaskGroup
+from zonelab.analysis.runs.accesses import VALUES, VALUES_NAME
+from zonelab.analysis.runs.history import OPERATIONS, History
+from zonelab.analysis.runs.tables import Table
+from zonelab.analysis.workloads import WorkloadKind
+from zonelab.engine.ports import Connection, Runtime, ServerError
+from zonelab.scenarios.clients.producers import IN_FLIGHT_MAX, OVERLOADED
+from zonelab.scenarios.clients.recorder import OPERATION_ERRORS, Actor, OperationRecorder, Outcome, outcome_of, text_of
+from zonelab.scenarios.consistency.operations import AccessAnswer, Request, answer_of, command
+from zonelab.scenarios.consistency.plan import PlannedAccess
+from zonelab.scenarios.run_files.tables import OPERATIONS_NAME, Tables
+from zonelab.scenarios.tasks import Halt, TaskGroup
 
 _NO_ANSWER = AccessAnswer()
 

@@ -3,8 +3,8 @@
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from analysis.workloads import WorkloadKind
-from engine.ports import Argument, Command, Reply
+from zonelab.analysis.workloads import WorkloadKind
+from zonelab.engine.ports import Argument, Command, Reply
 
 CAS = """
 local found = redis.call('GET', KEYS[1])
@@ -20,7 +20,7 @@ POP = "return redis.call('LPOP', KEYS[1])"
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Request:
-    """One operation as its client wants it; fields as in ``analysis.runs.accesses.Access``."""
+    """One operation as its client wants it; fields as in ``zonelab.analysis.runs.accesses.Access``."""
 
     f: str
     key: str
@@ -30,7 +30,7 @@ class Request:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class AccessAnswer:
-    """What the reply says; fields as in ``analysis.runs.accesses.Access``."""
+    """What the reply says; fields as in ``zonelab.analysis.runs.accesses.Access``."""
 
     result: str | None = None
     applied: bool | None = None

@@ -5,9 +5,9 @@ from dataclasses import dataclass
 from operator import attrgetter
 from random import Random
 
-from scenarios.consistency.operations import MIXES, NEEDS_ARGUMENT, Request
-from scenarios.spec.push_plan import arrivals
-from scenarios.spec.scenario import Scenario, Workload
+from zonelab.scenarios.consistency.operations import MIXES, NEEDS_ARGUMENT, Request
+from zonelab.scenarios.spec.push_plan import arrivals
+from zonelab.scenarios.spec.scenario import Scenario, Workload
 
 _NS_PER_MS = 1_000_000
 

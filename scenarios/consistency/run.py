@@ -3,17 +3,17 @@
 from collections.abc import Mapping
 from contextlib import closing
 
-from analysis.runs.accesses import FINAL_VALUES, FINAL_VALUES_NAME
-from engine.ports import Connection, PortError, ServerError, Unavailable
-from scenarios.clients.program_crash import wrapped
-from scenarios.clients.recorder import Outcome
-from scenarios.consistency.clients import AccessRecorder, ZoneClients, in_flight
-from scenarios.consistency.operations import reading, values
-from scenarios.consistency.plan import plan_accesses
-from scenarios.faults.fault import Stage
-from scenarios.faults.schedule import plan_faults
-from scenarios.logs import LOGGER
-from scenarios.run_phases import RunContext, RunPhases
+from zonelab.analysis.runs.accesses import FINAL_VALUES, FINAL_VALUES_NAME
+from zonelab.engine.ports import Connection, PortError, ServerError, Unavailable
+from zonelab.scenarios.clients.program_crash import wrapped
+from zonelab.scenarios.clients.recorder import Outcome
+from zonelab.scenarios.consistency.clients import AccessRecorder, ZoneClients, in_flight
+from zonelab.scenarios.consistency.operations import reading, values
+from zonelab.scenarios.consistency.plan import plan_accesses
+from zonelab.scenarios.faults.fault import Stage
+from zonelab.scenarios.faults.schedule import plan_faults
+from zonelab.scenarios.logs import LOGGER
+from zonelab.scenarios.run_phases import RunContext, RunPhases
 
 KEYS_AT_ONCE = 200
 """So many keys are read together at the end, so that a large end state blocks no server."""

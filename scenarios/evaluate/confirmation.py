@@ -4,10 +4,10 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
-from analysis.comparison.confirmation import Confirmed, MedianPair
-from scenarios.arms import ZoneKind
-from scenarios.sweep.settings import lines_of
-from scenarios.terminal.console import print_rows
+from zonelab.analysis.comparison.confirmation import Confirmed, MedianPair
+from zonelab.scenarios.arms import ZoneKind
+from zonelab.scenarios.sweep.settings import lines_of
+from zonelab.scenarios.terminal.console import print_rows
 
 HEADINGS = ("setting", "runs with", "median of", "predicted, ms", "measured, ms", "apart", "")
 

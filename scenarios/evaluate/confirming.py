@@ -4,25 +4,25 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
-from analysis.comparison.confirmation import Confirmed, MedianPair, decided, medians_ms, pairs_of
-from analysis.lags.distributions import quantiles_ms
-from analysis.rates.decisions import Status
-from analysis.rates.outcomes import Outcomes, RunOutcome
-from analysis.rates.year import NO_FAULT, Cell
-from cluster.links.lag_text import parse_lag
-from scenarios.arms import Arm
-from scenarios.evaluate.confirmation import Confirmation, ConfirmedRow
-from scenarios.evaluate.evaluation import Evaluated, Evaluation
-from scenarios.evaluate.real_run import RealRun, RealRuns, RealRunsEnded
-from scenarios.evaluate.rollout import Rollout
-from scenarios.faults.catalogue import CLASSES
-from scenarios.lags.distributions import distribution_of
-from scenarios.many_runs.environment import Environment
-from scenarios.many_runs.state import Codec, RunState
-from scenarios.many_runs.task import Finished, Key
-from scenarios.spec.scenario import Scenario
-from scenarios.spec.simulation import Service
-from scenarios.terminal.progress import Display, RunBar
+from zonelab.analysis.comparison.confirmation import Confirmed, MedianPair, decided, medians_ms, pairs_of
+from zonelab.analysis.lags.distributions import quantiles_ms
+from zonelab.analysis.rates.decisions import Status
+from zonelab.analysis.rates.outcomes import Outcomes, RunOutcome
+from zonelab.analysis.rates.year import NO_FAULT, Cell
+from zonelab.cluster.links.lag_text import parse_lag
+from zonelab.scenarios.arms import Arm
+from zonelab.scenarios.evaluate.confirmation import Confirmation, ConfirmedRow
+from zonelab.scenarios.evaluate.evaluation import Evaluated, Evaluation
+from zonelab.scenarios.evaluate.real_run import RealRun, RealRuns, RealRunsEnded
+from zonelab.scenarios.evaluate.rollout import Rollout
+from zonelab.scenarios.faults.catalogue import CLASSES
+from zonelab.scenarios.lags.distributions import distribution_of
+from zonelab.scenarios.many_runs.environment import Environment
+from zonelab.scenarios.many_runs.state import Codec, RunState
+from zonelab.scenarios.many_runs.task import Finished, Key
+from zonelab.scenarios.spec.scenario import Scenario
+from zonelab.scenarios.spec.simulation import Service
+from zonelab.scenarios.terminal.progress import Display, RunBar
 
 RESULTS_NAME = "confirm.jsonl"
 SETTINGS = 2

@@ -6,22 +6,22 @@ from dataclasses import asdict, dataclass, field
 from math import ceil
 from pathlib import Path
 
-from analysis.rates.decisions import LOOKS_MAX, Status, error_at
-from analysis.rates.figures import Measured
-from analysis.rates.objectives import Objective
-from analysis.rates.outcomes import Outcomes, RunOutcome
-from analysis.rates.precision import rates_given_faults
-from analysis.rates.recommendation import Recommendation, recommend
-from analysis.rates.year import Cell
-from scenarios.errors import NotAccepted
-from scenarios.evaluate.one_run import Evaluating
-from scenarios.evaluate.rollout import Rollout
-from scenarios.many_runs.environment import Environment
-from scenarios.many_runs.run_all import IN_THIS_PROCESS, AllRuns, run_all
-from scenarios.many_runs.state import Codec, RunState
-from scenarios.many_runs.task import Task, Workers
-from scenarios.spec.traces import digests
-from scenarios.sweep.settings import Setting, environment_of, experiment_of
+from zonelab.analysis.rates.decisions import LOOKS_MAX, Status, error_at
+from zonelab.analysis.rates.figures import Measured
+from zonelab.analysis.rates.objectives import Objective
+from zonelab.analysis.rates.outcomes import Outcomes, RunOutcome
+from zonelab.analysis.rates.precision import rates_given_faults
+from zonelab.analysis.rates.recommendation import Recommendation, recommend
+from zonelab.analysis.rates.year import Cell
+from zonelab.scenarios.errors import NotAccepted
+from zonelab.scenarios.evaluate.one_run import Evaluating
+from zonelab.scenarios.evaluate.rollout import Rollout
+from zonelab.scenarios.many_runs.environment import Environment
+from zonelab.scenarios.many_runs.run_all import IN_THIS_PROCESS, AllRuns, run_all
+from zonelab.scenarios.many_runs.state import Codec, RunState
+from zonelab.scenarios.many_runs.task import Task, Workers
+from zonelab.scenarios.spec.traces import digests
+from zonelab.scenarios.sweep.settings import Setting, environment_of, experiment_of
 
 RESULTS_NAME = "results.jsonl"
 

@@ -4,8 +4,14 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from math import ceil, isfinite
 
-from analysis.rates.precision import DESIGN_EFFECT_MAX, PRECISION, RATE_LEAST, RateGivenFault, rates_given_faults
-from scenarios.evaluate.evaluation import Evaluated
+from zonelab.analysis.rates.precision import (
+    DESIGN_EFFECT_MAX,
+    PRECISION,
+    RATE_LEAST,
+    RateGivenFault,
+    rates_given_faults,
+)
+from zonelab.scenarios.evaluate.evaluation import Evaluated
 
 HEADINGS = ("fault", "figure", "cases a message", "half-width", "design effect", "runs", f"for ± {PRECISION:.0%}")
 

@@ -8,17 +8,17 @@ from typing import Any
 
 import numpy as np
 
-from analysis.checkers.verdict import Verdict
-from analysis.rates.objectives import Operation
-from analysis.rates.outcomes import UNCONFIRMED, RunOutcome
-from analysis.rates.year import Cell
-from analysis.runs.directory import RunDirectory
-from analysis.runs.history import OPERATIONS
-from analysis.runs.info import NANOSECONDS_PER_MS
-from analysis.summary.queue_summary import NO_LEASE, Outages
-from scenarios.evaluate.rollout import Rollout
-from scenarios.run.trial import QueueTrial, attempt
-from scenarios.run_files.tables import OPERATIONS_NAME, rows
+from zonelab.analysis.checkers.verdict import Verdict
+from zonelab.analysis.rates.objectives import Operation
+from zonelab.analysis.rates.outcomes import UNCONFIRMED, RunOutcome
+from zonelab.analysis.rates.year import Cell
+from zonelab.analysis.runs.directory import RunDirectory
+from zonelab.analysis.runs.history import OPERATIONS
+from zonelab.analysis.runs.info import NANOSECONDS_PER_MS
+from zonelab.analysis.summary.queue_summary import NO_LEASE, Outages
+from zonelab.scenarios.evaluate.rollout import Rollout
+from zonelab.scenarios.run.trial import QueueTrial, attempt
+from zonelab.scenarios.run_files.tables import OPERATIONS_NAME, rows
 
 _US_PER_MS = 1000
 _NS_PER_US = 1000

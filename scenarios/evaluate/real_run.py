@@ -5,18 +5,18 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Protocol
 
-from analysis.checkers.queue.queue import check
-from analysis.comparison.confirmation import medians_ms
-from analysis.summary.conclusions import cautions_about_medians
-from analysis.summary.queue_summary import summarise
-from analysis.summary.result import Result
-from scenarios.arms import ZoneKind
-from scenarios.evaluate.one_run import measured_times
-from scenarios.run.on_servers import run_on_servers
-from scenarios.run_files.record import RunRecord
-from scenarios.run_phases import Watcher
-from scenarios.spec.scenario import Scenario
-from scenarios.terminal.progress import Display
+from zonelab.analysis.checkers.queue.queue import check
+from zonelab.analysis.comparison.confirmation import medians_ms
+from zonelab.analysis.summary.conclusions import cautions_about_medians
+from zonelab.analysis.summary.queue_summary import summarise
+from zonelab.analysis.summary.result import Result
+from zonelab.scenarios.arms import ZoneKind
+from zonelab.scenarios.evaluate.one_run import measured_times
+from zonelab.scenarios.run.on_servers import run_on_servers
+from zonelab.scenarios.run_files.record import RunRecord
+from zonelab.scenarios.run_phases import Watcher
+from zonelab.scenarios.spec.scenario import Scenario
+from zonelab.scenarios.terminal.progress import Display
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -38,7 +38,7 @@ class RealRunsEnded(Exception):
 
 
 class RunReal(Protocol):
-    """As ``scenarios.run.on_servers.run_on_servers``."""
+    """As ``zonelab.scenarios.run.on_servers.run_on_servers``."""
 
     def __call__(
         self, scenario: Scenario, *, kind: ZoneKind, runs: Path, watcher: Watcher, command: str

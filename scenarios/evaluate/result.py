@@ -6,21 +6,21 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
-from analysis.rates.decisions import LOOKS_MAX, Judged, Status
-from analysis.rates.fault_costs import fault_costs
-from analysis.rates.figures import Measured
-from analysis.rates.objectives import CASES, COMMANDS, DUPLICATES, LOSSES, UNAVAILABLE, Figure, Operation, told
-from analysis.rates.recommendation import Change, Row
-from analysis.rates.samples import Estimate
-from scenarios.evaluate.confirmation import Confirmation
-from scenarios.evaluate.evaluation import Evaluated
-from scenarios.evaluate.given_faults import HEADINGS as RATE_HEADINGS
-from scenarios.evaluate.given_faults import RatesGivenFaults
-from scenarios.evaluate.rollout import SEEDS_OF_CELL, Rollout
-from scenarios.limit.result import HEADINGS, MEANS, limit_cells
-from scenarios.limit.rows import LimitRow
-from scenarios.sweep.settings import lines_of
-from scenarios.terminal.console import console, print_rows
+from zonelab.analysis.rates.decisions import LOOKS_MAX, Judged, Status
+from zonelab.analysis.rates.fault_costs import fault_costs
+from zonelab.analysis.rates.figures import Measured
+from zonelab.analysis.rates.objectives import CASES, COMMANDS, DUPLICATES, LOSSES, UNAVAILABLE, Figure, Operation, told
+from zonelab.analysis.rates.recommendation import Change, Row
+from zonelab.analysis.rates.samples import Estimate
+from zonelab.scenarios.evaluate.confirmation import Confirmation
+from zonelab.scenarios.evaluate.evaluation import Evaluated
+from zonelab.scenarios.evaluate.given_faults import HEADINGS as RATE_HEADINGS
+from zonelab.scenarios.evaluate.given_faults import RatesGivenFaults
+from zonelab.scenarios.evaluate.rollout import SEEDS_OF_CELL, Rollout
+from zonelab.scenarios.limit.result import HEADINGS, MEANS, limit_cells
+from zonelab.scenarios.limit.rows import LimitRow
+from zonelab.scenarios.sweep.settings import lines_of
+from zonelab.scenarios.terminal.console import console, print_rows
 
 PERCENTILES = ("p50", "p99", "p99.9")
 OF_CASES = (LOSSES, *CASES[LOSSES], DUPLICATES, *CASES[DUPLICATES])

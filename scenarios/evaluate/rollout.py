@@ -9,14 +9,14 @@ from typing import Any
 
 from pydantic import TypeAdapter
 
-from analysis.rates.year import Cell, Year
-from scenarios.errors import ScenarioError
-from scenarios.faults.catalogue import CLASSES, AnyFault
-from scenarios.faults.fault import Targets
-from scenarios.spec.evaluate import ANY, Evaluate, begin_s
-from scenarios.spec.reading import load_scenario, scenario_of
-from scenarios.spec.scenario import Scenario
-from scenarios.sweep.settings import Setting, settings_of
+from zonelab.analysis.rates.year import Cell, Year
+from zonelab.scenarios.errors import ScenarioError
+from zonelab.scenarios.faults.catalogue import CLASSES, AnyFault
+from zonelab.scenarios.faults.fault import Targets
+from zonelab.scenarios.spec.evaluate import ANY, Evaluate, begin_s
+from zonelab.scenarios.spec.reading import load_scenario, scenario_of
+from zonelab.scenarios.spec.scenario import Scenario
+from zonelab.scenarios.sweep.settings import Setting, settings_of
 
 SEEDS_OF_CELL = 1_000_000
 """Each kind of run has seeds of its own, so the kinds are independent of each other."""

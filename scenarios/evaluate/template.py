@@ -5,9 +5,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from scenarios.errors import NotAccepted, ScenarioError
-from scenarios.evaluate.rollout import Rollout
-from scenarios.terminal.console import console
+from zonelab.scenarios.errors import NotAccepted, ScenarioError
+from zonelab.scenarios.evaluate.rollout import Rollout
+from zonelab.scenarios.terminal.console import console
 
 TEMPLATE = Path(__file__).with_name("rollout.yaml")
 

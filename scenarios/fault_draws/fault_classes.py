@@ -12,22 +12,22 @@ from itertools import product
 from random import Random
 from typing import Any
 
-from analysis.message_classes import FORBIDDEN_DEFAULT, MessageClass
-from cluster.random_streams import Streams
-from cluster.votes.levels import Level
-from scenarios.arms import Arm
-from scenarios.fault_draws.loads import LOAD_S, POISON_MAX, ZONES, happens, load_of, poisoned, retried, swept
-from scenarios.fault_draws.ordered import in_order, loss_and_takeover
-from scenarios.fault_draws.slowed import slowed
-from scenarios.faults.catalogue import AnyFault
-from scenarios.faults.clocks import ClockFault, OfClock
-from scenarios.faults.links import CutFault, CutMode, DuplicateFault, LagFault
-from scenarios.faults.programs import ConsumerCrash, CoordinatorCrash, ProducerCrash, ServiceCrash
-from scenarios.faults.zones import Kill, Pause, Wipe
-from scenarios.spec import scenario as spec
-from scenarios.spec.engines import ENGINES, queue_settings
-from scenarios.spec.queue_settings import Mode
-from scenarios.spec.scenario import Scenario
+from zonelab.analysis.message_classes import FORBIDDEN_DEFAULT, MessageClass
+from zonelab.cluster.random_streams import Streams
+from zonelab.cluster.votes.levels import Level
+from zonelab.scenarios.arms import Arm
+from zonelab.scenarios.fault_draws.loads import LOAD_S, POISON_MAX, ZONES, happens, load_of, poisoned, retried, swept
+from zonelab.scenarios.fault_draws.ordered import in_order, loss_and_takeover
+from zonelab.scenarios.fault_draws.slowed import slowed
+from zonelab.scenarios.faults.catalogue import AnyFault
+from zonelab.scenarios.faults.clocks import ClockFault, OfClock
+from zonelab.scenarios.faults.links import CutFault, CutMode, DuplicateFault, LagFault
+from zonelab.scenarios.faults.programs import ConsumerCrash, CoordinatorCrash, ProducerCrash, ServiceCrash
+from zonelab.scenarios.faults.zones import Kill, Pause, Wipe
+from zonelab.scenarios.spec import scenario as spec
+from zonelab.scenarios.spec.engines import ENGINES, queue_settings
+from zonelab.scenarios.spec.queue_settings import Mode
+from zonelab.scenarios.spec.scenario import Scenario
 
 LEASE_MS = 200
 CLOCK_MS = 9

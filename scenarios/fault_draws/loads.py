@@ -2,9 +2,9 @@
 
 from random import Random
 
-from cluster.random_streams import Streams
-from scenarios.spec import scenario as spec
-from scenarios.spec.push_plan import explicit_operations
+from zonelab.cluster.random_streams import Streams
+from zonelab.scenarios.spec import scenario as spec
+from zonelab.scenarios.spec.push_plan import explicit_operations
 
 ZONES = ("a", "b", "c")
 LOAD_S = 1.0

@@ -4,19 +4,19 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from random import Random
 from typing import Literal
 
-from cluster.random_streams import Streams
-from engine.fifo.settings import Times
-from scenarios.faults.catalogue import AnyFault
-from scenarios.faults.clocks import ClockFault
-from scenarios.faults.links import CutFault, CutMode
-from scenarios.faults.programs import ConsumerCrash, ServiceCrash
-from scenarios.faults.seen import MemberHidden, ProgramPause
-from scenarios.faults.zones import Kill, Wipe
-from scenarios.spec.engines import queue_settings
-from scenarios.spec.ordered.resizes import Resize
-from scenarios.spec.ordered.sections import SinkKind, SinkSettings
-from scenarios.spec.queue_settings import Mode
-from scenarios.spec.scenario import Load, Scenario
+from zonelab.cluster.random_streams import Streams
+from zonelab.engine.fifo.settings import Times
+from zonelab.scenarios.faults.catalogue import AnyFault
+from zonelab.scenarios.faults.clocks import ClockFault
+from zonelab.scenarios.faults.links import CutFault, CutMode
+from zonelab.scenarios.faults.programs import ConsumerCrash, ServiceCrash
+from zonelab.scenarios.faults.seen import MemberHidden, ProgramPause
+from zonelab.scenarios.faults.zones import Kill, Wipe
+from zonelab.scenarios.spec.engines import queue_settings
+from zonelab.scenarios.spec.ordered.resizes import Resize
+from zonelab.scenarios.spec.ordered.sections import SinkKind, SinkSettings
+from zonelab.scenarios.spec.queue_settings import Mode
+from zonelab.scenarios.spec.scenario import Load, Scenario
 
 _PARTITIONS = 3
 _KEYS = 4

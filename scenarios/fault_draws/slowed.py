@@ -2,10 +2,10 @@
 
 from typing import Any
 
-from scenarios.faults.catalogue import AnyFault
-from scenarios.faults.clocks import ClockFault
-from scenarios.faults.zones import Pause
-from scenarios.spec.scenario import Scenario
+from zonelab.scenarios.faults.catalogue import AnyFault
+from zonelab.scenarios.faults.clocks import ClockFault
+from zonelab.scenarios.faults.zones import Pause
+from zonelab.scenarios.spec.scenario import Scenario
 
 
 def slowed(scenario: Scenario, factor: int) -> Scenario:

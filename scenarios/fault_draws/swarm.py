@@ -8,15 +8,15 @@ from collections.abc import Iterator
 from random import Random
 from typing import Any
 
-from cluster.random_streams import Streams
-from cluster.sim.schedule import TieBreak
-from scenarios.arms import Arm
-from scenarios.faults.catalogue import AnyFault
-from scenarios.faults.programs import ConsumerCrash, ServiceCrash
-from scenarios.faults.seen import ANY_COMMAND, ANY_WRITE, LATE_MS_MAX, CommandDelay, ProgramPause
-from scenarios.spec.push_plan import explicit_operations
-from scenarios.spec.rules import problems
-from scenarios.spec.scenario import Consumers, Drain, Links, Load, Scenario
+from zonelab.cluster.random_streams import Streams
+from zonelab.cluster.sim.schedule import TieBreak
+from zonelab.scenarios.arms import Arm
+from zonelab.scenarios.faults.catalogue import AnyFault
+from zonelab.scenarios.faults.programs import ConsumerCrash, ServiceCrash
+from zonelab.scenarios.faults.seen import ANY_COMMAND, ANY_WRITE, LATE_MS_MAX, CommandDelay, ProgramPause
+from zonelab.scenarios.spec.push_plan import explicit_operations
+from zonelab.scenarios.spec.rules import problems
+from zonelab.scenarios.spec.scenario import Consumers, Drain, Links, Load, Scenario
 
 LAGS = ("0", "constant:1ms", "exponential:5ms", "lognormal:2ms:15ms", "0.9*constant:1ms + 0.1*exponential:50ms")
 

@@ -4,8 +4,8 @@ from typing import Annotated, get_args
 
 from pydantic import Field
 
-from scenarios.faults import clocks, links, programs, seen, zones
-from scenarios.faults.fault import Fault
+from zonelab.scenarios.faults import clocks, links, programs, seen, zones
+from zonelab.scenarios.faults.fault import Fault
 
 AnyFault = Annotated[
     zones.Kill

@@ -8,9 +8,9 @@ from typing import Annotated, Literal
 
 from pydantic import Field
 
-from cluster.clock import NodeClock
-from scenarios.faults.fault import Action, Changes, Choices, OfZone, Stage, Targets, View, at_once, no_consumer
-from scenarios.fields import CountFrom0, Problem
+from zonelab.cluster.clock import NodeClock
+from zonelab.scenarios.faults.fault import Action, Changes, Choices, OfZone, Stage, Targets, View, at_once, no_consumer
+from zonelab.scenarios.fields import CountFrom0, Problem
 
 CLOCK_OFFSET_MS_MAX = 86_400_000
 CLOCK_DRIFT_PPM_MAX = 500_000

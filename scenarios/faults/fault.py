@@ -1,6 +1,6 @@
 """What every kind of fault has: a model, targets, what it does and how it ends, a colour, draws and milder forms.
 
-A kind is one class. It is registered by its line in ``scenarios.faults.catalogue``.
+A kind is one class. It is registered by its line in ``zonelab.scenarios.faults.catalogue``.
 """
 
 from abc import abstractmethod
@@ -9,11 +9,11 @@ from dataclasses import dataclass, field
 from random import Random
 from typing import ClassVar, Protocol
 
-from cluster.clock import NodeClock
-from cluster.testbed import Testbed
-from cluster.zone import Restart
-from engine.ports import Command, Reply, Runtime
-from scenarios.fields import NonNegative, Positive, Problem, Section, parse_link
+from zonelab.cluster.clock import NodeClock
+from zonelab.cluster.testbed import Testbed
+from zonelab.cluster.zone import Restart
+from zonelab.engine.ports import Command, Reply, Runtime
+from zonelab.scenarios.fields import NonNegative, Positive, Problem, Section, parse_link
 
 ANY_LAG = object()
 """Among choices: any distribution of lags."""
@@ -54,7 +54,7 @@ class Targets(Protocol):
 
 
 class View(Protocol):
-    """What faults do to one program while it lives: ``scenarios.clients.program_view.ProgramView``."""
+    """What faults do to one program while it lives: ``zonelab.scenarios.clients.program_view.ProgramView``."""
 
     own_clock: NodeClock | None
 

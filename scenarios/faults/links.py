@@ -9,10 +9,10 @@ from typing import Annotated, Literal
 
 from pydantic import Field
 
-from cluster.links.lag_text import parse_lag
-from cluster.links.link import Cut, Link
-from engine.ports import Timer
-from scenarios.faults.fault import (
+from zonelab.cluster.links.lag_text import parse_lag
+from zonelab.cluster.links.link import Cut, Link
+from zonelab.engine.ports import Timer
+from zonelab.scenarios.faults.fault import (
     ANY_LAG,
     Action,
     Changes,
@@ -24,7 +24,7 @@ from scenarios.faults.fault import (
     no_server,
     part_drawn,
 )
-from scenarios.fields import CountFrom0, DelayText, NonNegative, Problem, parse_link
+from zonelab.scenarios.fields import CountFrom0, DelayText, NonNegative, Problem, parse_link
 
 _NEARLY_ALL = 0.99
 _NS_PER_MS = 1_000_000
@@ -64,7 +64,7 @@ class EachLink(OfLinks):
     @property
     @abstractmethod
     def state(self) -> dict[str, object]:
-        """The fields of ``cluster.admin.links.LinkState`` that differ on a link with this fault."""
+        """The fields of ``zonelab.cluster.admin.links.LinkState`` that differ on a link with this fault."""
 
     def action(self, stage: Stage) -> Action:
         links = [stage.testbed.links[pair] for pair in self.links(stage.targets)]

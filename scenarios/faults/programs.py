@@ -7,10 +7,20 @@ from typing import Annotated, Any, Literal
 
 from pydantic import PlainValidator
 
-from cluster.links.link import Cut
-from scenarios.faults.fault import Action, Changes, Choices, OfZone, Stage, Targets, at_once, no_service, no_zone
-from scenarios.faults.links import around, cut_of
-from scenarios.fields import Count, Problem
+from zonelab.cluster.links.link import Cut
+from zonelab.scenarios.faults.fault import (
+    Action,
+    Changes,
+    Choices,
+    OfZone,
+    Stage,
+    Targets,
+    at_once,
+    no_service,
+    no_zone,
+)
+from zonelab.scenarios.faults.links import around, cut_of
+from zonelab.scenarios.fields import Count, Problem
 
 _COMMANDS_LOG2 = 6.0
 _COMMANDS: Choices = (None, range(1, 21))

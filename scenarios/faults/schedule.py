@@ -5,11 +5,11 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any
 
-from analysis.runs.tables import Table
-from engine.ports import Runtime
-from scenarios.faults.catalogue import AnyFault
-from scenarios.faults.fault import Action, Stage
-from scenarios.tasks import Halt
+from zonelab.analysis.runs.tables import Table
+from zonelab.engine.ports import Runtime
+from zonelab.scenarios.faults.catalogue import AnyFault
+from zonelab.scenarios.faults.fault import Action, Stage
+from zonelab.scenarios.tasks import Halt
 
 _NS_PER_S = 1_000_000_000
 _POLL_NS = 1_000_000

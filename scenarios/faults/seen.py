@@ -8,10 +8,10 @@ from typing import Annotated, Literal
 
 from pydantic import Field
 
-import engine
-from cluster.commands.routes import is_write
-from engine.ports import Command, Reply
-from scenarios.faults.fault import (
+import zonelab.engine
+from zonelab.cluster.commands.routes import is_write
+from zonelab.engine.ports import Command, Reply
+from zonelab.scenarios.faults.fault import (
     Action,
     Changes,
     Choices,
@@ -24,14 +24,14 @@ from scenarios.faults.fault import (
     no_service,
     no_zone,
 )
-from scenarios.fields import Count, CountFrom0, Problem
+from zonelab.scenarios.fields import Count, CountFrom0, Problem
 
 LATE_MS_MAX = 3_600_000
 ANY_COMMAND, ANY_WRITE = "*", "writes"
 MEMBERS = "members"
 """The script that lists the members of a group."""
 
-_ENGINES = Path(engine.__file__).parent
+_ENGINES = Path(zonelab.engine.__file__).parent
 _COMMANDS: Choices = (None, range(1, 21))
 _OF_SERVICES = ("DEL", "EVAL", "HDEL", "LPUSH", "LREM", "RPUSH", "SET", "ZADD", "ZREM")
 """Commands that services may write with; a hunt cannot know which of them those of its queue send."""

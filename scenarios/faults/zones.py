@@ -7,9 +7,9 @@ from typing import Annotated, Literal
 
 from pydantic import Field
 
-from cluster.zone import LosesPower, Restart, Zone, ZoneError, ZoneState
-from scenarios.faults.fault import Action, Changes, Choices, OfZone, Stage, Targets
-from scenarios.fields import Flag, Problem
+from zonelab.cluster.zone import LosesPower, Restart, Zone, ZoneError, ZoneState
+from zonelab.scenarios.faults.fault import Action, Changes, Choices, OfZone, Stage, Targets
+from zonelab.scenarios.fields import Flag, Problem
 
 _FACTOR_LEAST = 4.0
 
@@ -167,7 +167,7 @@ class Memory(OfServer):
 
 
 class SlowZone(OfServer):
-    """A zone's server has one part in ``factor`` of its speed: ``cluster.zone.Zone.slow_down``."""
+    """A zone's server has one part in ``factor`` of its speed: ``zonelab.cluster.zone.Zone.slow_down``."""
 
     colour = "#ffbb78"
     harm = 3

@@ -1,19 +1,21 @@
-"""``python -m scenarios.gmq_service [--config FILE] [--compat]``: the program that ``zonelab gmq start`` starts."""
+"""``python -m zonelab.scenarios.gmq_service [--config FILE] [--compat]``: the program that ``zonelab gmq start``
+starts.
+"""
 
 import argparse
 import os
 import sys
 from pathlib import Path
 
-from cluster.zone import ClusterError
-from scenarios.gmq_service.conf_ini import TOKEN_VARIABLE, read_settings
-from scenarios.gmq_service.process.program import run, tell_starter
+from zonelab.cluster.zone import ClusterError
+from zonelab.scenarios.gmq_service.conf_ini import TOKEN_VARIABLE, read_settings
+from zonelab.scenarios.gmq_service.process.program import run, tell_starter
 
 FAILED = 3
 
 
 def main() -> int:
-    parser = argparse.ArgumentParser(prog="python -m scenarios.gmq_service", description=__doc__)
+    parser = argparse.ArgumentParser(prog="python -m zonelab.scenarios.gmq_service", description=__doc__)
     parser.add_argument("--config", type=Path)
     parser.add_argument("--compat", action="store_true")
     parser.add_argument("--foreground", action="store_true", help="its console is there for its log")

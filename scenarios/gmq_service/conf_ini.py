@@ -7,12 +7,12 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from cluster.regular_file import read_regular
-from cluster.resp.commands.busy_poll import BUSY_POLL_US_MAX
-from engine.gmq.settings import TTR_BUCKETS_MAX
-from scenarios.errors import NotAccepted
-from scenarios.gmq_service.addresses import FORMS, parse_listen
-from scenarios.gmq_service.settings import Mode, ServiceSettings
+from zonelab.cluster.regular_file import read_regular
+from zonelab.cluster.resp.commands.busy_poll import BUSY_POLL_US_MAX
+from zonelab.engine.gmq.settings import TTR_BUCKETS_MAX
+from zonelab.scenarios.errors import NotAccepted
+from zonelab.scenarios.gmq_service.addresses import FORMS, parse_listen
+from zonelab.scenarios.gmq_service.settings import Mode, ServiceSettings
 
 CONFIG_DEFAULT = Path("gmq.ini")
 TOKEN_VARIABLE = "ZONELAB_GMQ_TOKEN"

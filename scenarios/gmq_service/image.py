@@ -1,11 +1,11 @@
 """The image of the service, whose containers read ``/etc/zonelab/gmq.ini``."""
 
-from cluster.admin.python_image import PythonProgram
+from zonelab.cluster.admin.python_image import PythonProgram
 
 GMQ = PythonProgram(
     repository="zonelab-gmq",
     label="zonelab.gmq",
-    module="scenarios.gmq_service",
+    module="zonelab.scenarios.gmq_service",
     arguments=("--foreground", "--config", "/etc/zonelab/gmq.ini"),
     ports=(9503, 9277, 8000),
     own=("cluster", "engine", "scenarios"),

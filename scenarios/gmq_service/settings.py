@@ -3,8 +3,8 @@
 from dataclasses import dataclass, field
 from enum import StrEnum
 
-from cluster.resp.commands.busy_poll import BUSY_POLL_US
-from scenarios.gmq_service.addresses import Listen
+from zonelab.cluster.resp.commands.busy_poll import BUSY_POLL_US
+from zonelab.scenarios.gmq_service.addresses import Listen
 
 PREFIX = "gmq"
 """Of all keys, as in the original."""

@@ -5,7 +5,7 @@ import time
 from collections import Counter
 from dataclasses import dataclass, field
 
-from cluster.admin.latency import Histogram
+from zonelab.cluster.admin.latency import Histogram
 
 LOG = logging.getLogger("gmq.rpc")
 SAY_EVERY_S = 1.0

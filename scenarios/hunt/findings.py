@@ -6,15 +6,15 @@ from typing import Any
 
 from rich.table import Table
 
-from analysis.checkers.consistency.verdict import MEANINGS
-from analysis.checkers.verdict import MEANING_OF
-from analysis.proportions import share_json, share_words
-from scenarios.hunt.seeds import Hunted, HuntTarget, Outcome
-from scenarios.run_files.directory import program_fingerprint
-from scenarios.shrink.search import violation_named
-from scenarios.spec.reading import write_scenario
-from scenarios.spec.scenario import Found
-from scenarios.terminal.console import console, print_table
+from zonelab.analysis.checkers.consistency.verdict import MEANINGS
+from zonelab.analysis.checkers.verdict import MEANING_OF
+from zonelab.analysis.proportions import share_json, share_words
+from zonelab.scenarios.hunt.seeds import Hunted, HuntTarget, Outcome
+from zonelab.scenarios.run_files.directory import program_fingerprint
+from zonelab.scenarios.shrink.search import violation_named
+from zonelab.scenarios.spec.reading import write_scenario
+from zonelab.scenarios.spec.scenario import Found
+from zonelab.scenarios.terminal.console import console, print_table
 
 _MEANINGS = {str(name): text for name, text in (*MEANING_OF.items(), *MEANINGS.items())}
 """What a run can violate: a class of messages, or an anomaly if its clients used no queue."""

@@ -9,16 +9,16 @@ from functools import partial
 from hashlib import sha256
 from pathlib import Path
 
-from cluster.sim.trace import first_difference
-from scenarios.fault_draws.swarm import drawn
-from scenarios.many_runs.environment import Environment
-from scenarios.many_runs.run_all import IN_THIS_PROCESS, run_all
-from scenarios.many_runs.state import Codec, RunState
-from scenarios.many_runs.task import Finished, Task, Workers
-from scenarios.queues.catalogue import MakeQueue, queue_under_test
-from scenarios.run.trial import Judged, Trial, attempt, attempt_accesses
-from scenarios.spec.reading import identity_of
-from scenarios.spec.scenario import Scenario
+from zonelab.cluster.sim.trace import first_difference
+from zonelab.scenarios.fault_draws.swarm import drawn
+from zonelab.scenarios.many_runs.environment import Environment
+from zonelab.scenarios.many_runs.run_all import IN_THIS_PROCESS, run_all
+from zonelab.scenarios.many_runs.state import Codec, RunState
+from zonelab.scenarios.many_runs.task import Finished, Task, Workers
+from zonelab.scenarios.queues.catalogue import MakeQueue, queue_under_test
+from zonelab.scenarios.run.trial import Judged, Trial, attempt, attempt_accesses
+from zonelab.scenarios.spec.reading import identity_of
+from zonelab.scenarios.spec.scenario import Scenario
 
 REPEAT_EVERY = 20
 """One seed in so many, beginning with 1, is run twice, and the two runs are compared: 5 %."""

@@ -2,8 +2,8 @@
 
 from collections.abc import Callable, Mapping
 
-from analysis.lags import distributions as many
-from cluster.links.lag import Constant, Drawn, Lag, Mixture, Named, Trace
+from zonelab.analysis.lags import distributions as many
+from zonelab.cluster.links.lag import Constant, Drawn, Lag, Mixture, Named, Trace
 
 _FORMS: Mapping[str, Callable[..., many.Distribution]] = {
     "uniform": many.Uniform,

@@ -7,10 +7,10 @@ from typing import Any
 
 import numpy as np
 
-from analysis.lags.fits import Fit, fits
-from analysis.statistics import average_ranks, distribution_margin, quantiles
-from scenarios.lags.probe import Probe
-from scenarios.lags.questions import Command
+from zonelab.analysis.lags.fits import Fit, fits
+from zonelab.analysis.statistics import average_ranks, distribution_margin, quantiles
+from zonelab.scenarios.lags.probe import Probe
+from zonelab.scenarios.lags.questions import Command
 
 SHARES = {"p50": 0.5, "p90": 0.9, "p99": 0.99, "p999": 0.999, "max": 1.0}
 FITS_SHOWN = 3
@@ -76,7 +76,7 @@ class Measured:
 
 def measured(probe: Probe, command: Command, *, folder: Path) -> Measured:
     """Write the trace and the figure of ``probe``, which has answers, into ``folder``. Raises ``OSError``."""
-    from analysis.figures.lag_plot import plot_lag
+    from zonelab.analysis.figures.lag_plot import plot_lag
 
     what, part = WAYS[command]
     delays_ms = [part * each for each in probe.round_trips_ms]

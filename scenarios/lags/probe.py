@@ -14,8 +14,8 @@ from typing import cast
 
 import hiredis
 
-from cluster.zone import Address
-from scenarios.lags.questions import Command
+from zonelab.cluster.zone import Address
+from zonelab.scenarios.lags.questions import Command
 
 ANSWER_S = 5.0
 """A server that answers nothing for so long, though it was asked, does not answer."""

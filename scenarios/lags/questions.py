@@ -2,8 +2,8 @@
 
 from enum import StrEnum
 
-from cluster.zone import Address
-from scenarios.errors import NotAccepted
+from zonelab.cluster.zone import Address
+from zonelab.scenarios.errors import NotAccepted
 
 KEY = "zonelab:measure-lag"
 """Of the reads; nobody writes it."""

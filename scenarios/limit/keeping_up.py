@@ -2,20 +2,20 @@
 
 Over the last half of the load as many pushes must be confirmed as begin, as many messages delivered for the first time
 as become due, and as many acks confirmed as deliveries come; of a workload, as many operations as begin. What is behind
-by 5 % and by ten cases has not kept up, the bounds of ``analysis.summary.overload``.
+by 5 % and by ten cases has not kept up, the bounds of ``zonelab.analysis.summary.overload``.
 """
 
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 
-from analysis.runs.history import OPERATIONS
-from analysis.runs.info import NANOSECONDS_PER_MS
-from analysis.summary.overload import CASES_MIN, EXCESS
-from scenarios.clients.recorder import NO_LEASE, Outcome
-from scenarios.run.simulated import Simulated, simulate
-from scenarios.run_files.tables import OPERATIONS_NAME, MemoryTables, rows
-from scenarios.spec.scenario import Scenario
-from scenarios.tasks import Halt
+from zonelab.analysis.runs.history import OPERATIONS
+from zonelab.analysis.runs.info import NANOSECONDS_PER_MS
+from zonelab.analysis.summary.overload import CASES_MIN, EXCESS
+from zonelab.scenarios.clients.recorder import NO_LEASE, Outcome
+from zonelab.scenarios.run.simulated import Simulated, simulate
+from zonelab.scenarios.run_files.tables import OPERATIONS_NAME, MemoryTables, rows
+from zonelab.scenarios.spec.scenario import Scenario
+from zonelab.scenarios.tasks import Halt
 
 _OF_QUEUE = ("push", "pop", "ack")
 

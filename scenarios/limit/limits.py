@@ -2,15 +2,15 @@
 
 from dataclasses import asdict, dataclass
 
-from scenarios.errors import NotAccepted
-from scenarios.limit.result import LimitResult
-from scenarios.limit.rows import LimitRow, row_of
-from scenarios.limit.search import RUNS_ABOUT, Limit, Searching
-from scenarios.many_runs.run_all import AllRuns
-from scenarios.many_runs.state import Codec
-from scenarios.sweep.every_setting import EverySetting
-from scenarios.sweep.settings import Setting
-from scenarios.terminal.forecast import forecast
+from zonelab.scenarios.errors import NotAccepted
+from zonelab.scenarios.limit.result import LimitResult
+from zonelab.scenarios.limit.rows import LimitRow, row_of
+from zonelab.scenarios.limit.search import RUNS_ABOUT, Limit, Searching
+from zonelab.scenarios.many_runs.run_all import AllRuns
+from zonelab.scenarios.many_runs.state import Codec
+from zonelab.scenarios.sweep.every_setting import EverySetting
+from zonelab.scenarios.sweep.settings import Setting
+from zonelab.scenarios.terminal.forecast import forecast
 
 _CODEC = Codec(to_json=asdict, from_json=lambda told: Limit(**told))
 

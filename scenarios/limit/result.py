@@ -2,10 +2,10 @@
 
 from collections.abc import Iterator, Sequence
 
-from scenarios.limit.rows import LimitRow
-from scenarios.limit.search import PRECISION
-from scenarios.sweep.every_setting import Found
-from scenarios.terminal.console import console, print_rows
+from zonelab.scenarios.limit.rows import LimitRow
+from zonelab.scenarios.limit.search import PRECISION
+from zonelab.scenarios.sweep.every_setting import Found
+from zonelab.scenarios.terminal.console import console, print_rows
 
 HEADINGS = ("setting", "limit a second (95 %)", "beside the first", "beside the load", "what is behind above it")
 

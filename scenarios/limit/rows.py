@@ -6,8 +6,8 @@ from dataclasses import asdict, dataclass
 from math import exp, log, sqrt
 from typing import Any
 
-from analysis.statistics import mean_interval
-from scenarios.limit.search import PRECISION, Limit
+from zonelab.analysis.statistics import mean_interval
+from zonelab.scenarios.limit.search import PRECISION, Limit
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

@@ -4,8 +4,8 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from math import sqrt
 
-from scenarios.limit.keeping_up import behind
-from scenarios.spec.scenario import Scenario
+from zonelab.scenarios.limit.keeping_up import behind
+from zonelab.scenarios.spec.scenario import Scenario
 
 PRECISION = 1.05
 """The rate at which a run did not keep up is at most so many times that at which it did."""

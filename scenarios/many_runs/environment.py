@@ -10,7 +10,7 @@ from hashlib import sha256
 from importlib.metadata import version
 from typing import Self
 
-from scenarios.run_files.directory import own_sources_fingerprint, program_fingerprint
+from zonelab.scenarios.run_files.directory import own_sources_fingerprint, program_fingerprint
 
 _LIBRARIES = ("numpy", "scipy", "lupa")
 """They calculate: lags and statistics with the first two, scripts of the server with the last."""

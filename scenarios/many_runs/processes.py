@@ -11,8 +11,8 @@ from multiprocessing.connection import Connection, wait
 from multiprocessing.process import BaseProcess
 from typing import Any, Generic
 
-from scenarios.many_runs.environment import Environment
-from scenarios.many_runs.task import Finished, ManyRunsFailed, Result, Subject, Task, finish
+from zonelab.scenarios.many_runs.environment import Environment
+from zonelab.scenarios.many_runs.task import Finished, ManyRunsFailed, Result, Subject, Task, finish
 
 _FEW = 4
 """So many tasks or fewer are run here: to start processes would take longer."""

@@ -7,9 +7,9 @@ from hashlib import sha256
 from pathlib import Path
 from typing import Any
 
-from analysis.checkers.consistency.verdict import FORBIDDEN_OF
-from analysis.message_classes import FORBIDDEN_DEFAULT
-from analysis.run_index.many_runs import ManyRuns, SettingRow
+from zonelab.analysis.checkers.consistency.verdict import FORBIDDEN_OF
+from zonelab.analysis.message_classes import FORBIDDEN_DEFAULT
+from zonelab.analysis.run_index.many_runs import ManyRuns, SettingRow
 
 _KINDS = ("hunt", "sweep")
 _UNJUDGED = ("evaluate-", "limit-")

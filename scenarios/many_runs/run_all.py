@@ -5,10 +5,10 @@ from contextlib import closing
 from dataclasses import dataclass, field
 from typing import Generic
 
-from scenarios.many_runs.environment import Environment
-from scenarios.many_runs.processes import Processes
-from scenarios.many_runs.state import RunState
-from scenarios.many_runs.task import Finished, Key, Result, Subject, Task, Workers
+from zonelab.scenarios.many_runs.environment import Environment
+from zonelab.scenarios.many_runs.processes import Processes
+from zonelab.scenarios.many_runs.state import RunState
+from zonelab.scenarios.many_runs.task import Finished, Key, Result, Subject, Task, Workers
 
 IN_THIS_PROCESS = Processes()
 

@@ -23,11 +23,11 @@ from zipfile import ZipFile
 from py4j.protocol import Py4JError  # type: ignore[import-untyped]
 from pyspark import SparkContext
 
-from analysis.spark.session import NO_EXECUTOR_S, JavaMissing, SparkFailed, has_executor, spark_session
-from scenarios.many_runs.environment import Environment
-from scenarios.many_runs.spark_worker import Part, make_part
-from scenarios.many_runs.task import Finished, ManyRunsFailed, Result, Subject, Task
-from scenarios.spec.queue_factory import files_needed
+from zonelab.analysis.spark.session import NO_EXECUTOR_S, JavaMissing, SparkFailed, has_executor, spark_session
+from zonelab.scenarios.many_runs.environment import Environment
+from zonelab.scenarios.many_runs.spark_worker import Part, make_part
+from zonelab.scenarios.many_runs.task import Finished, ManyRunsFailed, Result, Subject, Task
+from zonelab.scenarios.spec.queue_factory import files_needed
 
 _JOBS_AT_ONCE = 3
 """While the last part of one job is made, those of the next take the free places."""

@@ -15,8 +15,8 @@ from typing import Any
 
 from pyspark import SparkFiles
 
-from scenarios.many_runs.environment import Environment
-from scenarios.many_runs.task import Finished, Task, finish
+from zonelab.scenarios.many_runs.environment import Environment
+from zonelab.scenarios.many_runs.task import Finished, Task, finish
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

@@ -11,10 +11,10 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any, BinaryIO, Generic, Self
 
-from cluster.process.file_lock import locked
-from scenarios.errors import NotAccepted
-from scenarios.many_runs.environment import Environment
-from scenarios.many_runs.task import Finished, Key, Result
+from zonelab.cluster.process.file_lock import locked
+from zonelab.scenarios.errors import NotAccepted
+from zonelab.scenarios.many_runs.environment import Environment
+from zonelab.scenarios.many_runs.task import Finished, Key, Result
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,9 +6,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Generic, Protocol, TypeVar
 
-from cluster.zone import ClusterError
-from scenarios.errors import explain
-from scenarios.many_runs.environment import Environment
+from zonelab.cluster.zone import ClusterError
+from zonelab.scenarios.errors import explain
+from zonelab.scenarios.many_runs.environment import Environment
 
 Subject = TypeVar("Subject")
 Result = TypeVar("Result")

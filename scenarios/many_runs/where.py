@@ -3,8 +3,8 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
-from scenarios.many_runs.processes import Processes
-from scenarios.many_runs.task import Workers
+from zonelab.scenarios.many_runs.processes import Processes
+from zonelab.scenarios.many_runs.task import Workers
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -20,7 +20,7 @@ class Where:
         """Processes of this machine, or a Spark cluster if there is a ``master``."""
         if self.master is None:
             return Processes(self.jobs)
-        from scenarios.many_runs.spark import OnSpark  # which takes half a second to import
+        from zonelab.scenarios.many_runs.spark import OnSpark  # which takes half a second to import
 
         return OnSpark(master=self.master, settings=self.settings)
 

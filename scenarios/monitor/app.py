@@ -15,12 +15,12 @@ from starlette.requests import Request
 from starlette.responses import HTMLResponse, JSONResponse, Response, StreamingResponse
 from starlette.routing import Route
 
-from cluster.admin.app import in_words
-from cluster.admin.exposition import MEDIA_TYPE
-from cluster.admin.guard import refused
-from scenarios.monitor.feed import Feed, event
-from scenarios.monitor.metrics import exposition
-from scenarios.monitor.page import PAGE_PATH, page, policy
+from zonelab.cluster.admin.app import in_words
+from zonelab.cluster.admin.exposition import MEDIA_TYPE
+from zonelab.cluster.admin.guard import refused
+from zonelab.scenarios.monitor.feed import Feed, event
+from zonelab.scenarios.monitor.metrics import exposition
+from zonelab.scenarios.monitor.page import PAGE_PATH, page, policy
 
 METRICS_PATH = "/metrics"
 OPEN_PATHS = (PAGE_PATH, METRICS_PATH)

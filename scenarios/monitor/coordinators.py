@@ -14,19 +14,19 @@ import httpx
 from starlette.applications import Starlette
 from starlette.middleware import Middleware
 
-from analysis.runs.manual_session import unknown_scripts
-from cluster.admin.guard import Guard
-from cluster.admin.rates import errors_in
-from cluster.admin.serving import Bounds, listening, serving_at
-from cluster.topology.topology import one_dc
-from cluster.zone import Address, ClusterError
-from scenarios.errors import NotAccepted
-from scenarios.monitor.app import OPEN_PATHS, not_accepted, page_routes
-from scenarios.monitor.feed import Feed
-from scenarios.monitor.page import address_of
-from scenarios.monitor.queue_request import QueueRequest
-from scenarios.monitor.readings import WAIT_S, Reading, Readings
-from scenarios.monitor.watched_queues import WatchedQueues
+from zonelab.analysis.runs.manual_session import unknown_scripts
+from zonelab.cluster.admin.guard import Guard
+from zonelab.cluster.admin.rates import errors_in
+from zonelab.cluster.admin.serving import Bounds, listening, serving_at
+from zonelab.cluster.topology.topology import one_dc
+from zonelab.cluster.zone import Address, ClusterError
+from zonelab.scenarios.errors import NotAccepted
+from zonelab.scenarios.monitor.app import OPEN_PATHS, not_accepted, page_routes
+from zonelab.scenarios.monitor.feed import Feed
+from zonelab.scenarios.monitor.page import address_of
+from zonelab.scenarios.monitor.queue_request import QueueRequest
+from zonelab.scenarios.monitor.readings import WAIT_S, Reading, Readings
+from zonelab.scenarios.monitor.watched_queues import WatchedQueues
 
 TOKEN_BYTES = 32
 ASK_S = 3.0

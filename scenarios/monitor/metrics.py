@@ -9,8 +9,8 @@ from typing import Any
 
 from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, Metric
 
-from cluster.admin.exposition import exposed
-from scenarios.monitor.watched_queue import added, earliest
+from zonelab.cluster.admin.exposition import exposed
+from zonelab.scenarios.monitor.watched_queue import added, earliest
 
 SHARDS_MAX = 30
 PARTITIONS_MAX = 1_024

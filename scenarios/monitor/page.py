@@ -2,7 +2,7 @@
 
 from functools import cache
 
-from analysis.pages import Script, environment
+from zonelab.analysis.pages import Script, environment
 
 PAGE_PATH = "/"
 _SCRIPTS = ("monitor_tables.js", "monitor.js")

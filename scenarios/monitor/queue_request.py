@@ -5,10 +5,10 @@ from typing import Any
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
-from scenarios.errors import NotAccepted
-from scenarios.queues.places import Place, places_of
-from scenarios.spec.engines import ENGINES, queue_settings, unknown_engine
-from scenarios.spec.reading import explained
+from zonelab.scenarios.errors import NotAccepted
+from zonelab.scenarios.queues.places import Place, places_of
+from zonelab.scenarios.spec.engines import ENGINES, queue_settings, unknown_engine
+from zonelab.scenarios.spec.reading import explained
 
 QUEUES_MAX = 16
 

@@ -10,21 +10,21 @@ from typing import Any, Protocol
 from starlette.applications import Starlette
 from starlette.middleware import Middleware
 
-from cluster.admin.guard import Guard
-from cluster.admin.rates import Counted
-from cluster.admin.serving import Bounds, listening, serving_at
-from cluster.testbed import Testbed
-from scenarios.clients.messages_so_far import MessagesSoFar
-from scenarios.clients.order_so_far import OrderSoFar
-from scenarios.errors import NotAccepted
-from scenarios.monitor.app import OPEN_PATHS, not_accepted, page_routes
-from scenarios.monitor.feed import Feed
-from scenarios.monitor.page import address_of
-from scenarios.monitor.watched_depths import WatchedDepths
-from scenarios.monitor.watched_queue import WatchedQueue
-from scenarios.queues.places import places_of
-from scenarios.queues.under_test import QueueUnderTest
-from scenarios.spec.scenario import Scenario
+from zonelab.cluster.admin.guard import Guard
+from zonelab.cluster.admin.rates import Counted
+from zonelab.cluster.admin.serving import Bounds, listening, serving_at
+from zonelab.cluster.testbed import Testbed
+from zonelab.scenarios.clients.messages_so_far import MessagesSoFar
+from zonelab.scenarios.clients.order_so_far import OrderSoFar
+from zonelab.scenarios.errors import NotAccepted
+from zonelab.scenarios.monitor.app import OPEN_PATHS, not_accepted, page_routes
+from zonelab.scenarios.monitor.feed import Feed
+from zonelab.scenarios.monitor.page import address_of
+from zonelab.scenarios.monitor.watched_depths import WatchedDepths
+from zonelab.scenarios.monitor.watched_queue import WatchedQueue
+from zonelab.scenarios.queues.places import places_of
+from zonelab.scenarios.queues.under_test import QueueUnderTest
+from zonelab.scenarios.spec.scenario import Scenario
 
 TOKEN_BYTES = 32
 
@@ -36,7 +36,7 @@ class InSight(Protocol):
     def testbed(self) -> Testbed: ...
     @property
     def faults_in_force(self) -> Sequence[Mapping[str, Any]]:
-        """Rows of ``analysis.runs.history.FAULTS``."""
+        """Rows of ``zonelab.analysis.runs.history.FAULTS``."""
 
     @property
     def queue(self) -> QueueUnderTest | None:

@@ -3,13 +3,13 @@
 import asyncio
 from collections.abc import Mapping
 
-from cluster.connections.server import ServerConnection
-from cluster.connections.timeouts import Timeouts
-from cluster.coordinators.direct import DirectConnection
-from cluster.real.connection import RedisUpstream
-from cluster.real.runtime import RealRuntime
-from cluster.zone import Address
-from engine.ports import Connection
+from zonelab.cluster.connections.server import ServerConnection
+from zonelab.cluster.connections.timeouts import Timeouts
+from zonelab.cluster.coordinators.direct import DirectConnection
+from zonelab.cluster.real.connection import RedisUpstream
+from zonelab.cluster.real.runtime import RealRuntime
+from zonelab.cluster.zone import Address
+from zonelab.engine.ports import Connection
 
 TIME_FACTOR = 0.2
 """Of Dynomite's time-outs and back-offs: a server is given up after 1 s and tried again after 2 s at most."""

@@ -5,9 +5,9 @@ from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from engine.ports import PortError
-from scenarios.monitor.readings import WAIT_S, Readings
-from scenarios.queues.under_test import Depth, QueueUnderTest
+from zonelab.engine.ports import PortError
+from zonelab.scenarios.monitor.readings import WAIT_S, Readings
+from zonelab.scenarios.queues.under_test import Depth, QueueUnderTest
 
 SEARCHED_MAX = 10_000
 """So many entries of a zone are looked through for a message, since each question reads them anew."""

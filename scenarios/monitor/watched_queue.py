@@ -9,9 +9,9 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from engine.ports import Command, Connection, PortError, ServerError
-from scenarios.monitor.readings import SHARED_S, WAIT_S, Reading, Readings
-from scenarios.queues.places import LISTED_MAX, Kind, Place
+from zonelab.engine.ports import Command, Connection, PortError, ServerError
+from zonelab.scenarios.monitor.readings import SHARED_S, WAIT_S, Reading, Readings
+from zonelab.scenarios.queues.places import LISTED_MAX, Kind, Place
 
 KEYS_MAX = 200
 """Rows of single keys that a page is told."""

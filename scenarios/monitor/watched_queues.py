@@ -4,12 +4,12 @@ import asyncio
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from cluster.topology.topology import Topology
-from cluster.zone import Address
-from scenarios.errors import NotAccepted
-from scenarios.monitor.queue_request import QUEUES_MAX, QueueRequest
-from scenarios.monitor.servers import ReadServers
-from scenarios.monitor.watched_queue import WatchedQueue
+from zonelab.cluster.topology.topology import Topology
+from zonelab.cluster.zone import Address
+from zonelab.scenarios.errors import NotAccepted
+from zonelab.scenarios.monitor.queue_request import QUEUES_MAX, QueueRequest
+from zonelab.scenarios.monitor.servers import ReadServers
+from zonelab.scenarios.monitor.watched_queue import WatchedQueue
 
 
 class WatchedQueues:

@@ -1,24 +1,25 @@
 """Property suites for users' own tests: strategies, ``QueueMachine``, and the decorator ``sim_test``.
 
-Read first: docs/properties.md, then ``scenarios.properties.machine`` and ``scenarios.properties.lab`` (a simulated
-cluster in a test). Names are loaded when they are first used: pytest imports this package at its start, for the plugin.
+Read first: docs/properties.md, then ``zonelab.scenarios.properties.machine`` and ``zonelab.scenarios.properties.lab``
+(a simulated cluster in a test). Names are loaded when they are first used: pytest imports this package at its start,
+for the plugin.
 """
 
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from engine.queue import Extending, Queue, Repairing
-    from scenarios.properties.dyno import DynoQueueMachine, DynoV2QueueMachine, HardenedQueueMachine
-    from scenarios.properties.engine import EngineMachine
-    from scenarios.properties.faults import Trouble
-    from scenarios.properties.interruptions import Beside, Course, CrashBefore, StallBefore, ToRest
-    from scenarios.properties.ledger import Violation
-    from scenarios.properties.machine import SAFE, QueueMachine
-    from scenarios.properties.simulated_test import sim_test
-    from scenarios.properties.strategies import fault_schedules, lags, levels, scenarios, topologies, workloads
-    from scenarios.properties.zone_contents import Holdings
-    from scenarios.queues.under_test import Site
+    from zonelab.engine.queue import Extending, Queue, Repairing
+    from zonelab.scenarios.properties.dyno import DynoQueueMachine, DynoV2QueueMachine, HardenedQueueMachine
+    from zonelab.scenarios.properties.engine import EngineMachine
+    from zonelab.scenarios.properties.faults import Trouble
+    from zonelab.scenarios.properties.interruptions import Beside, Course, CrashBefore, StallBefore, ToRest
+    from zonelab.scenarios.properties.ledger import Violation
+    from zonelab.scenarios.properties.machine import SAFE, QueueMachine
+    from zonelab.scenarios.properties.simulated_test import sim_test
+    from zonelab.scenarios.properties.strategies import fault_schedules, lags, levels, scenarios, topologies, workloads
+    from zonelab.scenarios.properties.zone_contents import Holdings
+    from zonelab.scenarios.queues.under_test import Site
 
 _MODULES = {
     ".interruptions": ("Beside", "Course", "CrashBefore", "StallBefore", "ToRest"),
@@ -30,8 +31,8 @@ _MODULES = {
     ".simulated_test": ("sim_test",),
     ".strategies": ("fault_schedules", "lags", "levels", "scenarios", "topologies", "workloads"),
     ".faults": ("Trouble",),
-    "scenarios.queues.under_test": ("Site",),
-    "engine.queue": ("Extending", "Queue", "Repairing"),
+    "zonelab.scenarios.queues.under_test": ("Site",),
+    "zonelab.engine.queue": ("Extending", "Queue", "Repairing"),
 }
 _HOMES = {name: module for module, names in _MODULES.items() for name in names}
 

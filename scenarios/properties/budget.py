@@ -21,11 +21,11 @@ from hypothesis.internal.conjecture import engine
 from hypothesis.reporting import current_reporter, with_reporter
 from hypothesis.stateful import run_state_machine_as_test
 
-from analysis.yaml_text import write_yaml
-from scenarios.errors import NotAccepted
+from zonelab.analysis.yaml_text import write_yaml
+from zonelab.scenarios.errors import NotAccepted
 
 if TYPE_CHECKING:
-    from scenarios.properties.machine import QueueMachine
+    from zonelab.scenarios.properties.machine import QueueMachine
 
 EXAMPLES = 100
 STEPS = 30

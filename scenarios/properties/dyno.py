@@ -8,19 +8,19 @@ from typing import ClassVar
 from hypothesis import strategies as st
 from hypothesis.stateful import invariant
 
-from engine.dyno import DynoQueue, Keys
-from engine.dyno.hardened import HardenedQueue, Hardening
-from engine.dyno.sharding import LocalOnly
-from engine.dyno.v2 import BUCKETS, PipelinedQueue
-from engine.ports import Connection
-from engine.queue import Queue
-from scenarios.properties.faults import DEATHS, Trouble
-from scenarios.properties.interruptions import Course, CrashBefore, StallBefore
-from scenarios.properties.machine import SAFE, QueueMachine
-from scenarios.properties.zone_contents import Holdings
-from scenarios.queues.dyno import NAME, PREFIX, v1_queue, v1_rows, v2_keys, v2_queue, v2_rows
-from scenarios.queues.hardened import hardened_queue
-from scenarios.queues.under_test import Site
+from zonelab.engine.dyno import DynoQueue, Keys
+from zonelab.engine.dyno.hardened import HardenedQueue, Hardening
+from zonelab.engine.dyno.sharding import LocalOnly
+from zonelab.engine.dyno.v2 import BUCKETS, PipelinedQueue
+from zonelab.engine.ports import Connection
+from zonelab.engine.queue import Queue
+from zonelab.scenarios.properties.faults import DEATHS, Trouble
+from zonelab.scenarios.properties.interruptions import Course, CrashBefore, StallBefore
+from zonelab.scenarios.properties.machine import SAFE, QueueMachine
+from zonelab.scenarios.properties.zone_contents import Holdings
+from zonelab.scenarios.queues.dyno import NAME, PREFIX, v1_queue, v1_rows, v2_keys, v2_queue, v2_rows
+from zonelab.scenarios.queues.hardened import hardened_queue
+from zonelab.scenarios.queues.under_test import Site
 
 
 class DynoQueueMachine(QueueMachine):

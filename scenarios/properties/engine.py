@@ -1,18 +1,18 @@
-"""Any engine of ``scenarios.spec.engines`` as the queue under test, by its adapter."""
+"""Any engine of ``zonelab.scenarios.spec.engines`` as the queue under test, by its adapter."""
 
 from collections.abc import Sequence
 from typing import ClassVar
 
-from cluster.testbed import Testbed
-from engine.common.lifecycle import Startable, close_all
-from engine.message import Delivery, Message, Receipt
-from engine.queue import Queue
-from scenarios.properties.machine import QueueMachine
-from scenarios.queues.catalogue import queue_under_test
-from scenarios.queues.under_test import QueueUnderTest, RunsServices, Wrap
-from scenarios.spec.engines import ENGINES, queue_settings, shipped
-from scenarios.spec.scenario import Load, Scenario
-from scenarios.spec.topology import Topology
+from zonelab.cluster.testbed import Testbed
+from zonelab.engine.common.lifecycle import Startable, close_all
+from zonelab.engine.message import Delivery, Message, Receipt
+from zonelab.engine.queue import Queue
+from zonelab.scenarios.properties.machine import QueueMachine
+from zonelab.scenarios.queues.catalogue import queue_under_test
+from zonelab.scenarios.queues.under_test import QueueUnderTest, RunsServices, Wrap
+from zonelab.scenarios.spec.engines import ENGINES, queue_settings, shipped
+from zonelab.scenarios.spec.scenario import Load, Scenario
+from zonelab.scenarios.spec.topology import Topology
 
 
 class EngineMachine(QueueMachine):

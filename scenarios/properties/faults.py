@@ -4,15 +4,15 @@ from collections.abc import Awaitable, Callable, Iterable, Mapping
 from dataclasses import dataclass
 from enum import StrEnum
 
-from cluster.links.lag import Lag
-from cluster.sim.cluster import SimCluster
-from cluster.zone import Restart, ZoneState
-from scenarios.faults.fault import Fault, Stage
-from scenarios.faults.links import CutFault, CutMode
-from scenarios.faults.programs import CoordinatorCrash
-from scenarios.faults.zones import Kill, Pause, PowerFailure, ServerDeath, Wipe
-from scenarios.spec.scenario import Load, Scenario
-from scenarios.spec.topology import Topology
+from zonelab.cluster.links.lag import Lag
+from zonelab.cluster.sim.cluster import SimCluster
+from zonelab.cluster.zone import Restart, ZoneState
+from zonelab.scenarios.faults.fault import Fault, Stage
+from zonelab.scenarios.faults.links import CutFault, CutMode
+from zonelab.scenarios.faults.programs import CoordinatorCrash
+from zonelab.scenarios.faults.zones import Kill, Pause, PowerFailure, ServerDeath, Wipe
+from zonelab.scenarios.spec.scenario import Load, Scenario
+from zonelab.scenarios.spec.topology import Topology
 
 _NS_PER_MS = 1_000_000
 

@@ -2,11 +2,11 @@
 
 from collections.abc import Sequence
 
-from engine.message import Delivery
-from engine.ports import Command, Connection, Promise, Reply, Runtime, Task
-from engine.queue import Queue
-from scenarios.clients.program_crash import CrashSwitch
-from scenarios.properties.interruptions import Course, CrashBefore, StallBefore
+from zonelab.engine.message import Delivery
+from zonelab.engine.ports import Command, Connection, Promise, Reply, Runtime, Task
+from zonelab.engine.queue import Queue
+from zonelab.scenarios.clients.program_crash import CrashSwitch
+from zonelab.scenarios.properties.interruptions import Course, CrashBefore, StallBefore
 
 _NS_PER_MS = 1_000_000
 

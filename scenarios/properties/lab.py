@@ -5,25 +5,25 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Protocol
 
-from analysis.message_classes import MessageClass
-from cluster.links.lag_text import parse_lag
-from cluster.sim.cluster import SimCluster, SimSettings
-from cluster.sim.server import ServerSettings
-from cluster.testbed import Testbed
-from cluster.votes.levels import Level
-from cluster.zone import Persistence, ZoneState
-from engine.message import Message
-from engine.ports import Connection
-from engine.queue import Queue, Repairing
-from scenarios.clients.program_crash import ProgramCrashed
-from scenarios.properties.faults import Troubles
-from scenarios.properties.gated_program import Gate, Program
-from scenarios.properties.interruptions import Beside, Course, ToRest
-from scenarios.properties.ledger import Ledger
-from scenarios.properties.operations import Operations
-from scenarios.properties.shutdown import abandon, close
-from scenarios.properties.zone_contents import Holdings, violations
-from scenarios.queues.under_test import Wrap
+from zonelab.analysis.message_classes import MessageClass
+from zonelab.cluster.links.lag_text import parse_lag
+from zonelab.cluster.sim.cluster import SimCluster, SimSettings
+from zonelab.cluster.sim.server import ServerSettings
+from zonelab.cluster.testbed import Testbed
+from zonelab.cluster.votes.levels import Level
+from zonelab.cluster.zone import Persistence, ZoneState
+from zonelab.engine.message import Message
+from zonelab.engine.ports import Connection
+from zonelab.engine.queue import Queue, Repairing
+from zonelab.scenarios.clients.program_crash import ProgramCrashed
+from zonelab.scenarios.properties.faults import Troubles
+from zonelab.scenarios.properties.gated_program import Gate, Program
+from zonelab.scenarios.properties.interruptions import Beside, Course, ToRest
+from zonelab.scenarios.properties.ledger import Ledger
+from zonelab.scenarios.properties.operations import Operations
+from zonelab.scenarios.properties.shutdown import abandon, close
+from zonelab.scenarios.properties.zone_contents import Holdings, violations
+from zonelab.scenarios.queues.under_test import Wrap
 
 _NS_PER_MS = 1_000_000
 _POLL_NS = _NS_PER_MS

@@ -8,9 +8,9 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
 
-from analysis.checkers.queue.deliveries import Ack, Deliveries, Extension, Lease
-from analysis.message_classes import MessageClass
-from engine.message import Delivery, Message
+from zonelab.analysis.checkers.queue.deliveries import Ack, Deliveries, Extension, Lease
+from zonelab.analysis.message_classes import MessageClass
+from zonelab.engine.message import Delivery, Message
 
 
 class Violation(AssertionError):

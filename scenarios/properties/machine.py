@@ -7,21 +7,29 @@ from typing import Any, ClassVar
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
 
-from cluster.links.lag_text import parse_lag
-from cluster.testbed import Testbed
-from cluster.votes.levels import Level
-from cluster.zone import Persistence
-from engine.message import PRIORITY_MAX
-from engine.ports import Connection
-from engine.queue import Extending, Queue, Repairing
-from scenarios.faults.links import CutMode
-from scenarios.properties.budget import BudgetedTestCase
-from scenarios.properties.faults import DEATHS, Trouble
-from scenarios.properties.interruptions import MEANWHILE, Beside, Course, CrashBefore, Doing, StallBefore, ToRest
-from scenarios.properties.lab import DRAIN_BATCH, Lab, LabSettings
-from scenarios.properties.strategies import lags
-from scenarios.properties.zone_contents import Holdings
-from scenarios.queues.under_test import Site, Wrap, site_of
+from zonelab.cluster.links.lag_text import parse_lag
+from zonelab.cluster.testbed import Testbed
+from zonelab.cluster.votes.levels import Level
+from zonelab.cluster.zone import Persistence
+from zonelab.engine.message import PRIORITY_MAX
+from zonelab.engine.ports import Connection
+from zonelab.engine.queue import Extending, Queue, Repairing
+from zonelab.scenarios.faults.links import CutMode
+from zonelab.scenarios.properties.budget import BudgetedTestCase
+from zonelab.scenarios.properties.faults import DEATHS, Trouble
+from zonelab.scenarios.properties.interruptions import (
+    MEANWHILE,
+    Beside,
+    Course,
+    CrashBefore,
+    Doing,
+    StallBefore,
+    ToRest,
+)
+from zonelab.scenarios.properties.lab import DRAIN_BATCH, Lab, LabSettings
+from zonelab.scenarios.properties.strategies import lags
+from zonelab.scenarios.properties.zone_contents import Holdings
+from zonelab.scenarios.queues.under_test import Site, Wrap, site_of
 
 SAFE = frozenset({Trouble.CRASH, Trouble.STALL, Trouble.LAG, Trouble.PAUSE, Trouble.HOLD})
 """What loses no write, as long as it is shorter than the time-outs of the replication."""

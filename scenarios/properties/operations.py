@@ -3,13 +3,13 @@
 from collections.abc import Callable
 from dataclasses import replace
 
-from engine.message import Delivery, Message
-from engine.ports import Indeterminate, Runtime
-from engine.queue import Extending, Repairing
-from scenarios.clients.recorder import OPERATION_ERRORS
-from scenarios.properties.gated_program import Program
-from scenarios.properties.ledger import Ledger, Pushed
-from scenarios.queues.acknowledging import acknowledge, extend_lease
+from zonelab.engine.message import Delivery, Message
+from zonelab.engine.ports import Indeterminate, Runtime
+from zonelab.engine.queue import Extending, Repairing
+from zonelab.scenarios.clients.recorder import OPERATION_ERRORS
+from zonelab.scenarios.properties.gated_program import Program
+from zonelab.scenarios.properties.ledger import Ledger, Pushed
+from zonelab.scenarios.queues.acknowledging import acknowledge, extend_lease
 
 _NS_PER_MS = 1_000_000
 

@@ -1,4 +1,4 @@
-"""The pytest plugin: options of ``scenarios.properties.simulated_test``. Imports nothing of the simulation."""
+"""The pytest plugin: options of ``zonelab.scenarios.properties.simulated_test``. Imports nothing of the simulation."""
 
 import pytest
 

@@ -2,7 +2,7 @@
 
 from contextlib import suppress
 
-from cluster.sim.cluster import SimCluster
+from zonelab.cluster.sim.cluster import SimCluster
 
 _CLOSE_NS = 100_000_000
 _ROUNDS = 10

@@ -10,13 +10,13 @@ from typing import Any
 
 import pytest
 
-from cluster.connections.timeouts import Timeouts
-from cluster.links.lag_text import parse_lag
-from cluster.sim.cluster import SimCluster, SimSettings
-from cluster.sim.schedule import Schedule
-from cluster.sim.server import ServerSettings
-from scenarios.properties.plugin import REPLAY, SEEDS
-from scenarios.properties.shutdown import abandon, close
+from zonelab.cluster.connections.timeouts import Timeouts
+from zonelab.cluster.links.lag_text import parse_lag
+from zonelab.cluster.sim.cluster import SimCluster, SimSettings
+from zonelab.cluster.sim.schedule import Schedule
+from zonelab.cluster.sim.server import ServerSettings
+from zonelab.scenarios.properties.plugin import REPLAY, SEEDS
+from zonelab.scenarios.properties.shutdown import abandon, close
 
 TESTBED = "testbed"
 
@@ -34,9 +34,10 @@ def sim_test(
 ) -> Callable[[Body], Callable[..., None]]:
     """Run ``async def test(testbed, …)`` for the seeds 0, 1, … on a cluster that has started; it is stopped afterwards.
 
-    ``testbed`` is a ``cluster.sim.cluster.SimCluster``; the other parameters are fixtures, made once for all seeds. The
-    first seed that fails ends the test, with the command that runs that seed alone. ``--zonelab-seeds`` overrides
-    ``seeds``. Raises ``ValueError`` for an unknown lag or no seed, ``TypeError`` for a function that is no such test.
+    ``testbed`` is a ``zonelab.cluster.sim.cluster.SimCluster``; the other parameters are fixtures, made once for all
+    seeds. The first seed that fails ends the test, with the command that runs that seed alone. ``--zonelab-seeds``
+    overrides ``seeds``. Raises ``ValueError`` for an unknown lag or no seed, ``TypeError`` for a function that is no
+    such test.
     """
     if seeds < 1:
         raise ValueError(f"seeds must be 1 or more, got {seeds}")

@@ -9,16 +9,16 @@ from typing import Any
 from hypothesis import strategies as st
 from pydantic import TypeAdapter
 
-from cluster.votes.levels import LEVELS_OF_ONE_DC, Level
-from cluster.zone import Restart
-from engine.message import PRIORITY_MAX, PRIORITY_MIN
-from scenarios.arms import Arm
-from scenarios.faults.catalogue import CLASSES, AnyFault
-from scenarios.faults.fault import ANY_LAG, Choices, Targets
-from scenarios.spec.queue_settings import DynoQueueSettings
-from scenarios.spec.rules import RECONNECT_MAX_S, problems
-from scenarios.spec.scenario import Drain, Links, Load, Operation, Scenario
-from scenarios.spec.topology import Topology
+from zonelab.cluster.votes.levels import LEVELS_OF_ONE_DC, Level
+from zonelab.cluster.zone import Restart
+from zonelab.engine.message import PRIORITY_MAX, PRIORITY_MIN
+from zonelab.scenarios.arms import Arm
+from zonelab.scenarios.faults.catalogue import CLASSES, AnyFault
+from zonelab.scenarios.faults.fault import ANY_LAG, Choices, Targets
+from zonelab.scenarios.spec.queue_settings import DynoQueueSettings
+from zonelab.scenarios.spec.rules import RECONNECT_MAX_S, problems
+from zonelab.scenarios.spec.scenario import Drain, Links, Load, Operation, Scenario
+from zonelab.scenarios.spec.topology import Topology
 
 ZONE_NAMES = ("a", "b", "c")
 LAG_KINDS = ("zero", "constant", "lognormal", "heavy")

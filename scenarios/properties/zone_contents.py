@@ -4,8 +4,8 @@ from collections.abc import AsyncIterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from analysis.message_classes import MessageClass
-from scenarios.properties.ledger import Fate
+from zonelab.analysis.message_classes import MessageClass
+from zonelab.scenarios.properties.ledger import Fate
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

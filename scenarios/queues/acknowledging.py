@@ -7,14 +7,14 @@ from collections.abc import Callable
 from functools import cache
 from typing import Any
 
-from engine.message import Delivery
-from engine.queue import Extending, Queue
+from zonelab.engine.message import Delivery
+from zonelab.engine.queue import Extending, Queue
 
 _ID = re.compile(r"(.*_)?id")
 
 
 async def acknowledge(queue: Queue, delivery: Delivery) -> bool:
-    """``queue.ack``, with what it takes: a delivery, as ``engine.queue`` has it, or the id of its message."""
+    """``queue.ack``, with what it takes: a delivery, as ``zonelab.engine.queue`` has it, or the id of its message."""
     ack: Any = queue.ack
     return bool(await ack(delivery.message.id if _takes_id(getattr(ack, "__func__", ack)) else delivery))
 

@@ -3,11 +3,11 @@
 import pkgutil
 from collections.abc import Callable
 
-from cluster.testbed import Testbed
-from scenarios.queues.under_test import OF_A_RUN, Naming, QueueUnderTest
-from scenarios.spec.engines import shipped
-from scenarios.spec.queue_factory import load_factory
-from scenarios.spec.scenario import Scenario
+from zonelab.cluster.testbed import Testbed
+from zonelab.scenarios.queues.under_test import OF_A_RUN, Naming, QueueUnderTest
+from zonelab.scenarios.spec.engines import shipped
+from zonelab.scenarios.spec.queue_factory import load_factory
+from zonelab.scenarios.spec.scenario import Scenario
 
 MakeQueue = Callable[[Testbed, Scenario], QueueUnderTest]
 

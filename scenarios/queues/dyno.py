@@ -4,18 +4,27 @@ from abc import ABC, abstractmethod
 from collections.abc import AsyncIterator, Iterable, Mapping, Sequence
 from typing import Any
 
-from cluster.testbed import Testbed
-from engine.dyno import DynoQueue, DynoSettings, IdHash, Keys, LocalOnly, PayloadError, RoundRobin, ShardingStrategy
-from engine.dyno.v2 import PipelinedKeys, PipelinedQueue, PipelinedSettings
-from engine.dyno.v2.multi import MultiQueue
-from engine.message import Delivery
-from engine.ports import Connection, Indeterminate
-from engine.queue import Queue
-from scenarios.queues.end_state import answer_of, hash_fields, sizes_of, sorted_set, state_row
-from scenarios.queues.places import Kind, Place
-from scenarios.queues.under_test import OF_A_RUN, Depth, Naming, Site, Wrap, site_of
-from scenarios.spec.queue_settings import QueueSettings, ShardedSettings, Sharding
-from scenarios.spec.scenario import Scenario
+from zonelab.cluster.testbed import Testbed
+from zonelab.engine.dyno import (
+    DynoQueue,
+    DynoSettings,
+    IdHash,
+    Keys,
+    LocalOnly,
+    PayloadError,
+    RoundRobin,
+    ShardingStrategy,
+)
+from zonelab.engine.dyno.v2 import PipelinedKeys, PipelinedQueue, PipelinedSettings
+from zonelab.engine.dyno.v2.multi import MultiQueue
+from zonelab.engine.message import Delivery
+from zonelab.engine.ports import Connection, Indeterminate
+from zonelab.engine.queue import Queue
+from zonelab.scenarios.queues.end_state import answer_of, hash_fields, sizes_of, sorted_set, state_row
+from zonelab.scenarios.queues.places import Kind, Place
+from zonelab.scenarios.queues.under_test import OF_A_RUN, Depth, Naming, Site, Wrap, site_of
+from zonelab.scenarios.spec.queue_settings import QueueSettings, ShardedSettings, Sharding
+from zonelab.scenarios.spec.scenario import Scenario
 
 PREFIX = "zonelab"
 NAME = "jobs"

@@ -3,7 +3,7 @@
 from collections.abc import AsyncIterator, Sequence
 from typing import Any
 
-from engine.ports import Connection, Reply, ServerError, Unavailable
+from zonelab.engine.ports import Connection, Reply, ServerError, Unavailable
 
 CHUNK_ROWS = 1_000
 """Entries of a sorted set or hash that are read at a time, so that a large end state blocks no server."""

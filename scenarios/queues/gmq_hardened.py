@@ -4,20 +4,20 @@ from collections.abc import AsyncIterator, Collection, Sequence
 from itertools import count
 from typing import Any
 
-from cluster.testbed import Testbed
-from engine.common.lifecycle import Startable
-from engine.dyno.hardened import HardenedQueue, HardenedSettings
-from engine.dyno.hardened.context import HardenedContext
-from engine.dyno.hardened.mechanisms import Hardening
-from engine.gmq.hardened import HardenedDispatcher, HardenedGmqQueue
-from engine.queue import Queue
-from scenarios.queues.dyno import strategy_of
-from scenarios.queues.gmq import dispatchers_of
-from scenarios.queues.hardened import HardenedUnderTest, times_of
-from scenarios.queues.places import Place
-from scenarios.queues.under_test import OF_A_RUN, Depth, Naming, Wrap, site_of
-from scenarios.spec.queue_settings import Dispatchers, GmqQueueSettings, QueueSettings
-from scenarios.spec.scenario import Scenario
+from zonelab.cluster.testbed import Testbed
+from zonelab.engine.common.lifecycle import Startable
+from zonelab.engine.dyno.hardened import HardenedQueue, HardenedSettings
+from zonelab.engine.dyno.hardened.context import HardenedContext
+from zonelab.engine.dyno.hardened.mechanisms import Hardening
+from zonelab.engine.gmq.hardened import HardenedDispatcher, HardenedGmqQueue
+from zonelab.engine.queue import Queue
+from zonelab.scenarios.queues.dyno import strategy_of
+from zonelab.scenarios.queues.gmq import dispatchers_of
+from zonelab.scenarios.queues.hardened import HardenedUnderTest, times_of
+from zonelab.scenarios.queues.places import Place
+from zonelab.scenarios.queues.under_test import OF_A_RUN, Depth, Naming, Wrap, site_of
+from zonelab.scenarios.spec.queue_settings import Dispatchers, GmqQueueSettings, QueueSettings
+from zonelab.scenarios.spec.scenario import Scenario
 
 PREFIX = "gmq"
 

@@ -4,16 +4,16 @@ from collections.abc import AsyncIterator, Collection, Sequence
 from itertools import count
 from typing import Any
 
-from cluster.testbed import Testbed
-from engine.dyno.hardened import HardenedKeys, HardenedQueue, HardenedSettings, Hardening
-from engine.dyno.sharding import ShardingStrategy
-from engine.queue import Queue
-from scenarios.queues.dyno import NAME, PREFIX, DynoUnderTest, strategy_of, waiting_or_leased
-from scenarios.queues.end_state import answer_of, hash_fields, sorted_set, state_row
-from scenarios.queues.places import Kind, Place
-from scenarios.queues.under_test import OF_A_RUN, Depth, Naming, Site, Wrap, site_of
-from scenarios.spec.queue_settings import DynoQueueSettings, QueueSettings, ShardedSettings
-from scenarios.spec.scenario import Scenario
+from zonelab.cluster.testbed import Testbed
+from zonelab.engine.dyno.hardened import HardenedKeys, HardenedQueue, HardenedSettings, Hardening
+from zonelab.engine.dyno.sharding import ShardingStrategy
+from zonelab.engine.queue import Queue
+from zonelab.scenarios.queues.dyno import NAME, PREFIX, DynoUnderTest, strategy_of, waiting_or_leased
+from zonelab.scenarios.queues.end_state import answer_of, hash_fields, sorted_set, state_row
+from zonelab.scenarios.queues.places import Kind, Place
+from zonelab.scenarios.queues.under_test import OF_A_RUN, Depth, Naming, Site, Wrap, site_of
+from zonelab.scenarios.spec.queue_settings import DynoQueueSettings, QueueSettings, ShardedSettings
+from zonelab.scenarios.spec.scenario import Scenario
 
 MARGIN_SHARE = 10
 """Clocks may differ by a lease divided by this."""

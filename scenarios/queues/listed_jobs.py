@@ -4,12 +4,12 @@ from abc import ABC, abstractmethod
 from collections.abc import AsyncIterator, Mapping, Sequence
 from typing import Any
 
-from cluster.testbed import Testbed
-from engine.queue import Queue
-from scenarios.queues.end_state import answer_of, keys_like, sizes_of, sorted_set, state_row
-from scenarios.queues.places import Kind, Place
-from scenarios.queues.under_test import Depth, Site, Wrap, site_of
-from scenarios.spec.scenario import Scenario
+from zonelab.cluster.testbed import Testbed
+from zonelab.engine.queue import Queue
+from zonelab.scenarios.queues.end_state import answer_of, keys_like, sizes_of, sorted_set, state_row
+from zonelab.scenarios.queues.places import Kind, Place
+from zonelab.scenarios.queues.under_test import Depth, Site, Wrap, site_of
+from zonelab.scenarios.spec.scenario import Scenario
 
 MS_PER_S = 1_000
 

@@ -6,9 +6,9 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import Protocol
 
-from engine.ports import Command
-from scenarios.spec.engines import shipped
-from scenarios.spec.queue_settings import QueueSettings
+from zonelab.engine.ports import Command
+from zonelab.scenarios.spec.engines import shipped
+from zonelab.scenarios.spec.queue_settings import QueueSettings
 
 LISTED_MAX = 1_000
 """What is listed in one command blocks the server for less than a millisecond."""

@@ -4,16 +4,16 @@ from collections.abc import AsyncIterator, Callable, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
 
-from cluster.testbed import Testbed
-from cluster.votes.levels import Level, Setting
-from engine.common.lifecycle import Startable
-from engine.fifo.consumer.listener import Listener
-from engine.fifo.events import Observer
-from engine.ports import Clock, Connection, Runtime
-from engine.queue import Queue
+from zonelab.cluster.testbed import Testbed
+from zonelab.cluster.votes.levels import Level, Setting
+from zonelab.engine.common.lifecycle import Startable
+from zonelab.engine.fifo.consumer.listener import Listener
+from zonelab.engine.fifo.events import Observer
+from zonelab.engine.ports import Clock, Connection, Runtime
+from zonelab.engine.queue import Queue
 
 if TYPE_CHECKING:
-    from analysis.runs.order import OrderHistory
+    from zonelab.analysis.runs.order import OrderHistory
 
 Wrap = Callable[[Connection], Connection]
 
@@ -106,7 +106,9 @@ class QueueUnderTest(Protocol):
         """As the server of the serving zone has it. Raises ``PortError`` if it does not answer."""
 
     def final_state(self, zone: str) -> AsyncIterator[dict[str, Any]]:
-        """Rows of ``analysis.runs.history.FINAL_STATE`` as the server of ``zone`` has them. Raises ``PortError``."""
+        """Rows of ``zonelab.analysis.runs.history.FINAL_STATE`` as the server of ``zone`` has them. Raises
+        ``PortError``.
+        """
 
 
 class Member(Protocol):
@@ -143,7 +145,9 @@ class Ordered(Protocol):
         """The program of that name has died, and its zone notices that its connections are closed."""
 
     def final_order(self, zone: str) -> AsyncIterator[dict[str, Any]]:
-        """Rows of ``analysis.runs.order.FINAL_ORDER`` as the server of ``zone`` has them. Raises ``PortError``."""
+        """Rows of ``zonelab.analysis.runs.order.FINAL_ORDER`` as the server of ``zone`` has them. Raises
+        ``PortError``.
+        """
 
 
 @runtime_checkable

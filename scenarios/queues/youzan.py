@@ -3,16 +3,16 @@
 from collections.abc import Sequence
 from itertools import count
 
-from cluster.testbed import Testbed
-from engine.common.job_queue import whole_seconds
-from engine.common.lifecycle import Startable
-from engine.queue import Queue
-from engine.youzan import YouzanKeys, YouzanQueue, YouzanSettings, YouzanTimers
-from scenarios.queues.listed_jobs import Bucket, ListedJobsUnderTest, job_places
-from scenarios.queues.places import Place
-from scenarios.queues.under_test import OF_A_RUN, Naming, Site, Wrap
-from scenarios.spec.queue_settings import QueueSettings, YouzanQueueSettings
-from scenarios.spec.scenario import Scenario
+from zonelab.cluster.testbed import Testbed
+from zonelab.engine.common.job_queue import whole_seconds
+from zonelab.engine.common.lifecycle import Startable
+from zonelab.engine.queue import Queue
+from zonelab.engine.youzan import YouzanKeys, YouzanQueue, YouzanSettings, YouzanTimers
+from zonelab.scenarios.queues.listed_jobs import Bucket, ListedJobsUnderTest, job_places
+from zonelab.scenarios.queues.places import Place
+from zonelab.scenarios.queues.under_test import OF_A_RUN, Naming, Site, Wrap
+from zonelab.scenarios.spec.queue_settings import QueueSettings, YouzanQueueSettings
+from zonelab.scenarios.spec.scenario import Scenario
 
 PREFIX = "youzan"
 TIMERS = "timers"

@@ -3,13 +3,13 @@
 from collections.abc import AsyncIterator, Mapping, Sequence
 from typing import Any
 
-from cluster.testbed import Testbed
-from engine.zset import ZsetQueue, id_of
-from scenarios.queues.end_state import sizes_of, sorted_set, state_row
-from scenarios.queues.places import Kind, Place
-from scenarios.queues.under_test import OF_A_RUN, Depth, Naming, Wrap, site_of
-from scenarios.spec.queue_settings import QueueSettings
-from scenarios.spec.scenario import Scenario
+from zonelab.cluster.testbed import Testbed
+from zonelab.engine.zset import ZsetQueue, id_of
+from zonelab.scenarios.queues.end_state import sizes_of, sorted_set, state_row
+from zonelab.scenarios.queues.places import Kind, Place
+from zonelab.scenarios.queues.under_test import OF_A_RUN, Depth, Naming, Wrap, site_of
+from zonelab.scenarios.spec.queue_settings import QueueSettings
+from zonelab.scenarios.spec.scenario import Scenario
 
 KEY = "jobs"
 

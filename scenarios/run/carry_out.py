@@ -5,18 +5,18 @@ The testbed is known as a ``Testbed`` only, so a run is the same on real servers
 
 from contextlib import ExitStack
 
-from cluster.testbed import Testbed
-from scenarios.clients.policy import PolicyTestbed
-from scenarios.consistency.run import AccessRun
-from scenarios.errors import explain
-from scenarios.logs import LOGGER
-from scenarios.queues.catalogue import MakeQueue, queue_under_test
-from scenarios.run.queue_run import QueueRun
-from scenarios.run_files.record import Note, RunRecord, unnoted
-from scenarios.run_files.tables import Tables
-from scenarios.run_phases import Onlooker, RunContext, Watcher
-from scenarios.spec.scenario import Scenario
-from scenarios.tasks import Halt, at_end
+from zonelab.cluster.testbed import Testbed
+from zonelab.scenarios.clients.policy import PolicyTestbed
+from zonelab.scenarios.consistency.run import AccessRun
+from zonelab.scenarios.errors import explain
+from zonelab.scenarios.logs import LOGGER
+from zonelab.scenarios.queues.catalogue import MakeQueue, queue_under_test
+from zonelab.scenarios.run.queue_run import QueueRun
+from zonelab.scenarios.run_files.record import Note, RunRecord, unnoted
+from zonelab.scenarios.run_files.tables import Tables
+from zonelab.scenarios.run_phases import Onlooker, RunContext, Watcher
+from zonelab.scenarios.spec.scenario import Scenario
+from zonelab.scenarios.tasks import Halt, at_end
 
 
 async def carry_out(

@@ -1,9 +1,9 @@
 """Samples how many messages each zone's shards list, straight from the servers, while the run goes on."""
 
-from analysis.runs.tables import Table
-from engine.ports import PortError, Runtime
-from scenarios.queues.under_test import Depth, QueueUnderTest
-from scenarios.tasks import Halt, TaskGroup
+from zonelab.analysis.runs.tables import Table
+from zonelab.engine.ports import PortError, Runtime
+from zonelab.scenarios.queues.under_test import Depth, QueueUnderTest
+from zonelab.scenarios.tasks import Halt, TaskGroup
 
 INTERVAL_NS = 250_000_000
 

@@ -6,13 +6,13 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
-from scenarios.logs import logging_to
-from scenarios.run_files.directory import create_run_directory
-from scenarios.run_files.record import RunRecord
-from scenarios.run_files.run_json import RunFile
-from scenarios.run_files.tables import FileTables
-from scenarios.spec.reading import RESOLVED_NAME, write_scenario
-from scenarios.spec.scenario import Scenario
+from zonelab.scenarios.logs import logging_to
+from zonelab.scenarios.run_files.directory import create_run_directory
+from zonelab.scenarios.run_files.record import RunRecord
+from zonelab.scenarios.run_files.run_json import RunFile
+from zonelab.scenarios.run_files.tables import FileTables
+from zonelab.scenarios.spec.reading import RESOLVED_NAME, write_scenario
+from zonelab.scenarios.spec.scenario import Scenario
 
 ENDING = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 """The signals that end a run early and in order."""
@@ -49,7 +49,7 @@ class RunWriter:
         self._file.ended(record, segments=self.tables.segments, told=told)
 
     def note(self, record: RunRecord) -> None:
-        """``scenarios.run_files.record.Note``: ``run.json`` says it, too."""
+        """``zonelab.scenarios.run_files.record.Note``: ``run.json`` says it, too."""
         assert self._file is not None, "a run that has not begun has no phases"
         self._file.running(record)
 

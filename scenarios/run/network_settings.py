@@ -2,21 +2,21 @@
 
 from typing import TypedDict
 
-from cluster.connections.timeouts import Timeouts
-from cluster.links.lag import Lag
-from cluster.links.lag_text import parse_lag
-from cluster.options.hinted_handoff import HandoffSettings
-from cluster.options.versions.settings import AntiEntropySettings, VoteBy
-from cluster.topology.topology import Topology
-from scenarios.fields import parse_link
-from scenarios.spec.replication import AntiEntropy
-from scenarios.spec.scenario import Scenario
+from zonelab.cluster.connections.timeouts import Timeouts
+from zonelab.cluster.links.lag import Lag
+from zonelab.cluster.links.lag_text import parse_lag
+from zonelab.cluster.options.hinted_handoff import HandoffSettings
+from zonelab.cluster.options.versions.settings import AntiEntropySettings, VoteBy
+from zonelab.cluster.topology.topology import Topology
+from zonelab.scenarios.fields import parse_link
+from zonelab.scenarios.spec.replication import AntiEntropy
+from zonelab.scenarios.spec.scenario import Scenario
 
 _NS_PER_MS = 1_000_000
 
 
 class NetworkOptions(TypedDict):
-    """Fields of ``cluster.wiring.network.NetworkSettings``."""
+    """Fields of ``zonelab.cluster.wiring.network.NetworkSettings``."""
 
     seed: int
     lag: Lag

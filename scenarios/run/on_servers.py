@@ -10,22 +10,22 @@ from pathlib import Path
 
 import uvloop
 
-from cluster.connections.timeouts import Timeouts
-from cluster.real.cluster import RealCluster, RealSettings
-from cluster.real.stalls import StallMonitor
-from cluster.real.zones import zones
-from scenarios.arms import Arm, ZoneKind
-from scenarios.clients.recorder import Outcome
-from scenarios.logs import LOGGER
-from scenarios.monitor.run_page import RunPage
-from scenarios.queues.catalogue import MakeQueue, queue_under_test
-from scenarios.run.carry_out import carry_out
-from scenarios.run.in_directory import ENDING, RunWriter, run_in_directory
-from scenarios.run.network_settings import network_options
-from scenarios.run_files.record import RunRecord
-from scenarios.run_phases import Watcher
-from scenarios.spec.scenario import Scenario
-from scenarios.tasks import Halt
+from zonelab.cluster.connections.timeouts import Timeouts
+from zonelab.cluster.real.cluster import RealCluster, RealSettings
+from zonelab.cluster.real.stalls import StallMonitor
+from zonelab.cluster.real.zones import zones
+from zonelab.scenarios.arms import Arm, ZoneKind
+from zonelab.scenarios.clients.recorder import Outcome
+from zonelab.scenarios.logs import LOGGER
+from zonelab.scenarios.monitor.run_page import RunPage
+from zonelab.scenarios.queues.catalogue import MakeQueue, queue_under_test
+from zonelab.scenarios.run.carry_out import carry_out
+from zonelab.scenarios.run.in_directory import ENDING, RunWriter, run_in_directory
+from zonelab.scenarios.run.network_settings import network_options
+from zonelab.scenarios.run_files.record import RunRecord
+from zonelab.scenarios.run_phases import Watcher
+from zonelab.scenarios.spec.scenario import Scenario
+from zonelab.scenarios.tasks import Halt
 
 SEGMENT_NS = 5_000_000_000
 """A lab that is killed loses what happened in the last of so long, and the time to the next look (0.2 s)."""

@@ -4,13 +4,13 @@ from contextlib import closing
 from dataclasses import dataclass
 from typing import Self
 
-from analysis.runs.order import FINAL_ORDER, FINAL_ORDER_NAME, ORDER, ORDER_NAME, OrderHistory
-from engine.ports import PortError
-from scenarios.clients.sinks import Sink
-from scenarios.logs import LOGGER
-from scenarios.queues.under_test import Ordered, QueueUnderTest
-from scenarios.run_phases import RunContext
-from scenarios.spec.scenario import Scenario
+from zonelab.analysis.runs.order import FINAL_ORDER, FINAL_ORDER_NAME, ORDER, ORDER_NAME, OrderHistory
+from zonelab.engine.ports import PortError
+from zonelab.scenarios.clients.sinks import Sink
+from zonelab.scenarios.logs import LOGGER
+from zonelab.scenarios.queues.under_test import Ordered, QueueUnderTest
+from zonelab.scenarios.run_phases import RunContext
+from zonelab.scenarios.spec.scenario import Scenario
 
 
 @dataclass(frozen=True, slots=True)

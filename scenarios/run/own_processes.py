@@ -1,28 +1,28 @@
-"""What a run does with processes of the user's own (``scenarios.spec.own_process``), where it is simulated."""
+"""What a run does with processes of the user's own (``zonelab.scenarios.spec.own_process``), where it is simulated."""
 
 from collections.abc import Callable, Mapping
 from functools import partial
 from typing import TYPE_CHECKING
 
-from engine.ports import Promise, Runtime
-from scenarios.clients.consumers import Work, WorkOf
-from scenarios.clients.producers import Producer
-from scenarios.clients.recorder import Actor
-from scenarios.spec.own_process import process_of
-from scenarios.spec.push_plan import Compose, composer
-from scenarios.spec.scenario import Scenario
-from scenarios.tasks import Halt
+from zonelab.engine.ports import Promise, Runtime
+from zonelab.scenarios.clients.consumers import Work, WorkOf
+from zonelab.scenarios.clients.producers import Producer
+from zonelab.scenarios.clients.recorder import Actor
+from zonelab.scenarios.spec.own_process import process_of
+from zonelab.scenarios.spec.push_plan import Compose, composer
+from zonelab.scenarios.spec.scenario import Scenario
+from zonelab.scenarios.tasks import Halt
 
 if TYPE_CHECKING:
-    from scenarios.clients.guests import Guests, Push
+    from zonelab.scenarios.clients.guests import Guests, Push
 
 
 def guests_of(scenario: Scenario, runtime: Runtime, halt: Halt) -> "Guests | None":
     """None where there are none, or time is real: there arrivals are drawn beforehand (``plan_pushes``)."""
     if scenario.load.arrivals is None and scenario.consumers.work is None:
         return None
-    from cluster.sim.runtime import SimRuntime
-    from scenarios.clients.guests import Guests
+    from zonelab.cluster.sim.runtime import SimRuntime
+    from zonelab.scenarios.clients.guests import Guests
 
     return Guests(runtime, halt) if isinstance(runtime, SimRuntime) else None
 

@@ -2,13 +2,13 @@
 
 from functools import partial
 
-from cluster.sim.cluster import SimCluster
-from cluster.sim.station import Station, StationSettings
-from cluster.testbed import Testbed, TestbedAround
-from cluster.votes.levels import Setting
-from engine.ports import Command, Connection, Promise, Reply, Runtime
-from scenarios.clients.program_crash import Routable, wrapped
-from scenarios.queues.under_test import Wrap
+from zonelab.cluster.sim.cluster import SimCluster
+from zonelab.cluster.sim.station import Station, StationSettings
+from zonelab.cluster.testbed import Testbed, TestbedAround
+from zonelab.cluster.votes.levels import Setting
+from zonelab.engine.ports import Command, Connection, Promise, Reply, Runtime
+from zonelab.scenarios.clients.program_crash import Routable, wrapped
+from zonelab.scenarios.queues.under_test import Wrap
 
 
 class BusyTestbed(TestbedAround):
@@ -36,7 +36,9 @@ class BusyTestbed(TestbedAround):
 
 
 class _BusyConnection(Routable):
-    """A connection of nobody yet. ``scenarios.clients.program_crash.wrapped`` makes it one of a certain program."""
+    """A connection of nobody yet. ``zonelab.scenarios.clients.program_crash.wrapped`` makes it one of a certain
+    program.
+    """
 
     def __init__(self, way: Connection, testbed: BusyTestbed) -> None:
         self._way = way

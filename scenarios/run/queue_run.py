@@ -5,27 +5,27 @@ from contextlib import closing
 from functools import partial
 from typing import Any
 
-from analysis.runs.history import DEPTH, FINAL_STATE, OPERATIONS, History
-from engine.ports import PortError
-from scenarios.clients.consumers import Consumers, PoppingProgram, Program
-from scenarios.clients.listening import ListeningProgram
-from scenarios.clients.messages_so_far import MessagesSoFar
-from scenarios.clients.order_so_far import OrderSoFar
-from scenarios.clients.producers import Producer
-from scenarios.clients.recorder import Actor, Outcome, Recorder
-from scenarios.clients.services import Services
-from scenarios.faults.fault import Stage
-from scenarios.faults.schedule import plan_faults
-from scenarios.logs import LOGGER
-from scenarios.queues.catalogue import MakeQueue
-from scenarios.queues.end_state import with_text
-from scenarios.queues.under_test import QueueUnderTest, RunsServices
-from scenarios.run.depth_sampler import DepthSampler
-from scenarios.run.ordered_run import OrderedRun
-from scenarios.run.own_processes import guests_of, own_arrivals, own_work
-from scenarios.run_files.tables import DEPTH_NAME, FINAL_STATE_NAME, OPERATIONS_NAME
-from scenarios.run_phases import RunContext, RunPhases
-from scenarios.spec.push_plan import plan_pushes
+from zonelab.analysis.runs.history import DEPTH, FINAL_STATE, OPERATIONS, History
+from zonelab.engine.ports import PortError
+from zonelab.scenarios.clients.consumers import Consumers, PoppingProgram, Program
+from zonelab.scenarios.clients.listening import ListeningProgram
+from zonelab.scenarios.clients.messages_so_far import MessagesSoFar
+from zonelab.scenarios.clients.order_so_far import OrderSoFar
+from zonelab.scenarios.clients.producers import Producer
+from zonelab.scenarios.clients.recorder import Actor, Outcome, Recorder
+from zonelab.scenarios.clients.services import Services
+from zonelab.scenarios.faults.fault import Stage
+from zonelab.scenarios.faults.schedule import plan_faults
+from zonelab.scenarios.logs import LOGGER
+from zonelab.scenarios.queues.catalogue import MakeQueue
+from zonelab.scenarios.queues.end_state import with_text
+from zonelab.scenarios.queues.under_test import QueueUnderTest, RunsServices
+from zonelab.scenarios.run.depth_sampler import DepthSampler
+from zonelab.scenarios.run.ordered_run import OrderedRun
+from zonelab.scenarios.run.own_processes import guests_of, own_arrivals, own_work
+from zonelab.scenarios.run_files.tables import DEPTH_NAME, FINAL_STATE_NAME, OPERATIONS_NAME
+from zonelab.scenarios.run_phases import RunContext, RunPhases
+from zonelab.scenarios.spec.push_plan import plan_pushes
 
 STAGGER_MS_MAX = 1_000
 """Consumers start within one interval of the unack handler before the load begins, but within this at most."""

@@ -10,29 +10,29 @@ from importlib.metadata import version
 from pathlib import Path
 from types import FrameType
 
-from analysis.runs.info import RunInfo
-from cluster.links.lag_text import parse_lag
-from cluster.sim.cluster import SimCluster, SimSettings
-from cluster.sim.schedule import Schedule
-from cluster.sim.server import ServerSettings
-from cluster.sim.station import StationSettings
-from cluster.sim.trace import Trace
-from cluster.testbed import Testbed
-from scenarios.arms import Arm
-from scenarios.clients.recorder import Outcome
-from scenarios.logs import LOGGER
-from scenarios.queues.catalogue import MakeQueue, queue_under_test
-from scenarios.run.carry_out import carry_out
-from scenarios.run.in_directory import ENDING, RunWriter, run_in_directory
-from scenarios.run.network_settings import network_options
-from scenarios.run.program_times import BusyTestbed
-from scenarios.run_files.record import Note, RunRecord, unnoted
-from scenarios.run_files.run_json import identity
-from scenarios.run_files.tables import MemoryRun, MemoryTables, Tables
-from scenarios.run_phases import Watcher
-from scenarios.spec.scenario import Scenario
-from scenarios.spec.simulation import Station
-from scenarios.tasks import Halt
+from zonelab.analysis.runs.info import RunInfo
+from zonelab.cluster.links.lag_text import parse_lag
+from zonelab.cluster.sim.cluster import SimCluster, SimSettings
+from zonelab.cluster.sim.schedule import Schedule
+from zonelab.cluster.sim.server import ServerSettings
+from zonelab.cluster.sim.station import StationSettings
+from zonelab.cluster.sim.trace import Trace
+from zonelab.cluster.testbed import Testbed
+from zonelab.scenarios.arms import Arm
+from zonelab.scenarios.clients.recorder import Outcome
+from zonelab.scenarios.logs import LOGGER
+from zonelab.scenarios.queues.catalogue import MakeQueue, queue_under_test
+from zonelab.scenarios.run.carry_out import carry_out
+from zonelab.scenarios.run.in_directory import ENDING, RunWriter, run_in_directory
+from zonelab.scenarios.run.network_settings import network_options
+from zonelab.scenarios.run.program_times import BusyTestbed
+from zonelab.scenarios.run_files.record import Note, RunRecord, unnoted
+from zonelab.scenarios.run_files.run_json import identity
+from zonelab.scenarios.run_files.tables import MemoryRun, MemoryTables, Tables
+from zonelab.scenarios.run_phases import Watcher
+from zonelab.scenarios.spec.scenario import Scenario
+from zonelab.scenarios.spec.simulation import Station
+from zonelab.scenarios.tasks import Halt
 
 SIMULATED = "simulated"
 

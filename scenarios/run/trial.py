@@ -6,16 +6,16 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Generic, TypeVar
 
-from analysis.checkers.consistency.consistency import check_accesses
-from analysis.checkers.consistency.verdict import ConsistencyVerdict
-from analysis.checkers.queue.queue import check_recorded
-from analysis.checkers.verdict import Verdict
-from analysis.runs.accesses import VALUES_NAME
-from analysis.runs.order import ORDER_NAME
-from scenarios.queues.catalogue import MakeQueue, queue_under_test
-from scenarios.run.simulated import Observe, Simulated, recorded, simulate
-from scenarios.run_files.tables import OPERATIONS_NAME, MemoryRun, MemoryTables
-from scenarios.spec.scenario import Scenario
+from zonelab.analysis.checkers.consistency.consistency import check_accesses
+from zonelab.analysis.checkers.consistency.verdict import ConsistencyVerdict
+from zonelab.analysis.checkers.queue.queue import check_recorded
+from zonelab.analysis.checkers.verdict import Verdict
+from zonelab.analysis.runs.accesses import VALUES_NAME
+from zonelab.analysis.runs.order import ORDER_NAME
+from zonelab.scenarios.queues.catalogue import MakeQueue, queue_under_test
+from zonelab.scenarios.run.simulated import Observe, Simulated, recorded, simulate
+from zonelab.scenarios.run_files.tables import OPERATIONS_NAME, MemoryRun, MemoryTables
+from zonelab.scenarios.spec.scenario import Scenario
 
 Judged = TypeVar("Judged", bound=Verdict | ConsistencyVerdict)
 """The verdict on a run of a queue, or on one of a workload."""

@@ -10,9 +10,9 @@ from importlib.metadata import version
 from pathlib import Path
 from typing import Any, Protocol
 
-from cluster.votes.levels import Level
-from scenarios.errors import in_utf8
-from scenarios.spec.queue_factory import sources
+from zonelab.cluster.votes.levels import Level
+from zonelab.scenarios.errors import in_utf8
+from zonelab.scenarios.spec.queue_factory import sources
 
 LATEST = "latest"
 

@@ -9,7 +9,7 @@ Status = Literal["complete", "interrupted", "failed"]
 
 @dataclass(kw_only=True)
 class RunRecord:
-    """What a run leaves behind beside its tables; see ``analysis.runs.info.RunInfo`` for the meaning.
+    """What a run leaves behind beside its tables; see ``zonelab.analysis.runs.info.RunInfo`` for the meaning.
 
     ``phase``: the one that it is in, and the run time of its begin.
     """

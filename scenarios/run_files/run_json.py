@@ -1,4 +1,4 @@
-"""``run.json``: what was run, where, when, and how it ended; read by ``analysis.runs.info.RunInfo``."""
+"""``run.json``: what was run, where, when, and how it ended; read by ``zonelab.analysis.runs.info.RunInfo``."""
 
 import secrets
 from collections.abc import Mapping
@@ -7,12 +7,12 @@ from datetime import datetime
 from pathlib import Path
 from typing import Any
 
-from analysis.runs.info import FORMAT
-from analysis.runs.owner import Owner
-from analysis.whole_files import write_json
-from scenarios.run_files.directory import environment, program_fingerprint
-from scenarios.run_files.record import RunRecord
-from scenarios.spec.scenario import Scenario, Workload
+from zonelab.analysis.runs.info import FORMAT
+from zonelab.analysis.runs.owner import Owner
+from zonelab.analysis.whole_files import write_json
+from zonelab.scenarios.run_files.directory import environment, program_fingerprint
+from zonelab.scenarios.run_files.record import RunRecord
+from zonelab.scenarios.spec.scenario import Scenario, Workload
 
 
 class RunFile:

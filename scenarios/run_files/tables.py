@@ -7,10 +7,10 @@ from typing import Any, Protocol
 
 import pyarrow as pa
 
-from analysis.runs.history import FINAL_STATE, OPERATIONS
-from analysis.runs.info import RunInfo
-from analysis.runs.segments import SegmentedTable, table_in
-from analysis.runs.tables import MemoryTable, Table
+from zonelab.analysis.runs.history import FINAL_STATE, OPERATIONS
+from zonelab.analysis.runs.info import RunInfo
+from zonelab.analysis.runs.segments import SegmentedTable, table_in
+from zonelab.analysis.runs.tables import MemoryTable, Table
 
 OPERATIONS_NAME = "operations"
 FAULTS_NAME = "faults"
@@ -77,7 +77,9 @@ def rows(tables: MemoryTables, name: str, names: list[str]) -> Iterator[dict[str
 
 @dataclass(frozen=True, slots=True)
 class MemoryRun:
-    """A run whose tables are in memory, as the checker reads it (``analysis.checkers.queue.queue.Recorded``)."""
+    """A run whose tables are in memory, as the checker reads it
+    (``zonelab.analysis.checkers.queue.queue.Recorded``).
+    """
 
     info: RunInfo
     tables: MemoryTables
@@ -87,7 +89,7 @@ class MemoryRun:
         return FINAL_STATE_NAME in self.tables.tables
 
     def table(self, name: str, schema: pa.Schema) -> pa.Table | None:
-        """As ``analysis.runs.directory.RunDirectory.table``."""
+        """As ``zonelab.analysis.runs.directory.RunDirectory.table``."""
         table = self.tables.tables.get(name)
         return None if table is None else pa.Table.from_batches([table.batch()])
 

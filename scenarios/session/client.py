@@ -4,9 +4,9 @@ from typing import Any
 
 import httpx
 
-from cluster.zone import ClusterError
-from scenarios.errors import NotAccepted
-from scenarios.session.state_file import SessionFile, StateDirectory
+from zonelab.cluster.zone import ClusterError
+from zonelab.scenarios.errors import NotAccepted
+from zonelab.scenarios.session.state_file import SessionFile, StateDirectory
 
 CALL_S = 90.0
 """A restart that copies another zone's data may take that long."""

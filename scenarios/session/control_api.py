@@ -11,14 +11,14 @@ from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
 from starlette.routing import Route
 
-from cluster.admin.app import BodyTooLarge, body_of, in_words, wrong_value
-from cluster.admin.guard import Guard, refused
-from cluster.zone import ClusterError, Restart
-from scenarios.errors import NotAccepted
-from scenarios.monitor.app import OPEN_PATHS, not_accepted, page_routes
-from scenarios.monitor.queue_request import QueueRequest
-from scenarios.session.fault_requests import FaultRequest
-from scenarios.session.session import Session
+from zonelab.cluster.admin.app import BodyTooLarge, body_of, in_words, wrong_value
+from zonelab.cluster.admin.guard import Guard, refused
+from zonelab.cluster.zone import ClusterError, Restart
+from zonelab.scenarios.errors import NotAccepted
+from zonelab.scenarios.monitor.app import OPEN_PATHS, not_accepted, page_routes
+from zonelab.scenarios.monitor.queue_request import QueueRequest
+from zonelab.scenarios.session.fault_requests import FaultRequest
+from zonelab.scenarios.session.session import Session
 
 
 class RestartRequest(BaseModel):

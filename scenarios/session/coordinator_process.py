@@ -12,8 +12,8 @@ from typing import Any
 
 import httpx
 
-from cluster.real.zones.process import launcher
-from cluster.zone import ClusterError, ZoneState
+from zonelab.cluster.real.zones.process import launcher
+from zonelab.cluster.zone import ClusterError, ZoneState
 
 START_S = 30.0
 STOP_S = 5.0
@@ -127,7 +127,7 @@ class CoordinatorProcess:
         with self._log_file.open("ab") as log:
             self._process = await asyncio.create_subprocess_exec(
                 *(sys.executable, "-I", "-S", launcher.__file__, str(os.getpid())),
-                *(sys.executable, "-m", "cluster.admin", *arguments),
+                *(sys.executable, "-m", "zonelab.cluster.admin", *arguments),
                 stdin=asyncio.subprocess.DEVNULL,
                 stdout=asyncio.subprocess.PIPE,
                 stderr=log,

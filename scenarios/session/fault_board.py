@@ -13,16 +13,16 @@ from dataclasses import dataclass, field
 from functools import partial
 from typing import Any
 
-from cluster.admin.links import LinkState
-from cluster.real.zones.base import RealZone
-from cluster.real.zones.zone_set import ZoneSet
-from cluster.zone import ClusterError, Restart, ZoneState
-from scenarios.errors import NotAccepted
-from scenarios.faults.zones import OfServer
-from scenarios.session.coordinator_process import CoordinatorProcess
-from scenarios.session.fault_requests import FaultKind, FaultRequest
-from scenarios.session.recording import Recording
-from scenarios.session.targets import Places
+from zonelab.cluster.admin.links import LinkState
+from zonelab.cluster.real.zones.base import RealZone
+from zonelab.cluster.real.zones.zone_set import ZoneSet
+from zonelab.cluster.zone import ClusterError, Restart, ZoneState
+from zonelab.scenarios.errors import NotAccepted
+from zonelab.scenarios.faults.zones import OfServer
+from zonelab.scenarios.session.coordinator_process import CoordinatorProcess
+from zonelab.scenarios.session.fault_requests import FaultKind, FaultRequest
+from zonelab.scenarios.session.recording import Recording
+from zonelab.scenarios.session.targets import Places
 
 LOGGER = logging.getLogger("zonelab.session")
 

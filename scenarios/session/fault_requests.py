@@ -5,14 +5,14 @@ from typing import Annotated, Self
 
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, model_validator
 
-from cluster.admin.links import LinkState
-from cluster.links.lag_text import parse_lag
-from cluster.links.link import Cut
-from cluster.zone import Restart
-from scenarios.faults.fault import Fault
-from scenarios.faults.links import Clog, CutFault, DuplicateFault, EachLink, LagFault, LossFault
-from scenarios.faults.programs import CoordinatorCrash
-from scenarios.faults.zones import Kill, Memory, Pause, SlowZone
+from zonelab.cluster.admin.links import LinkState
+from zonelab.cluster.links.lag_text import parse_lag
+from zonelab.cluster.links.link import Cut
+from zonelab.cluster.zone import Restart
+from zonelab.scenarios.faults.fault import Fault
+from zonelab.scenarios.faults.links import Clog, CutFault, DuplicateFault, EachLink, LagFault, LossFault
+from zonelab.scenarios.faults.programs import CoordinatorCrash
+from zonelab.scenarios.faults.zones import Kill, Memory, Pause, SlowZone
 
 
 class FaultKind(StrEnum):

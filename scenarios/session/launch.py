@@ -11,14 +11,14 @@ import tempfile
 import time
 from typing import IO, Any
 
-from cluster.real.owner import Owner
-from cluster.real.zones import ProcessZone
-from cluster.real.zones.key_comparison import WITHIN_S
-from cluster.real.zones.signals import termination_interrupts
-from cluster.zone import ClusterError, ZoneError
-from scenarios.session.client import Control
-from scenarios.session.settings import SessionSettings
-from scenarios.session.state_file import AlreadyUp, SessionFile, StateDirectory
+from zonelab.cluster.real.owner import Owner
+from zonelab.cluster.real.zones import ProcessZone
+from zonelab.cluster.real.zones.key_comparison import WITHIN_S
+from zonelab.cluster.real.zones.signals import termination_interrupts
+from zonelab.cluster.zone import ClusterError, ZoneError
+from zonelab.scenarios.session.client import Control
+from zonelab.scenarios.session.settings import SessionSettings
+from zonelab.scenarios.session.state_file import AlreadyUp, SessionFile, StateDirectory
 
 DOWN_S = 30.0
 """How long an orderly end may take before the supervisor is told by signals."""
@@ -40,7 +40,7 @@ def up(settings: SessionSettings, state: StateDirectory) -> dict[str, Any]:
         raise AlreadyUp(_already_up(state)) from error
     with tempfile.TemporaryFile() as errors, termination_interrupts():
         supervisor = subprocess.Popen(
-            [sys.executable, "-m", "scenarios.session"],
+            [sys.executable, "-m", "zonelab.scenarios.session"],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=errors,
@@ -77,7 +77,7 @@ def clean_up(state: StateDirectory) -> list[str]:
         session = state.read()
         if session is not None:
             if session.run_id is not None and session.kind == "docker":
-                from cluster.real.zones.docker.container import remove_leftovers
+                from zonelab.cluster.real.zones.docker.container import remove_leftovers
 
                 removed += asyncio.run(remove_leftovers(session.run_id))
             removed.append(str(state.path))

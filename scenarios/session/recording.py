@@ -13,16 +13,16 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from analysis.runs.history import DEPTH, FAULTS, FINAL_STATE, OPERATIONS
-from analysis.runs.manual_session import SAMPLES, VERBS
-from analysis.runs.owner import Owner
-from analysis.whole_files import write_json
-from analysis.yaml_text import write_yaml
-from cluster.real.zones.key_comparison import Comparison
-from cluster.real.zones.waiting import in_thread
-from cluster.topology.topology import placed
-from scenarios.run_files.directory import create_run_directory, environment
-from scenarios.session.settings import NAME, SessionSettings
+from zonelab.analysis.runs.history import DEPTH, FAULTS, FINAL_STATE, OPERATIONS
+from zonelab.analysis.runs.manual_session import SAMPLES, VERBS
+from zonelab.analysis.runs.owner import Owner
+from zonelab.analysis.whole_files import write_json
+from zonelab.analysis.yaml_text import write_yaml
+from zonelab.cluster.real.zones.key_comparison import Comparison
+from zonelab.cluster.real.zones.waiting import in_thread
+from zonelab.cluster.topology.topology import placed
+from zonelab.scenarios.run_files.directory import create_run_directory, environment
+from zonelab.scenarios.session.settings import NAME, SessionSettings
 
 LOGGER = logging.getLogger("zonelab.session")
 
@@ -89,7 +89,7 @@ class Recording:
     def fault_began(
         self, *, name: str, kind: str, target: str, begin_ns: int, colour: str, detail: str
     ) -> dict[str, Any]:
-        """The row, as in ``analysis.runs.history.FAULTS``; give it to ``fault_ended``."""
+        """The row, as in ``zonelab.analysis.runs.history.FAULTS``; give it to ``fault_ended``."""
         row = {
             "fault": name,
             "kind": kind,
@@ -121,7 +121,9 @@ class Recording:
         self._save_verbs()
 
     async def sample(self, rows: list[dict[str, Any]]) -> None:
-        """One row a zone, as in ``analysis.runs.manual_session.SAMPLES``; saved in a thread every now and then."""
+        """One row a zone, as in ``zonelab.analysis.runs.manual_session.SAMPLES``; saved in a thread every now and
+        then.
+        """
         self._samples += rows
         if len(self._samples) > SAMPLES_MAX:
             self._thin(len(rows))

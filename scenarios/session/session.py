@@ -8,27 +8,27 @@ from collections.abc import AsyncIterator, Mapping
 from pathlib import Path
 from typing import Any
 
-from analysis.runs.manual_session import deviations
-from cluster.real.zones import ZoneSet, zones
-from cluster.real.zones.factory import ZoneKind as FactoryKind
-from cluster.real.zones.key_comparison import compare_zones
-from cluster.real.zones.port import PortReservation
-from cluster.real.zones.process.workspace import create_directory, remove_directory
-from cluster.real.zones.waiting import to_completion
-from cluster.topology.topology import Topology, placed
-from cluster.zone import ZoneError
-from scenarios.logs import logging_to
-from scenarios.monitor.coordinators import figures_of, links_of, notices_of
-from scenarios.monitor.feed import Feed
-from scenarios.monitor.readings import WAIT_S, Reading
-from scenarios.monitor.watched_queues import WatchedQueues
-from scenarios.session.coordinator_process import CoordinatorProcess
-from scenarios.session.fault_board import Board
-from scenarios.session.fault_requests import FaultKind
-from scenarios.session.recording import Recording
-from scenarios.session.settings import SessionSettings
-from scenarios.session.targets import Places
-from scenarios.session.zone_sampler import Sampler
+from zonelab.analysis.runs.manual_session import deviations
+from zonelab.cluster.real.zones import ZoneSet, zones
+from zonelab.cluster.real.zones.factory import ZoneKind as FactoryKind
+from zonelab.cluster.real.zones.key_comparison import compare_zones
+from zonelab.cluster.real.zones.port import PortReservation
+from zonelab.cluster.real.zones.process.workspace import create_directory, remove_directory
+from zonelab.cluster.real.zones.waiting import to_completion
+from zonelab.cluster.topology.topology import Topology, placed
+from zonelab.cluster.zone import ZoneError
+from zonelab.scenarios.logs import logging_to
+from zonelab.scenarios.monitor.coordinators import figures_of, links_of, notices_of
+from zonelab.scenarios.monitor.feed import Feed
+from zonelab.scenarios.monitor.readings import WAIT_S, Reading
+from zonelab.scenarios.monitor.watched_queues import WatchedQueues
+from zonelab.scenarios.session.coordinator_process import CoordinatorProcess
+from zonelab.scenarios.session.fault_board import Board
+from zonelab.scenarios.session.fault_requests import FaultKind
+from zonelab.scenarios.session.recording import Recording
+from zonelab.scenarios.session.settings import SessionSettings
+from zonelab.scenarios.session.targets import Places
+from zonelab.scenarios.session.zone_sampler import Sampler
 
 TOKEN_BYTES = 32
 

@@ -8,23 +8,23 @@ from typing import Annotated, Any, TypeVar
 
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, ValidationError, model_validator
 
-from cluster.links.lag_text import parse_lag
-from cluster.options.hinted_handoff import HandoffSettings
-from cluster.options.versions.settings import AntiEntropySettings, VoteBy
-from cluster.random_streams import SEED_MAX
-from cluster.resp.commands.busy_poll import BUSY_POLL_US, BUSY_POLL_US_MAX
-from cluster.topology.described import topology_of
-from cluster.topology.key_hashes import Hash
-from cluster.topology.topology import ZONES_MAX, Topology, one_dc
-from cluster.votes.levels import Level
-from cluster.wiring.settings import NetworkSettings
-from cluster.zone import ClusterError, Persistence
-from scenarios.arms import ZoneKind
-from scenarios.errors import NotAccepted
-from scenarios.fields import parse_link
-from scenarios.spec.reading import explained, read_yaml_file
-from scenarios.spec.scenario import Links
-from scenarios.spec.topology import Topology as TopologySection
+from zonelab.cluster.links.lag_text import parse_lag
+from zonelab.cluster.options.hinted_handoff import HandoffSettings
+from zonelab.cluster.options.versions.settings import AntiEntropySettings, VoteBy
+from zonelab.cluster.random_streams import SEED_MAX
+from zonelab.cluster.resp.commands.busy_poll import BUSY_POLL_US, BUSY_POLL_US_MAX
+from zonelab.cluster.topology.described import topology_of
+from zonelab.cluster.topology.key_hashes import Hash
+from zonelab.cluster.topology.topology import ZONES_MAX, Topology, one_dc
+from zonelab.cluster.votes.levels import Level
+from zonelab.cluster.wiring.settings import NetworkSettings
+from zonelab.cluster.zone import ClusterError, Persistence
+from zonelab.scenarios.arms import ZoneKind
+from zonelab.scenarios.errors import NotAccepted
+from zonelab.scenarios.fields import parse_link
+from zonelab.scenarios.spec.reading import explained, read_yaml_file
+from zonelab.scenarios.spec.scenario import Links
+from zonelab.scenarios.spec.topology import Topology as TopologySection
 
 NAME = "session"
 """Takes the place of a scenario's name in the run directory."""

@@ -13,9 +13,9 @@ from pathlib import Path
 
 from pydantic import BaseModel, ConfigDict, ValidationError
 
-from cluster.process.file_lock import locked_at
-from cluster.real.owner import Owner
-from cluster.zone import ClusterError
+from zonelab.cluster.process.file_lock import locked_at
+from zonelab.cluster.real.owner import Owner
+from zonelab.cluster.zone import ClusterError
 
 VARIABLE = "ZONELAB_STATE"
 

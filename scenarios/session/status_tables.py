@@ -6,7 +6,7 @@ from typing import Any
 from rich.table import Table
 from rich.text import Text
 
-from scenarios.terminal.console import BAD, Cell, milliseconds, print_table, styled
+from zonelab.scenarios.terminal.console import BAD, Cell, milliseconds, print_table, styled
 
 _GOOD = "running"
 _NAMES = ("dc", "node", "zone", "link")

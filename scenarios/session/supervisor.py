@@ -14,13 +14,13 @@ import socket
 import sys
 from typing import Any
 
-from cluster.admin.serving import Bounds, listening, serving_at
-from cluster.real.owner import Owner
-from cluster.zone import ClusterError
-from scenarios.session.control_api import control_app
-from scenarios.session.session import TOKEN_BYTES, Session, session
-from scenarios.session.settings import SessionSettings
-from scenarios.session.state_file import SessionFile, StateDirectory
+from zonelab.cluster.admin.serving import Bounds, listening, serving_at
+from zonelab.cluster.real.owner import Owner
+from zonelab.cluster.zone import ClusterError
+from zonelab.scenarios.session.control_api import control_app
+from zonelab.scenarios.session.session import TOKEN_BYTES, Session, session
+from zonelab.scenarios.session.settings import SessionSettings
+from zonelab.scenarios.session.state_file import SessionFile, StateDirectory
 
 LOGGER = logging.getLogger("zonelab.session")
 

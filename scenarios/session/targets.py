@@ -5,8 +5,8 @@ from collections.abc import Collection, Mapping, Sequence
 from functools import cached_property
 from itertools import permutations
 
-from cluster.topology.topology import Topology, one_dc
-from scenarios.errors import NotAccepted
+from zonelab.cluster.topology.topology import Topology, one_dc
+from zonelab.scenarios.errors import NotAccepted
 
 _PAIRS_SHOWN_MAX = 4
 """With more names than that, pairs of them are not listed."""

@@ -4,11 +4,11 @@ import asyncio
 from collections.abc import Mapping
 from typing import Any
 
-from cluster.admin.rates import PERIOD_S, Counted, rates
-from cluster.real.zones.zone_set import ZoneSet
-from scenarios.monitor.readings import SHARED_S, Reading, Readings
-from scenarios.session.coordinator_process import CALL_S, CoordinatorProcess
-from scenarios.session.recording import Recording
+from zonelab.cluster.admin.rates import PERIOD_S, Counted, rates
+from zonelab.cluster.real.zones.zone_set import ZoneSet
+from zonelab.scenarios.monitor.readings import SHARED_S, Reading, Readings
+from zonelab.scenarios.session.coordinator_process import CALL_S, CoordinatorProcess
+from zonelab.scenarios.session.recording import Recording
 
 
 class Sampler:

@@ -4,14 +4,14 @@ from collections.abc import Iterator
 from functools import partial
 from typing import Any
 
-from analysis.checkers.verdict import Broken
-from analysis.message_classes import MessageClass
-from cluster.sim.schedule import TieBreak
-from cluster.zone import Persistence
-from scenarios.faults.programs import ClientCrash, ConsumerCrash, ProducerCrash, ServiceCrash
-from scenarios.queues.catalogue import MakeQueue, queue_under_test
-from scenarios.run.trial import QueueTrial, attempt
-from scenarios.shrink.search import (
+from zonelab.analysis.checkers.verdict import Broken
+from zonelab.analysis.message_classes import MessageClass
+from zonelab.cluster.sim.schedule import TieBreak
+from zonelab.cluster.zone import Persistence
+from zonelab.scenarios.faults.programs import ClientCrash, ConsumerCrash, ProducerCrash, ServiceCrash
+from zonelab.scenarios.queues.catalogue import MakeQueue, queue_under_test
+from zonelab.scenarios.run.trial import QueueTrial, attempt
+from zonelab.scenarios.shrink.search import (
     RUNS_MAX,
     NotFailing,
     OnSmaller,
@@ -29,8 +29,8 @@ from scenarios.shrink.search import (
     with_load,
     with_operations,
 )
-from scenarios.spec.queue_settings import Mode, ShardedSettings, Sharding
-from scenarios.spec.scenario import Links, Operation, Scenario
+from zonelab.scenarios.spec.queue_settings import Mode, ShardedSettings, Sharding
+from zonelab.scenarios.spec.scenario import Links, Operation, Scenario
 
 _CRASH_COMMANDS = 32
 _CRASH_S = 0.5

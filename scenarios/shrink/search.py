@@ -7,15 +7,15 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Any, Generic, TypeVar
 
-from analysis.checkers.consistency.verdict import Anomaly
-from analysis.checkers.verdict import MEANING_OF, Broken, broken_named
-from scenarios.faults.catalogue import AnyFault
-from scenarios.faults.fault import Changes
-from scenarios.run.trial import AccessTrial, QueueTrial
-from scenarios.run_files.directory import program_fingerprint
-from scenarios.shrink.ddmin import minimal_part
-from scenarios.spec.rules import problems
-from scenarios.spec.scenario import Found, Operation, Scenario, ToldAccess
+from zonelab.analysis.checkers.consistency.verdict import Anomaly
+from zonelab.analysis.checkers.verdict import MEANING_OF, Broken, broken_named
+from zonelab.scenarios.faults.catalogue import AnyFault
+from zonelab.scenarios.faults.fault import Changes
+from zonelab.scenarios.run.trial import AccessTrial, QueueTrial
+from zonelab.scenarios.run_files.directory import program_fingerprint
+from zonelab.scenarios.shrink.ddmin import minimal_part
+from zonelab.scenarios.spec.rules import problems
+from zonelab.scenarios.spec.scenario import Found, Operation, Scenario, ToldAccess
 
 RUNS_MAX = 1_000
 """A shrink ends after so many runs with what it has."""

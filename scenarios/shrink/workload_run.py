@@ -5,14 +5,14 @@ from itertools import combinations
 from operator import itemgetter
 from typing import Any
 
-from analysis.checkers.consistency.verdict import Anomaly
-from analysis.runs.accesses import VALUES, VALUES_NAME
-from analysis.runs.history import OPERATIONS
-from cluster.sim.schedule import TieBreak
-from cluster.zone import Persistence
-from scenarios.run.trial import AccessTrial, attempt_accesses
-from scenarios.run_files.tables import OPERATIONS_NAME, rows
-from scenarios.shrink.search import (
+from zonelab.analysis.checkers.consistency.verdict import Anomaly
+from zonelab.analysis.runs.accesses import VALUES, VALUES_NAME
+from zonelab.analysis.runs.history import OPERATIONS
+from zonelab.cluster.sim.schedule import TieBreak
+from zonelab.cluster.zone import Persistence
+from zonelab.scenarios.run.trial import AccessTrial, attempt_accesses
+from zonelab.scenarios.run_files.tables import OPERATIONS_NAME, rows
+from zonelab.scenarios.shrink.search import (
     RUNS_MAX,
     OnSmaller,
     Reduction,
@@ -30,8 +30,8 @@ from scenarios.shrink.search import (
     with_operations,
     with_workload,
 )
-from scenarios.spec.replication import Replication
-from scenarios.spec.scenario import Links, Scenario, ToldAccess
+from zonelab.scenarios.spec.replication import Replication
+from zonelab.scenarios.spec.scenario import Links, Scenario, ToldAccess
 
 _LAGS = ("0", "constant:1ms", "constant:5ms", "constant:20ms", "constant:100ms")
 _FAST, _SLOW = "constant:1ms", ("constant:20ms", "constant:5ms", "constant:100ms")

@@ -7,10 +7,10 @@ from typing import Any
 from pydantic import GetCoreSchemaHandler
 from pydantic_core import CoreSchema, core_schema
 
-from engine.queue import Features
-from scenarios.errors import did_you_mean
-from scenarios.spec.ordered.fifo_settings import FifoQueueSettings
-from scenarios.spec.queue_settings import (
+from zonelab.engine.queue import Features
+from zonelab.scenarios.errors import did_you_mean
+from zonelab.scenarios.spec.ordered.fifo_settings import FifoQueueSettings
+from zonelab.scenarios.spec.queue_settings import (
     DynoQueueSettings,
     GmqQueueSettings,
     Mode,
@@ -45,14 +45,14 @@ class Engine:
 
 
 _DYNO = Features(early_ms_max=1)
-_HARDENED = Shipped("scenarios.queues.hardened:HardenedUnderTest", _DYNO)
+_HARDENED = Shipped("zonelab.scenarios.queues.hardened:HardenedUnderTest", _DYNO)
 _GMQ_HARDENED = Features(early_ms_max=1, priorities=False, unique_ids=True)
 _ORDERED = Features(priorities=False, order=True, keys=True, groups=True, suspend=True, rollback=True, commit=True)
 _SECONDS = Features(time_unit_ms=1_000, early_ms_max=1_000, priorities=False)
 
 
 def _dyno(adapter: str) -> Mapping[str, Shipped]:
-    original = Shipped(f"scenarios.queues.dyno:{adapter}", _DYNO)
+    original = Shipped(f"zonelab.scenarios.queues.dyno:{adapter}", _DYNO)
     return {"default": original, "compat": original, "hardened": _HARDENED}
 
 
@@ -72,25 +72,27 @@ ENGINES: Mapping[str, Engine] = {
     "gmq": Engine(
         "job pool, delay and TTR buckets, a dispatcher, ready lists",
         {
-            **_copy_in_seconds("scenarios.queues.gmq:GmqUnderTest", unique_ids=True),
-            "hardened": Shipped("scenarios.queues.gmq_hardened:HardenedGmqUnderTest", _GMQ_HARDENED),
+            **_copy_in_seconds("zonelab.scenarios.queues.gmq:GmqUnderTest", unique_ids=True),
+            "hardened": Shipped("zonelab.scenarios.queues.gmq_hardened:HardenedGmqUnderTest", _GMQ_HARDENED),
         },
         GmqQueueSettings,
     ),
     "youzan": Engine(
         "job pool, buckets with timers, ready lists",
-        _copy_in_seconds("scenarios.queues.youzan:YouzanUnderTest", unique_ids=False),
+        _copy_in_seconds("zonelab.scenarios.queues.youzan:YouzanUnderTest", unique_ids=False),
         YouzanQueueSettings,
     ),
     "zset": Engine(
         "one sorted set, ZRANGEBYSCORE and ZREM, no lease",
-        {"default": Shipped("scenarios.queues.zset:ZsetUnderTest", Features(leases=False, priorities=False))},
+        {"default": Shipped("zonelab.scenarios.queues.zset:ZsetUnderTest", Features(leases=False, priorities=False))},
     ),
     "fifo": Engine(
         "ordered messages as RocketMQ's: partitions, locks with leases, consumer groups",
         {
-            **dict.fromkeys(FifoQueueSettings.modes, Shipped("scenarios.queues.ordered.fifo:FifoUnderTest", _ORDERED)),
-            Mode.FENCED: Shipped("scenarios.queues.ordered.fifo_fenced:FencedUnderTest", _ORDERED),
+            **dict.fromkeys(
+                FifoQueueSettings.modes, Shipped("zonelab.scenarios.queues.ordered.fifo:FifoUnderTest", _ORDERED)
+            ),
+            Mode.FENCED: Shipped("zonelab.scenarios.queues.ordered.fifo_fenced:FencedUnderTest", _ORDERED),
         },
         FifoQueueSettings,
     ),

@@ -5,11 +5,19 @@ from typing import Annotated, Any
 
 from pydantic import AfterValidator, Field, PlainSerializer, PlainValidator
 
-from analysis.message_classes import MessageClass, lacking_means
-from analysis.rates.objectives import DUPLICATES, PREFER_DEFAULT, YEAR_S, Figure, Objective, Operation, contradictions
-from analysis.rates.year import FAULTY_PART_MAX, FaultClass, Year
-from engine.queue import Features
-from scenarios.fields import NonNegative, Positive, Problem, Section
+from zonelab.analysis.message_classes import MessageClass, lacking_means
+from zonelab.analysis.rates.objectives import (
+    DUPLICATES,
+    PREFER_DEFAULT,
+    YEAR_S,
+    Figure,
+    Objective,
+    Operation,
+    contradictions,
+)
+from zonelab.analysis.rates.year import FAULTY_PART_MAX, FaultClass, Year
+from zonelab.engine.queue import Features
+from zonelab.scenarios.fields import NonNegative, Positive, Problem, Section
 
 ANY = "any"
 """As the place of a fault: each run draws it."""

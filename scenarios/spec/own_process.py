@@ -10,7 +10,7 @@ from inspect import isgeneratorfunction
 from random import Random
 from typing import TYPE_CHECKING, Any, Protocol
 
-from scenarios.spec.queue_factory import load_factory
+from zonelab.scenarios.spec.queue_factory import load_factory
 
 if TYPE_CHECKING:
     import simpy
@@ -68,8 +68,8 @@ def drawn_beforehand(process: Process, *, zone: str, random: Random, until_ns: i
 
     Raises ``Reacts``, and whatever the process raises.
     """
-    from cluster.sim.event_order import Environment
-    from cluster.sim.trace import Trace
+    from zonelab.cluster.sim.event_order import Environment
+    from zonelab.cluster.sim.trace import Trace
 
     lab = _Beforehand(Environment(Trace()), zone, random)
     lab.env.process(process(lab))

@@ -11,11 +11,11 @@ from operator import attrgetter
 from random import Random
 from typing import Any, Protocol
 
-from cluster.links.lag_text import parse_lag
-from engine.message import Message
-from scenarios.spec.ordered.keys import keying, payload_of, state_of
-from scenarios.spec.own_process import drawn_beforehand, process_of
-from scenarios.spec.scenario import Arrival, Load, Operation
+from zonelab.cluster.links.lag_text import parse_lag
+from zonelab.engine.message import Message
+from zonelab.scenarios.spec.ordered.keys import keying, payload_of, state_of
+from zonelab.scenarios.spec.own_process import drawn_beforehand, process_of
+from zonelab.scenarios.spec.scenario import Arrival, Load, Operation
 
 _NS_PER_S = 1_000_000_000
 _NS_PER_MS = 1_000_000

@@ -6,11 +6,11 @@ from typing import Annotated, Any, ClassVar, TypeVar
 
 from pydantic import AfterValidator, Field, field_validator, model_validator
 
-from engine.gmq.settings import SECONDS_MAX, TTR_BUCKETS_MAX
-from engine.youzan.jobs import DELAY_S_MAX
-from engine.youzan.settings import TTR_S_MAX
-from scenarios.errors import did_you_mean
-from scenarios.fields import Count, Flag, Millis, Section
+from zonelab.engine.gmq.settings import SECONDS_MAX, TTR_BUCKETS_MAX
+from zonelab.engine.youzan.jobs import DELAY_S_MAX
+from zonelab.engine.youzan.settings import TTR_S_MAX
+from zonelab.scenarios.errors import did_you_mean
+from zonelab.scenarios.fields import Count, Flag, Millis, Section
 
 MS_PER_S = 1_000
 
@@ -80,7 +80,7 @@ class QueueSettings(Section):
     """How long a message's own lease may be; None: there are none."""
 
     engine: Annotated[str, Field(strict=True)] = "dyno"
-    """One of ``scenarios.spec.engines.ENGINES``."""
+    """One of ``zonelab.scenarios.spec.engines.ENGINES``."""
     mode: Mode = Mode.DEFAULT
     unack_ms: Millis = 2_000
     """Length of a lease: a message not acknowledged within it is delivered again."""

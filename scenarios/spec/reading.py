@@ -8,16 +8,16 @@ from typing import Any, get_args
 from pydantic import BaseModel, ValidationError
 from pydantic_core import ErrorDetails
 
-from analysis.yaml_text import TEXT_MAX, NotYaml, read_yaml, write_yaml
-from cluster.regular_file import read_regular
-from scenarios.errors import NotAccepted, ScenarioError, did_you_mean
-from scenarios.faults.catalogue import CLASSES
-from scenarios.spec.engines import ENGINES, unknown_engine
-from scenarios.spec.library import LIBRARY, library_names
-from scenarios.spec.queue_settings import QueueSettings
-from scenarios.spec.rules import path_of, problems, with_fitted_faults
-from scenarios.spec.scenario import Scenario
-from scenarios.spec.traces import digests, found_beside, kept_beside
+from zonelab.analysis.yaml_text import TEXT_MAX, NotYaml, read_yaml, write_yaml
+from zonelab.cluster.regular_file import read_regular
+from zonelab.scenarios.errors import NotAccepted, ScenarioError, did_you_mean
+from zonelab.scenarios.faults.catalogue import CLASSES
+from zonelab.scenarios.spec.engines import ENGINES, unknown_engine
+from zonelab.scenarios.spec.library import LIBRARY, library_names
+from zonelab.scenarios.spec.queue_settings import QueueSettings
+from zonelab.scenarios.spec.rules import path_of, problems, with_fitted_faults
+from zonelab.scenarios.spec.scenario import Scenario
+from zonelab.scenarios.spec.traces import digests, found_beside, kept_beside
 
 RESOLVED_NAME = "scenario.yaml"
 

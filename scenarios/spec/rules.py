@@ -7,22 +7,22 @@ from inspect import getattr_static, isfunction
 from itertools import combinations
 from random import Random
 
-from analysis.message_classes import MessageClass
-from analysis.workloads import OPERATIONS_OF
-from cluster.links.lag_text import parse_lag
-from cluster.random_streams import Streams
-from cluster.topology.topology import TopologyError
-from scenarios.arms import Arm
-from scenarios.faults.catalogue import AnyFault
-from scenarios.faults.fault import no_link, no_zone
-from scenarios.fields import Problem
-from scenarios.spec.engines import ENGINES
-from scenarios.spec.ordered.rules import order_problems
-from scenarios.spec.own_process import Reacts, process_of
-from scenarios.spec.push_plan import plan_pushes
-from scenarios.spec.queue_factory import load_factory
-from scenarios.spec.queue_settings import DynoQueueSettings, Mode, ShardedSettings
-from scenarios.spec.scenario import Scenario
+from zonelab.analysis.message_classes import MessageClass
+from zonelab.analysis.workloads import OPERATIONS_OF
+from zonelab.cluster.links.lag_text import parse_lag
+from zonelab.cluster.random_streams import Streams
+from zonelab.cluster.topology.topology import TopologyError
+from zonelab.scenarios.arms import Arm
+from zonelab.scenarios.faults.catalogue import AnyFault
+from zonelab.scenarios.faults.fault import no_link, no_zone
+from zonelab.scenarios.fields import Problem
+from zonelab.scenarios.spec.engines import ENGINES
+from zonelab.scenarios.spec.ordered.rules import order_problems
+from zonelab.scenarios.spec.own_process import Reacts, process_of
+from zonelab.scenarios.spec.push_plan import plan_pushes
+from zonelab.scenarios.spec.queue_factory import load_factory
+from zonelab.scenarios.spec.queue_settings import DynoQueueSettings, Mode, ShardedSettings
+from zonelab.scenarios.spec.scenario import Scenario
 
 RECONNECT_MAX_S = 10.0
 """Dynomite's longest back-off before it tries again to connect; scaled by ``replication.time_factor``."""

@@ -1,8 +1,8 @@
 """The scenario file: which cluster, which queue, which load, which faults, and what must hold.
 
 Every section is a frozen model that refuses unknown fields; every duration is a number with its unit in the
-name. Reading files, overrides and error lines is in ``scenarios.spec.reading``; rules that span sections are in
-``scenarios.spec.rules``.
+name. Reading files, overrides and error lines is in ``zonelab.scenarios.spec.reading``; rules that span sections are in
+``zonelab.scenarios.spec.rules``.
 """
 
 import re
@@ -11,21 +11,21 @@ from typing import Annotated, Any
 
 from pydantic import AfterValidator, Field, PlainValidator
 
-from analysis.checkers.consistency.verdict import FORBIDDEN_OF, Anomaly
-from analysis.checkers.order.properties import Property
-from analysis.message_classes import FORBIDDEN_DEFAULT, MessageClass
-from analysis.runs.order_rules import OrderRules
-from analysis.workloads import WorkloadKind
-from cluster.random_streams import SEED_MAX
-from cluster.votes.levels import Level, Levels, Setting
-from cluster.zone import Persistence
-from engine.fifo.log.producer import Sending
-from engine.fifo.settings import Order
-from engine.message import PRIORITY_MAX, PRIORITY_MIN
-from engine.queue import Features
-from scenarios.arms import Arm
-from scenarios.faults.catalogue import AnyFault
-from scenarios.fields import (
+from zonelab.analysis.checkers.consistency.verdict import FORBIDDEN_OF, Anomaly
+from zonelab.analysis.checkers.order.properties import Property
+from zonelab.analysis.message_classes import FORBIDDEN_DEFAULT, MessageClass
+from zonelab.analysis.runs.order_rules import OrderRules
+from zonelab.analysis.workloads import WorkloadKind
+from zonelab.cluster.random_streams import SEED_MAX
+from zonelab.cluster.votes.levels import Level, Levels, Setting
+from zonelab.cluster.zone import Persistence
+from zonelab.engine.fifo.log.producer import Sending
+from zonelab.engine.fifo.settings import Order
+from zonelab.engine.message import PRIORITY_MAX, PRIORITY_MIN
+from zonelab.engine.queue import Features
+from zonelab.scenarios.arms import Arm
+from zonelab.scenarios.faults.catalogue import AnyFault
+from zonelab.scenarios.fields import (
     CLIENTS_MAX,
     COUNT_MAX,
     Count,
@@ -37,17 +37,17 @@ from scenarios.fields import (
     Positive,
     Section,
 )
-from scenarios.spec.clients import Clients
-from scenarios.spec.engines import ByEngine, shipped
-from scenarios.spec.evaluate import Evaluate
-from scenarios.spec.ordered.fifo_settings import FifoQueueSettings
-from scenarios.spec.ordered.sections import Keys, OrderChecks, SinkSettings
-from scenarios.spec.own_process import PREFIX
-from scenarios.spec.queue_factory import load_factory
-from scenarios.spec.queue_settings import DynoQueueSettings, QueueSettings, Topics
-from scenarios.spec.replication import Replication
-from scenarios.spec.simulation import Simulation
-from scenarios.spec.topology import Topology
+from zonelab.scenarios.spec.clients import Clients
+from zonelab.scenarios.spec.engines import ByEngine, shipped
+from zonelab.scenarios.spec.evaluate import Evaluate
+from zonelab.scenarios.spec.ordered.fifo_settings import FifoQueueSettings
+from zonelab.scenarios.spec.ordered.sections import Keys, OrderChecks, SinkSettings
+from zonelab.scenarios.spec.own_process import PREFIX
+from zonelab.scenarios.spec.queue_factory import load_factory
+from zonelab.scenarios.spec.queue_settings import DynoQueueSettings, QueueSettings, Topics
+from zonelab.scenarios.spec.replication import Replication
+from zonelab.scenarios.spec.simulation import Simulation
+from zonelab.scenarios.spec.topology import Topology
 
 _NAME = re.compile(r"[a-z0-9][a-z0-9_-]{0,63}")
 

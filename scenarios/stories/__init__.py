@@ -1,5 +1,5 @@
 """A small run told on one page: operation by operation, command by command, zone by zone.
 
-Read first: ``scenarios.stories.queue_story``; ``scenarios.stories.command_log`` listens to a run without changing it.
-May import ``run`` and what is below it.
+Read first: ``zonelab.scenarios.stories.queue_story``; ``zonelab.scenarios.stories.command_log`` listens to a run
+without changing it. May import ``run`` and what is below it.
 """

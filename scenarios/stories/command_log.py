@@ -8,11 +8,11 @@ from dataclasses import dataclass, field
 from random import Random
 from typing import Any, TypeVar
 
-from cluster.connections.batch import Answer, Batch, Channel
-from cluster.connections.failures import ZoneFailure
-from cluster.sim.cluster import SimCluster
-from cluster.testbed import TestbedAround
-from engine.ports import Command, Promise, Reply, Runtime, Task, Timer
+from zonelab.cluster.connections.batch import Answer, Batch, Channel
+from zonelab.cluster.connections.failures import ZoneFailure
+from zonelab.cluster.sim.cluster import SimCluster
+from zonelab.cluster.testbed import TestbedAround
+from zonelab.engine.ports import Command, Promise, Reply, Runtime, Task, Timer
 
 T = TypeVar("T")
 

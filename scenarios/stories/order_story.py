@@ -3,17 +3,17 @@
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from analysis.checkers.order.findings import OrderCase
-from analysis.checkers.order.properties import MEANINGS, Property
-from analysis.runs.info import NANOSECONDS_PER_MS
-from analysis.runs.order import FINAL_ORDER, FINAL_ORDER_NAME, ORDER, ORDER_NAME, OrderKind
-from analysis.stories.lines import Kept, Line
-from scenarios.queues.catalogue import MakeQueue, queue_under_test
-from scenarios.run.trial import attempt
-from scenarios.run_files.tables import MemoryTables, rows
-from scenarios.spec.scenario import Scenario
-from scenarios.stories.queue_story import setting_of
-from scenarios.stories.timeline import lines_of_faults, timeline_block
+from zonelab.analysis.checkers.order.findings import OrderCase
+from zonelab.analysis.checkers.order.properties import MEANINGS, Property
+from zonelab.analysis.runs.info import NANOSECONDS_PER_MS
+from zonelab.analysis.runs.order import FINAL_ORDER, FINAL_ORDER_NAME, ORDER, ORDER_NAME, OrderKind
+from zonelab.analysis.stories.lines import Kept, Line
+from zonelab.scenarios.queues.catalogue import MakeQueue, queue_under_test
+from zonelab.scenarios.run.trial import attempt
+from zonelab.scenarios.run_files.tables import MemoryTables, rows
+from zonelab.scenarios.spec.scenario import Scenario
+from zonelab.scenarios.stories.queue_story import setting_of
+from zonelab.scenarios.stories.timeline import lines_of_faults, timeline_block
 
 _TIMES = (
     "Times are milliseconds after the load began, of answers. Renewals, and commits that change nothing, are left out. "

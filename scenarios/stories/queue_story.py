@@ -4,16 +4,16 @@ import re
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from analysis.checkers.verdict import MEANING_OF, Broken
-from analysis.runs.history import FINAL_STATE, OPERATIONS
-from analysis.stories.lines import Line, outcome_words
-from analysis.stories.message_stories import at_rest
-from scenarios.queues.catalogue import MakeQueue, queue_under_test
-from scenarios.run.trial import QueueTrial, attempt
-from scenarios.run_files.tables import FINAL_STATE_NAME, OPERATIONS_NAME, rows
-from scenarios.spec.scenario import Scenario
-from scenarios.stories.command_log import CommandLog, Sent
-from scenarios.stories.timeline import TIMES, command_lines, lines_of_faults, timeline_block
+from zonelab.analysis.checkers.verdict import MEANING_OF, Broken
+from zonelab.analysis.runs.history import FINAL_STATE, OPERATIONS
+from zonelab.analysis.stories.lines import Line, outcome_words
+from zonelab.analysis.stories.message_stories import at_rest
+from zonelab.scenarios.queues.catalogue import MakeQueue, queue_under_test
+from zonelab.scenarios.run.trial import QueueTrial, attempt
+from zonelab.scenarios.run_files.tables import FINAL_STATE_NAME, OPERATIONS_NAME, rows
+from zonelab.scenarios.spec.scenario import Scenario
+from zonelab.scenarios.stories.command_log import CommandLog, Sent
+from zonelab.scenarios.stories.timeline import TIMES, command_lines, lines_of_faults, timeline_block
 
 MESSAGES_MAX = 3
 

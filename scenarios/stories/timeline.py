@@ -5,14 +5,14 @@ from collections.abc import Iterable, Iterator, Sequence
 from itertools import groupby
 from operator import itemgetter
 
-from analysis.runs.fault_bands import fault_bands
-from analysis.runs.history import FAULTS
-from analysis.stories.lines import Line, fault_lines
-from cluster.commands.routes import is_write
-from cluster.connections.failures import ZoneFailure
-from engine.ports import Argument, Command, Reply, ServerError
-from scenarios.run_files.tables import FAULTS_NAME, MemoryTables, rows
-from scenarios.stories.command_log import Sent
+from zonelab.analysis.runs.fault_bands import fault_bands
+from zonelab.analysis.runs.history import FAULTS
+from zonelab.analysis.stories.lines import Line, fault_lines
+from zonelab.cluster.commands.routes import is_write
+from zonelab.cluster.connections.failures import ZoneFailure
+from zonelab.engine.ports import Argument, Command, Reply, ServerError
+from zonelab.scenarios.run_files.tables import FAULTS_NAME, MemoryTables, rows
+from zonelab.scenarios.stories.command_log import Sent
 
 LINES_MAX = 200
 """Lines of a timeline that are shown, unless more are ``kept``; a shrunk run has far fewer."""

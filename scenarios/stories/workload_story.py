@@ -2,17 +2,17 @@
 
 from collections.abc import Iterator
 
-from analysis.checkers.consistency.verdict import MEANINGS, Anomaly, Case
-from analysis.runs.accesses import FINAL_VALUES, FINAL_VALUES_NAME, VALUES, VALUES_NAME
-from analysis.runs.history import OPERATIONS
-from analysis.stories.access_stories import access_words
-from analysis.stories.lines import Line
-from scenarios.consistency.operations import redis_key
-from scenarios.run.trial import AccessTrial, attempt_accesses
-from scenarios.run_files.tables import OPERATIONS_NAME, rows
-from scenarios.spec.scenario import Scenario
-from scenarios.stories.command_log import CommandLog, Sent
-from scenarios.stories.timeline import TIMES, command_lines, lines_of_faults, timeline_block
+from zonelab.analysis.checkers.consistency.verdict import MEANINGS, Anomaly, Case
+from zonelab.analysis.runs.accesses import FINAL_VALUES, FINAL_VALUES_NAME, VALUES, VALUES_NAME
+from zonelab.analysis.runs.history import OPERATIONS
+from zonelab.analysis.stories.access_stories import access_words
+from zonelab.analysis.stories.lines import Line
+from zonelab.scenarios.consistency.operations import redis_key
+from zonelab.scenarios.run.trial import AccessTrial, attempt_accesses
+from zonelab.scenarios.run_files.tables import OPERATIONS_NAME, rows
+from zonelab.scenarios.spec.scenario import Scenario
+from zonelab.scenarios.stories.command_log import CommandLog, Sent
+from zonelab.scenarios.stories.timeline import TIMES, command_lines, lines_of_faults, timeline_block
 
 
 def access_story(scenario: Scenario, anomaly: Anomaly) -> str:

@@ -10,26 +10,26 @@ from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, replace
 from functools import partial
 
-from analysis.message_classes import MessageClass
-from cluster.testbed import Testbed
-from cluster.votes.levels import Level
-from engine.dyno import DynoQueue, Keys
-from engine.dyno.hardened import Hardening
-from engine.dyno.v1.commands import Commands
-from engine.fifo.fenced.mechanisms import Fencing
-from engine.message import Delivery
-from engine.ports import Command, Connection, Reply, ServerError
-from engine.queue import Queue
-from scenarios.errors import did_you_mean
-from scenarios.fault_draws.fault_classes import EngineMode
-from scenarios.faults.zones import Kill
-from scenarios.queues.dyno import NAME, PREFIX, DynoUnderTest
-from scenarios.queues.ordered.fifo_fenced import FencedUnderTest
-from scenarios.queues.under_test import QueueUnderTest, Wrap
-from scenarios.spec.engines import shipped
-from scenarios.spec.replication import Handoff
-from scenarios.spec.scenario import Checks, Scenario
-from scenarios.studies.mechanisms import MECHANISMS, OPTIONS, DynoMechanism, Mechanism
+from zonelab.analysis.message_classes import MessageClass
+from zonelab.cluster.testbed import Testbed
+from zonelab.cluster.votes.levels import Level
+from zonelab.engine.dyno import DynoQueue, Keys
+from zonelab.engine.dyno.hardened import Hardening
+from zonelab.engine.dyno.v1.commands import Commands
+from zonelab.engine.fifo.fenced.mechanisms import Fencing
+from zonelab.engine.message import Delivery
+from zonelab.engine.ports import Command, Connection, Reply, ServerError
+from zonelab.engine.queue import Queue
+from zonelab.scenarios.errors import did_you_mean
+from zonelab.scenarios.fault_draws.fault_classes import EngineMode
+from zonelab.scenarios.faults.zones import Kill
+from zonelab.scenarios.queues.dyno import NAME, PREFIX, DynoUnderTest
+from zonelab.scenarios.queues.ordered.fifo_fenced import FencedUnderTest
+from zonelab.scenarios.queues.under_test import QueueUnderTest, Wrap
+from zonelab.scenarios.spec.engines import shipped
+from zonelab.scenarios.spec.replication import Handoff
+from zonelab.scenarios.spec.scenario import Checks, Scenario
+from zonelab.scenarios.studies.mechanisms import MECHANISMS, OPTIONS, DynoMechanism, Mechanism
 
 ORDERED = "fifo"
 """The engine whose mode fenced is made of what ``Fencing`` names."""

@@ -6,22 +6,22 @@ After the ablations of jobqueue by simloop (failures per 1,000 seeds with each m
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
-from analysis.checkers.order.properties import FORBIDDEN
-from analysis.checkers.verdict import Broken
-from analysis.message_classes import FORBIDDEN_DEFAULT, MessageClass
-from cluster.votes.levels import Level
-from engine.dyno.hardened import Hardening
-from engine.fifo.fenced.mechanisms import Fencing
-from scenarios.fault_draws.fault_classes import FaultClass, classes_of, scenario_of_class
-from scenarios.many_runs.run_all import IN_THIS_PROCESS
-from scenarios.many_runs.state import RunState
-from scenarios.many_runs.task import Workers
-from scenarios.run.trial import attempt
-from scenarios.studies.ablated_queue import ENGINE, ORDERED, Ablation
-from scenarios.studies.ablation_costs import Cost, costs_of
-from scenarios.studies.matrix import Shown
-from scenarios.studies.mechanisms import MECHANISMS, DynoMechanism, Mechanism
-from scenarios.studies.paired import Conditions, Measured, PairedStudy, RowResult, run_pairs
+from zonelab.analysis.checkers.order.properties import FORBIDDEN
+from zonelab.analysis.checkers.verdict import Broken
+from zonelab.analysis.message_classes import FORBIDDEN_DEFAULT, MessageClass
+from zonelab.cluster.votes.levels import Level
+from zonelab.engine.dyno.hardened import Hardening
+from zonelab.engine.fifo.fenced.mechanisms import Fencing
+from zonelab.scenarios.fault_draws.fault_classes import FaultClass, classes_of, scenario_of_class
+from zonelab.scenarios.many_runs.run_all import IN_THIS_PROCESS
+from zonelab.scenarios.many_runs.state import RunState
+from zonelab.scenarios.many_runs.task import Workers
+from zonelab.scenarios.run.trial import attempt
+from zonelab.scenarios.studies.ablated_queue import ENGINE, ORDERED, Ablation
+from zonelab.scenarios.studies.ablation_costs import Cost, costs_of
+from zonelab.scenarios.studies.matrix import Shown
+from zonelab.scenarios.studies.mechanisms import MECHANISMS, DynoMechanism, Mechanism
+from zonelab.scenarios.studies.paired import Conditions, Measured, PairedStudy, RowResult, run_pairs
 
 EACH_OFF = (
     *map(Ablation.of, MECHANISMS),

@@ -5,9 +5,9 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import Any
 
-from analysis.runs.history import OPERATIONS
-from scenarios.run.trial import QueueTrial
-from scenarios.run_files.tables import OPERATIONS_NAME
+from zonelab.analysis.runs.history import OPERATIONS
+from zonelab.scenarios.run.trial import QueueTrial
+from zonelab.scenarios.run_files.tables import OPERATIONS_NAME
 
 _NS_PER_MS = 1_000_000
 
@@ -49,7 +49,7 @@ def costs_of(trial: QueueTrial) -> dict[str, float]:
 
 
 def overtaken(rows: Iterable[Sequence[Any]], *, epoch_ns: int) -> int:
-    """Of ``rows``, which are as in ``analysis.runs.history.OPERATIONS``."""
+    """Of ``rows``, which are as in ``zonelab.analysis.runs.history.OPERATIONS``."""
     served = _served(rows, epoch_ns)
     return sum(any(_passed_over(one, by=other) for other in served) for one in served)
 

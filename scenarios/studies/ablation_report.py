@@ -5,9 +5,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from scenarios.many_runs.where import HERE, Where, seed_words
-from scenarios.studies.ablated_queue import ENGINE, ORDERED, Ablation
-from scenarios.studies.ablation import (
+from zonelab.scenarios.many_runs.where import HERE, Where, seed_words
+from zonelab.scenarios.studies.ablated_queue import ENGINE, ORDERED, Ablation
+from zonelab.scenarios.studies.ablation import (
     ablate,
     conditions_of,
     dearer,
@@ -16,11 +16,11 @@ from scenarios.studies.ablation import (
     redelivered_per_1000,
     watched,
 )
-from scenarios.studies.ablation_costs import Cost
-from scenarios.studies.mechanisms import NOT_NEEDED, WITHOUT
-from scenarios.studies.page import effort
-from scenarios.studies.paired import RowResult
-from scenarios.studies.paired_report import PairedReport, failing_json, failing_per_1000
+from zonelab.scenarios.studies.ablation_costs import Cost
+from zonelab.scenarios.studies.mechanisms import NOT_NEEDED, WITHOUT
+from zonelab.scenarios.studies.page import effort
+from zonelab.scenarios.studies.paired import RowResult
+from zonelab.scenarios.studies.paired_report import PairedReport, failing_json, failing_per_1000
 
 _HEADINGS = (
     "switched off",

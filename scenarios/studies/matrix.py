@@ -10,23 +10,23 @@ from itertools import product
 from pathlib import Path
 from typing import Any
 
-from analysis.checkers.order.properties import FORBIDDEN
-from analysis.checkers.verdict import Broken, broken_named
-from analysis.message_classes import FORBIDDEN_DEFAULT, MessageClass
-from analysis.proportions import proportion_interval
-from cluster.votes.levels import LEVELS_OF_ONE_DC, Level
-from engine.queue import Features
-from scenarios.fault_draws.fault_classes import EngineMode, FaultClass, classes_of, scenario_of_class
-from scenarios.many_runs.environment import Environment
-from scenarios.many_runs.run_all import IN_THIS_PROCESS, run_all
-from scenarios.many_runs.state import Codec, RunState
-from scenarios.many_runs.task import Finished, Task, Workers
-from scenarios.run.trial import QueueTrial, attempt
-from scenarios.shrink.queue_run import shrink
-from scenarios.spec.engines import ENGINES
-from scenarios.spec.reading import dump_scenario
-from scenarios.spec.scenario import Scenario
-from scenarios.studies.standing import OrderShown, OrderTotals
+from zonelab.analysis.checkers.order.properties import FORBIDDEN
+from zonelab.analysis.checkers.verdict import Broken, broken_named
+from zonelab.analysis.message_classes import FORBIDDEN_DEFAULT, MessageClass
+from zonelab.analysis.proportions import proportion_interval
+from zonelab.cluster.votes.levels import LEVELS_OF_ONE_DC, Level
+from zonelab.engine.queue import Features
+from zonelab.scenarios.fault_draws.fault_classes import EngineMode, FaultClass, classes_of, scenario_of_class
+from zonelab.scenarios.many_runs.environment import Environment
+from zonelab.scenarios.many_runs.run_all import IN_THIS_PROCESS, run_all
+from zonelab.scenarios.many_runs.state import Codec, RunState
+from zonelab.scenarios.many_runs.task import Finished, Task, Workers
+from zonelab.scenarios.run.trial import QueueTrial, attempt
+from zonelab.scenarios.shrink.queue_run import shrink
+from zonelab.scenarios.spec.engines import ENGINES
+from zonelab.scenarios.spec.reading import dump_scenario
+from zonelab.scenarios.spec.scenario import Scenario
+from zonelab.scenarios.studies.standing import OrderShown, OrderTotals
 
 JUDGED = (*FORBIDDEN_DEFAULT, MessageClass.ORPHAN)
 """What some cell forbids. Orphans are forbidden where producers of V1 crash, and counted nowhere else."""

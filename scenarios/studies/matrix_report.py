@@ -9,11 +9,11 @@ from typing import Any
 
 from rich.table import Table
 
-from analysis.checkers.verdict import Broken
-from analysis.message_classes import DESCRIPTIONS, FORBIDDEN_DEFAULT, lacking_means
-from analysis.proportions import share_json, share_words
-from cluster.votes.levels import LEVELS_OF_ONE_DC
-from scenarios.fault_draws.fault_classes import (
+from zonelab.analysis.checkers.verdict import Broken
+from zonelab.analysis.message_classes import DESCRIPTIONS, FORBIDDEN_DEFAULT, lacking_means
+from zonelab.analysis.proportions import share_json, share_words
+from zonelab.cluster.votes.levels import LEVELS_OF_ONE_DC
+from zonelab.scenarios.fault_draws.fault_classes import (
     ABOUT,
     TRUE_CLOCKS,
     WRONG_CLOCKS,
@@ -22,9 +22,9 @@ from scenarios.fault_draws.fault_classes import (
     classes_of,
     explained,
 )
-from scenarios.many_runs.where import HERE, Where, seed_words
-from scenarios.spec.engines import ENGINES
-from scenarios.studies.matrix import (
+from zonelab.scenarios.many_runs.where import HERE, Where, seed_words
+from zonelab.scenarios.spec.engines import ENGINES
+from zonelab.scenarios.studies.matrix import (
     CELLS,
     JUDGED,
     Cell,
@@ -36,10 +36,10 @@ from scenarios.studies.matrix import (
     matrix_state,
     share_bound,
 )
-from scenarios.studies.page import effort, provenance, share
-from scenarios.studies.standing import HEADINGS, OrderTotals
-from scenarios.studies.study_report import StudyReport
-from scenarios.terminal.console import console, styled
+from zonelab.scenarios.studies.page import effort, provenance, share
+from zonelab.scenarios.studies.standing import HEADINGS, OrderTotals
+from zonelab.scenarios.studies.study_report import StudyReport
+from zonelab.scenarios.terminal.console import console, styled
 
 _SMALL = 0.01
 """Shares below this need more digits."""

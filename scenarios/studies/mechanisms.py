@@ -3,8 +3,8 @@
 from collections.abc import Mapping
 from enum import StrEnum
 
-from engine.dyno.hardened import Hardening
-from engine.fifo.fenced.mechanisms import Fencing
+from zonelab.engine.dyno.hardened import Hardening
+from zonelab.engine.fifo.fenced.mechanisms import Fencing
 
 
 class DynoMechanism(StrEnum):

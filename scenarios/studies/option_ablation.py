@@ -7,21 +7,21 @@ from enum import StrEnum
 from itertools import product
 from typing import Any
 
-from analysis.checkers.consistency.verdict import FORBIDDEN_OF, Anomaly
-from analysis.workloads import WorkloadKind
-from cluster.options.versions.settings import VoteBy
-from scenarios.arms import Arm
-from scenarios.fault_draws.fault_classes import EngineMode, FaultClass, scenario_of_class
-from scenarios.fault_draws.loads import LOAD_S
-from scenarios.many_runs.run_all import IN_THIS_PROCESS
-from scenarios.many_runs.state import RunState
-from scenarios.many_runs.task import Workers
-from scenarios.run.trial import AccessTrial, attempt_accesses
-from scenarios.spec import scenario as spec
-from scenarios.spec.clients import Clients
-from scenarios.spec.replication import AntiEntropy, Handoff, Replication
-from scenarios.spec.scenario import Scenario
-from scenarios.studies.paired import Conditions, Measured, PairedStudy, run_pairs
+from zonelab.analysis.checkers.consistency.verdict import FORBIDDEN_OF, Anomaly
+from zonelab.analysis.workloads import WorkloadKind
+from zonelab.cluster.options.versions.settings import VoteBy
+from zonelab.scenarios.arms import Arm
+from zonelab.scenarios.fault_draws.fault_classes import EngineMode, FaultClass, scenario_of_class
+from zonelab.scenarios.fault_draws.loads import LOAD_S
+from zonelab.scenarios.many_runs.run_all import IN_THIS_PROCESS
+from zonelab.scenarios.many_runs.state import RunState
+from zonelab.scenarios.many_runs.task import Workers
+from zonelab.scenarios.run.trial import AccessTrial, attempt_accesses
+from zonelab.scenarios.spec import scenario as spec
+from zonelab.scenarios.spec.clients import Clients
+from zonelab.scenarios.spec.replication import AntiEntropy, Handoff, Replication
+from zonelab.scenarios.spec.scenario import Scenario
+from zonelab.scenarios.studies.paired import Conditions, Measured, PairedStudy, run_pairs
 
 KEYS = 3
 RATE_PER_S = 40.0

@@ -5,9 +5,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from cluster.votes.levels import Level
-from scenarios.many_runs.where import HERE, Where, seed_words
-from scenarios.studies.option_ablation import (
+from zonelab.cluster.votes.levels import Level
+from zonelab.scenarios.many_runs.where import HERE, Where, seed_words
+from zonelab.scenarios.studies.option_ablation import (
     ANSWERED,
     BEGUN,
     KEYS,
@@ -17,8 +17,8 @@ from scenarios.studies.option_ablation import (
     answers,
     changed,
 )
-from scenarios.studies.paired import RowResult
-from scenarios.studies.paired_report import PairedReport, failing_json, failing_per_1000
+from zonelab.scenarios.studies.paired import RowResult
+from zonelab.scenarios.studies.paired_report import PairedReport, failing_json, failing_per_1000
 
 _HEADINGS = (
     "workload, faults",

@@ -4,7 +4,7 @@ import re
 from collections.abc import Iterable, Sequence
 from datetime import UTC, datetime
 
-from scenarios.run_files.directory import environment
+from zonelab.scenarios.run_files.directory import environment
 
 
 def provenance(command: str, *, runs: int, took_s: float, known: int = 0) -> str:

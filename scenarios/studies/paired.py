@@ -13,13 +13,13 @@ from typing import Generic, Protocol, Self, TypeVar
 
 from scipy import special
 
-from analysis.workloads import WorkloadKind
-from cluster.votes.levels import Level
-from scenarios.fault_draws.fault_classes import FaultClass
-from scenarios.many_runs.environment import Environment
-from scenarios.many_runs.run_all import IN_THIS_PROCESS, run_all
-from scenarios.many_runs.state import Codec, RunState
-from scenarios.many_runs.task import Task, Workers
+from zonelab.analysis.workloads import WorkloadKind
+from zonelab.cluster.votes.levels import Level
+from zonelab.scenarios.fault_draws.fault_classes import FaultClass
+from zonelab.scenarios.many_runs.environment import Environment
+from zonelab.scenarios.many_runs.run_all import IN_THIS_PROCESS, run_all
+from zonelab.scenarios.many_runs.state import Codec, RunState
+from zonelab.scenarios.many_runs.task import Task, Workers
 
 CONFIDENCE = 0.95
 """That chance is nowhere in a whole table taken for an effect (Bonferroni over its rows and what they compare)."""

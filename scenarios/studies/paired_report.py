@@ -7,12 +7,12 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, ClassVar, Generic, Self
 
-from analysis.proportions import proportion_interval, share_json
-from scenarios.many_runs.state import RunState
-from scenarios.studies.page import markdown_rows, provenance
-from scenarios.studies.paired import Measured, PairedStudy, Row, RowResult, paired_state
-from scenarios.studies.study_report import Progress, StudyReport
-from scenarios.terminal.console import print_rows
+from zonelab.analysis.proportions import proportion_interval, share_json
+from zonelab.scenarios.many_runs.state import RunState
+from zonelab.scenarios.studies.page import markdown_rows, provenance
+from zonelab.scenarios.studies.paired import Measured, PairedStudy, Row, RowResult, paired_state
+from zonelab.scenarios.studies.study_report import Progress, StudyReport
+from zonelab.scenarios.terminal.console import print_rows
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

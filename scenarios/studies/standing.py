@@ -6,11 +6,11 @@ from dataclasses import dataclass, field
 from statistics import median
 from typing import Any, Self
 
-from analysis.checkers.order.properties import Property
-from analysis.runs.fault_bands import FaultBand, fault_bands
-from analysis.runs.info import NANOSECONDS_PER_MS
-from scenarios.run.trial import QueueTrial
-from scenarios.run_files.tables import FAULTS_NAME
+from zonelab.analysis.checkers.order.properties import Property
+from zonelab.analysis.runs.fault_bands import FaultBand, fault_bands
+from zonelab.analysis.runs.info import NANOSECONDS_PER_MS
+from zonelab.scenarios.run.trial import QueueTrial
+from zonelab.scenarios.run_files.tables import FAULTS_NAME
 
 NO_FAULT = "none"
 _LATER = ("program_pause", "consumer_crash", "producer_crash", "service_crash", "clock")

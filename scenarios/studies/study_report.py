@@ -8,7 +8,7 @@ from pathlib import Path
 from time import monotonic
 from typing import Any, ClassVar, Generic, Protocol, Self, TypeVar
 
-from scenarios.terminal.progress import RunBar
+from zonelab.scenarios.terminal.progress import RunBar
 
 Progress = Callable[[int, int], None]
 """Is called with how many of how many runs are done."""

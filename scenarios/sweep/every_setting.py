@@ -6,11 +6,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, ClassVar, Generic, Protocol, TypeVar
 
-from scenarios.many_runs.environment import Environment
-from scenarios.many_runs.run_all import IN_THIS_PROCESS, AllRuns, run_all
-from scenarios.many_runs.state import Codec, RunState
-from scenarios.many_runs.task import Result, Task, Workers
-from scenarios.sweep.settings import Setting, environment_of, experiment_of
+from zonelab.scenarios.many_runs.environment import Environment
+from zonelab.scenarios.many_runs.run_all import IN_THIS_PROCESS, AllRuns, run_all
+from zonelab.scenarios.many_runs.state import Codec, RunState
+from zonelab.scenarios.many_runs.task import Result, Task, Workers
+from zonelab.scenarios.sweep.settings import Setting, environment_of, experiment_of
 
 RESULTS_NAME = "results.jsonl"
 

@@ -5,14 +5,14 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from analysis.checkers.verdict import Verdict
-from analysis.runs.history import OPERATIONS
-from analysis.runs.info import NANOSECONDS_PER_MS
-from analysis.statistics import quantiles
-from scenarios.fault_draws.swarm import drawn
-from scenarios.run.trial import AccessTrial, QueueTrial, attempt, attempt_accesses
-from scenarios.run_files.tables import OPERATIONS_NAME, MemoryTables, rows
-from scenarios.spec.scenario import Scenario
+from zonelab.analysis.checkers.verdict import Verdict
+from zonelab.analysis.runs.history import OPERATIONS
+from zonelab.analysis.runs.info import NANOSECONDS_PER_MS
+from zonelab.analysis.statistics import quantiles
+from zonelab.scenarios.fault_draws.swarm import drawn
+from zonelab.scenarios.run.trial import AccessTrial, QueueTrial, attempt, attempt_accesses
+from zonelab.scenarios.run_files.tables import OPERATIONS_NAME, MemoryTables, rows
+from zonelab.scenarios.spec.scenario import Scenario
 
 DUPLICATES = "duplicates per message"
 """Deliveries beyond the first, per message that was delivered at all."""

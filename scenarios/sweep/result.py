@@ -2,12 +2,12 @@
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 
-from analysis.proportions import Interval, share_words
-from scenarios.sweep.every_setting import Found
-from scenarios.sweep.one_run import DUPLICATES, QUANTILES
-from scenarios.sweep.rows import Difference, Estimate, Row
-from scenarios.sweep.settings import lines_of
-from scenarios.terminal.console import console, milliseconds, print_rows
+from zonelab.analysis.proportions import Interval, share_words
+from zonelab.scenarios.sweep.every_setting import Found
+from zonelab.scenarios.sweep.one_run import DUPLICATES, QUANTILES
+from zonelab.scenarios.sweep.rows import Difference, Estimate, Row
+from zonelab.scenarios.sweep.settings import lines_of
+from zonelab.scenarios.terminal.console import console, milliseconds, print_rows
 
 _PROBLEMS_SHOWN = 5
 

@@ -7,13 +7,13 @@ from typing import Any
 
 import numpy as np
 
-from analysis.proportions import Interval, share_json
-from analysis.statistics import (
+from zonelab.analysis.proportions import Interval, share_json
+from zonelab.analysis.statistics import (
     mean_interval,
     paired_share_interval,
     quantile_interval,
 )
-from scenarios.sweep.one_run import DUPLICATES, SweptRun
+from zonelab.scenarios.sweep.one_run import DUPLICATES, SweptRun
 
 Runs = Mapping[int, SweptRun]
 """By seed."""

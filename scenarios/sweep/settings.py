@@ -7,10 +7,10 @@ from functools import partial
 from hashlib import sha256
 from itertools import product
 
-from scenarios.errors import NotAccepted, ScenarioError
-from scenarios.many_runs.environment import Environment
-from scenarios.spec.reading import identity_of, load_scenario
-from scenarios.spec.scenario import Scenario
+from zonelab.scenarios.errors import NotAccepted, ScenarioError
+from zonelab.scenarios.many_runs.environment import Environment
+from zonelab.scenarios.spec.reading import identity_of, load_scenario
+from zonelab.scenarios.spec.scenario import Scenario
 
 _WHOLE = re.compile(r"""\[[^\]]*\]|\{[^}]*\}|"[^"]*"|'[^']*'""")
 """Commas within brackets or quotes belong to a value."""

@@ -4,14 +4,14 @@ from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from typing import Any
 
-from scenarios.many_runs.run_all import AllRuns
-from scenarios.many_runs.state import Codec
-from scenarios.sweep.every_setting import EverySetting
-from scenarios.sweep.one_run import Sweeping, SweptRun
-from scenarios.sweep.result import SweepResult
-from scenarios.sweep.rows import Row, row_of
-from scenarios.sweep.settings import Setting
-from scenarios.terminal.forecast import forecast
+from zonelab.scenarios.many_runs.run_all import AllRuns
+from zonelab.scenarios.many_runs.state import Codec
+from zonelab.scenarios.sweep.every_setting import EverySetting
+from zonelab.scenarios.sweep.one_run import Sweeping, SweptRun
+from zonelab.scenarios.sweep.result import SweepResult
+from zonelab.scenarios.sweep.rows import Row, row_of
+from zonelab.scenarios.sweep.settings import Setting
+from zonelab.scenarios.terminal.forecast import forecast
 
 _CODEC = Codec(to_json=asdict, from_json=lambda told: SweptRun(**told))
 

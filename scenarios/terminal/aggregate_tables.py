@@ -4,11 +4,11 @@ from collections.abc import Iterator, Mapping
 
 from rich.table import Table
 
-from analysis.checkers.order.properties import LABELS, Property
-from analysis.proportions import share_words
-from analysis.spark.aggregates import Aggregates, OperationFigures, OrderFigures, SettingFigures
-from analysis.spark.inputs import left_out_words
-from scenarios.terminal.console import milliseconds
+from zonelab.analysis.checkers.order.properties import LABELS, Property
+from zonelab.analysis.proportions import share_words
+from zonelab.analysis.spark.aggregates import Aggregates, OperationFigures, OrderFigures, SettingFigures
+from zonelab.analysis.spark.inputs import left_out_words
+from zonelab.scenarios.terminal.console import milliseconds
 
 
 def words_before(aggregates: Aggregates) -> Iterator[str]:

@@ -5,9 +5,9 @@ from dataclasses import astuple, dataclass
 
 from rich.table import Table
 
-from analysis.comparison.compare import METHOD, Comparison, ShareDifference, ZoneMedians
-from analysis.comparison.metrics import PERMUTATIONS, WITHIN, MetricComparison, check_within
-from analysis.proportions import Interval
+from zonelab.analysis.comparison.compare import METHOD, Comparison, ShareDifference, ZoneMedians
+from zonelab.analysis.comparison.metrics import PERMUTATIONS, WITHIN, MetricComparison, check_within
+from zonelab.analysis.proportions import Interval
 
 NONE = "–"
 P_LEAST = 1 / (PERMUTATIONS + 1)

@@ -4,12 +4,12 @@ from collections.abc import Mapping, Sequence
 
 from rich.table import Table
 
-from analysis.message_classes import MessageClass
-from analysis.summary.result import Result
-from engine.queue import Features
-from scenarios.spec.engines import Engine
-from scenarios.terminal.console import Cell, milliseconds, styled
-from scenarios.terminal.run_table import COLOURS
+from zonelab.analysis.message_classes import MessageClass
+from zonelab.analysis.summary.result import Result
+from zonelab.engine.queue import Features
+from zonelab.scenarios.spec.engines import Engine
+from zonelab.scenarios.terminal.console import Cell, milliseconds, styled
+from zonelab.scenarios.terminal.run_table import COLOURS
 
 
 def engine_table(engines: Mapping[str, Engine]) -> Table:

@@ -2,8 +2,8 @@
 
 from collections.abc import Sequence
 
-from scenarios.arms import Arm
-from scenarios.spec.scenario import Scenario
+from zonelab.scenarios.arms import Arm
+from zonelab.scenarios.spec.scenario import Scenario
 
 LONG_S = 10.0
 """What takes so many seconds says beforehand how long it will take."""

@@ -14,8 +14,8 @@ from enum import StrEnum
 from pathlib import Path
 from typing import TYPE_CHECKING, Self
 
-from analysis.whole_files import whole
-from scenarios.errors import NotAccepted
+from zonelab.analysis.whole_files import whole
+from zonelab.scenarios.errors import NotAccepted
 
 if TYPE_CHECKING:
     from xml.etree.ElementTree import Element

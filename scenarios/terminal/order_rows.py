@@ -5,13 +5,13 @@ from collections.abc import Iterator, Sequence
 
 from rich.table import Table
 
-from analysis.checkers.order.properties import LABELS, Property
-from analysis.checkers.order.verdict import OrderVerdict
-from analysis.checkers.order.waiting import Standstill
-from analysis.checkers.verdict import Verdict
-from analysis.runs.info import NANOSECONDS_PER_MS
-from analysis.summary.partitions import PartitionState
-from scenarios.terminal.console import BAD, Cell, styled
+from zonelab.analysis.checkers.order.properties import LABELS, Property
+from zonelab.analysis.checkers.order.verdict import OrderVerdict
+from zonelab.analysis.checkers.order.waiting import Standstill
+from zonelab.analysis.checkers.verdict import Verdict
+from zonelab.analysis.runs.info import NANOSECONDS_PER_MS
+from zonelab.analysis.summary.partitions import PartitionState
+from zonelab.scenarios.terminal.console import BAD, Cell, styled
 
 
 def order_rows(verdicts: Sequence[Verdict]) -> Iterator[tuple[str, list[Cell]]]:

@@ -5,11 +5,11 @@ from collections.abc import Sequence
 from rich.table import Table
 from rich.text import Text
 
-from analysis.pbs.estimates import Estimate
-from analysis.pbs.prediction import Prediction, Row
-from analysis.pbs.reproduction import Reproduced, Reproduction
-from analysis.pbs.rules import Quorum
-from scenarios.terminal.console import Cell
+from zonelab.analysis.pbs.estimates import Estimate
+from zonelab.analysis.pbs.prediction import Prediction, Row
+from zonelab.analysis.pbs.reproduction import Reproduced, Reproduction
+from zonelab.analysis.pbs.rules import Quorum
+from zonelab.scenarios.terminal.console import Cell
 
 NONE = "–"
 

@@ -17,10 +17,10 @@ from rich.progress import (
     TimeRemainingColumn,
 )
 
-from scenarios.clients.recorder import Outcome
-from scenarios.spec.scenario import Scenario
-from scenarios.terminal.console import error_console
-from scenarios.terminal.forecast import LONG_S, forecast
+from zonelab.scenarios.clients.recorder import Outcome
+from zonelab.scenarios.spec.scenario import Scenario
+from zonelab.scenarios.terminal.console import error_console
+from zonelab.scenarios.terminal.forecast import LONG_S, forecast
 
 LINES = 10
 """So many lines of a ``RunBar`` where there is no terminal."""
@@ -64,7 +64,8 @@ class _Bars:
 class Display(_Bars):
     """Watches one run after another: its phase, how far that is, and what was counted so far.
 
-    ``begin`` names the next run and comes before its phases; the rest is as in ``scenarios.run_phases.Watcher``.
+    ``begin`` names the next run and comes before its phases; the rest is as in
+    ``zonelab.scenarios.run_phases.Watcher``.
     """
 
     def __init__(self) -> None:

@@ -5,10 +5,10 @@ from dataclasses import dataclass
 
 from rich.table import Table
 
-from analysis.message_classes import MessageClass
-from analysis.summary.result import Result
-from scenarios.terminal.console import BAD, Cell, milliseconds, styled
-from scenarios.terminal.order_rows import order_rows
+from zonelab.analysis.message_classes import MessageClass
+from zonelab.analysis.summary.result import Result
+from zonelab.scenarios.terminal.console import BAD, Cell, milliseconds, styled
+from zonelab.scenarios.terminal.order_rows import order_rows
 
 COLOURS = {"valid": "green", "invalid": "red", "unknown": "yellow"}
 

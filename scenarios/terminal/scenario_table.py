@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 from rich.table import Table
 
-from scenarios.spec.scenario import Scenario
+from zonelab.scenarios.spec.scenario import Scenario
 
 
 def scenario_table(library: Sequence[Scenario]) -> Table:

@@ -4,9 +4,9 @@ from collections.abc import Iterator
 
 from rich.console import RenderableType
 
-from analysis.spark.following.follower import SoFar
-from scenarios.terminal.aggregate_tables import message_table, operation_table
-from scenarios.terminal.console import milliseconds
+from zonelab.analysis.spark.following.follower import SoFar
+from zonelab.scenarios.terminal.aggregate_tables import message_table, operation_table
+from zonelab.scenarios.terminal.console import milliseconds
 
 
 def so_far_tables(run: SoFar) -> Iterator[RenderableType]:

@@ -6,16 +6,16 @@ from pathlib import Path
 
 from rich.table import Table
 
-from analysis.checkers.consistency.verdict import Anomaly, ConsistencyVerdict, Share
-from analysis.summary.access_summary import AccessSummary
-from analysis.summary.allowed import allowed_of_accesses
-from scenarios.terminal.console import BAD, Cell, milliseconds, styled
-from scenarios.terminal.run_table import verdict_cell
+from zonelab.analysis.checkers.consistency.verdict import Anomaly, ConsistencyVerdict, Share
+from zonelab.analysis.summary.access_summary import AccessSummary
+from zonelab.analysis.summary.allowed import allowed_of_accesses
+from zonelab.scenarios.terminal.console import BAD, Cell, milliseconds, styled
+from zonelab.scenarios.terminal.run_table import verdict_cell
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class AccessResult:
-    """As ``scenarios.terminal.run_table.Result``, for a run whose clients used no queue."""
+    """As ``zonelab.scenarios.terminal.run_table.Result``, for a run whose clients used no queue."""
 
     title: str
     directory: Path

@@ -6,15 +6,15 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from analysis.summary.result import Result
-from scenarios.errors import NotAccepted
-from scenarios.extras import Extra, is_installed, missing
-from scenarios.terminal.console import error_console
-from scenarios.terminal.live import LiveTables
+from zonelab.analysis.summary.result import Result
+from zonelab.scenarios.errors import NotAccepted
+from zonelab.scenarios.extras import Extra, is_installed, missing
+from zonelab.scenarios.terminal.console import error_console
+from zonelab.scenarios.terminal.live import LiveTables
 
 if TYPE_CHECKING:
-    from analysis.spark.aggregates import Aggregates
-    from analysis.spark.following.follower import SoFar
+    from zonelab.analysis.spark.aggregates import Aggregates
+    from zonelab.analysis.spark.following.follower import SoFar
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -44,8 +44,8 @@ def spark_step(results: Sequence[Result]) -> SparkStep:
     """Aggregate the runs of ``results`` on this machine, if it has Spark and a Java."""
     if not is_installed(Extra.SPARK):
         return SparkStep(problem=f"it {missing(Extra.SPARK)}")
-    from analysis.spark.pipeline import aggregate
-    from analysis.spark.session import JavaMissing, SparkFailed
+    from zonelab.analysis.spark.pipeline import aggregate
+    from zonelab.analysis.spark.session import JavaMissing, SparkFailed
 
     try:
         aggregates = aggregate([result.directory for result in results])
@@ -71,10 +71,12 @@ def disagreements(aggregates: "Aggregates", results: Sequence[Result]) -> list[s
 def followed(
     given: Sequence[str], *, master: str, out: Path | None, strict: bool, settings: Mapping[str, str]
 ) -> "Aggregates":
-    """As ``analysis.spark.pipeline.aggregate``, when none of the runs goes on any more; shown on stderr until then."""
-    from analysis.spark.following.follow import follow
-    from analysis.spark.inputs import is_remote
-    from scenarios.terminal.so_far import so_far_line, so_far_tables
+    """As ``zonelab.analysis.spark.pipeline.aggregate``, when none of the runs goes on any more; shown on stderr until
+    then.
+    """
+    from zonelab.analysis.spark.following.follow import follow
+    from zonelab.analysis.spark.inputs import is_remote
+    from zonelab.scenarios.terminal.so_far import so_far_line, so_far_tables
 
     if out is None:
         raise NotAccepted("--follow: needs --out DIR, which keeps what is counted so far")

@@ -7,17 +7,17 @@ from pathlib import Path
 import pyarrow as pa
 from rich.table import Table
 
-from analysis.checkers.consistency.consistency import check_consistency
-from analysis.checkers.queue.queue import check
-from analysis.runs.directory import RunDirectory
-from analysis.summary.access_summary import summarise_accesses
-from analysis.summary.conclusions import meanings, overload_words
-from analysis.summary.queue_summary import summarise
-from analysis.summary.result import Result
-from scenarios.errors import explain
-from scenarios.logs import LOGGER
-from scenarios.terminal.run_table import result_table
-from scenarios.terminal.workload_table import AccessResult, access_table
+from zonelab.analysis.checkers.consistency.consistency import check_consistency
+from zonelab.analysis.checkers.queue.queue import check
+from zonelab.analysis.runs.directory import RunDirectory
+from zonelab.analysis.summary.access_summary import summarise_accesses
+from zonelab.analysis.summary.conclusions import meanings, overload_words
+from zonelab.analysis.summary.queue_summary import summarise
+from zonelab.analysis.summary.result import Result
+from zonelab.scenarios.errors import explain
+from zonelab.scenarios.logs import LOGGER
+from zonelab.scenarios.terminal.run_table import result_table
+from zonelab.scenarios.terminal.workload_table import AccessResult, access_table
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -38,7 +38,7 @@ def title_of(directory: Path) -> str:
 
 
 def examine(directory: Path, *, title: str) -> Result | AccessResult:
-    """Check the run, write ``verdict.json`` and ``summary.json``. Raises ``analysis.runs.errors.RunError``."""
+    """Check the run, write ``verdict.json`` and ``summary.json``. Raises ``zonelab.analysis.runs.errors.RunError``."""
     if RunDirectory.open(directory).info.workload is not None:
         accesses = check_consistency(directory)
         return AccessResult(title=title, directory=directory, verdict=accesses, summary=summarise_accesses(directory))
@@ -65,7 +65,7 @@ def _allowed(result: Result | AccessResult) -> list[str]:
 
 def illustrate(directory: Path) -> Illustrations:
     """Draw a checked run and write its report, plots included."""
-    from analysis.report import build_report  # loads matplotlib
+    from zonelab.analysis.report import build_report  # loads matplotlib
 
     pa.default_memory_pool().release_unused()  # what checking a long run took, some 50 MB
     try:
@@ -77,9 +77,9 @@ def illustrate(directory: Path) -> Illustrations:
 
 
 def compare(results: Sequence[Result], folder: Path) -> Illustrations:
-    """Draw what distinguishes checked runs, into ``folder``. Raises ``analysis.runs.errors.RunError``."""
-    from analysis.figures.plots import plot_comparison
-    from analysis.report import build_comparison
+    """Draw what distinguishes checked runs, into ``folder``. Raises ``zonelab.analysis.runs.errors.RunError``."""
+    from zonelab.analysis.figures.plots import plot_comparison
+    from zonelab.analysis.report import build_comparison
 
     runs = [result.directory for result in results]
     folder.mkdir(parents=True, exist_ok=True)

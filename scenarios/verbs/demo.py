@@ -6,19 +6,19 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from analysis.summary.conclusions import conclusion
-from analysis.summary.result import Result
-from cluster.votes.levels import LEVELS_OF_ONE_DC
-from scenarios.arms import On
-from scenarios.spec.reading import load_scenario
-from scenarios.terminal.console import console, print_table
-from scenarios.terminal.progress import Display
-from scenarios.terminal.run_table import result_table
-from scenarios.verbs.check import Illustrations, compare
-from scenarios.verbs.run import Performed, perform, run_command
+from zonelab.analysis.summary.conclusions import conclusion
+from zonelab.analysis.summary.result import Result
+from zonelab.cluster.votes.levels import LEVELS_OF_ONE_DC
+from zonelab.scenarios.arms import On
+from zonelab.scenarios.spec.reading import load_scenario
+from zonelab.scenarios.terminal.console import console, print_table
+from zonelab.scenarios.terminal.progress import Display
+from zonelab.scenarios.terminal.run_table import result_table
+from zonelab.scenarios.verbs.check import Illustrations, compare
+from zonelab.scenarios.verbs.run import Performed, perform, run_command
 
 if TYPE_CHECKING:
-    from scenarios.verbs.analyze import SparkStep
+    from zonelab.scenarios.verbs.analyze import SparkStep
 
 SCENARIO = "zone-crash"
 
@@ -108,7 +108,7 @@ def _compare(performed: Sequence[Performed], runs: Path) -> Illustrations:
 def _spark(performed: Sequence[Performed], shown: Display) -> "SparkStep | None":
     if any(run.record.status != "complete" for run in performed):
         return None
-    from scenarios.verbs.analyze import spark_step  # loads Spark
+    from zonelab.scenarios.verbs.analyze import spark_step  # loads Spark
 
     shown.begin(f"{'Spark':<14}")
     shown.phase("aggregate", None)

@@ -6,17 +6,17 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from analysis.summary.result import Result
-from cluster.votes.levels import Level
-from scenarios.arms import On, ZoneKind
-from scenarios.errors import NotAccepted, ScenarioError
-from scenarios.spec.engines import ENGINES
-from scenarios.spec.reading import load_scenario
-from scenarios.spec.scenario import Scenario
-from scenarios.terminal.console import console, print_table
-from scenarios.terminal.engine_table import compared_table
-from scenarios.terminal.progress import Display
-from scenarios.verbs.run import Performed, perform, run_command
+from zonelab.analysis.summary.result import Result
+from zonelab.cluster.votes.levels import Level
+from zonelab.scenarios.arms import On, ZoneKind
+from zonelab.scenarios.errors import NotAccepted, ScenarioError
+from zonelab.scenarios.spec.engines import ENGINES
+from zonelab.scenarios.spec.reading import load_scenario
+from zonelab.scenarios.spec.scenario import Scenario
+from zonelab.scenarios.terminal.console import console, print_table
+from zonelab.scenarios.terminal.engine_table import compared_table
+from zonelab.scenarios.terminal.progress import Display
+from zonelab.scenarios.verbs.run import Performed, perform, run_command
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

@@ -6,22 +6,22 @@ from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 
-from analysis.evaluation_page import write_evaluation_page
-from analysis.rates.recommendation import changes
-from analysis.whole_files import write_json
-from scenarios.arms import Arm, ZoneKind
-from scenarios.errors import ScenarioError
-from scenarios.evaluate.confirming import Confirming
-from scenarios.evaluate.evaluation import Budget, Evaluation
-from scenarios.evaluate.real_run import RealRuns
-from scenarios.evaluate.result import EvaluationResult, of_year
-from scenarios.evaluate.rollout import Rollout
-from scenarios.limit.limits import Limits
-from scenarios.limit.rows import LimitRow
-from scenarios.many_runs.where import HERE, Where
-from scenarios.spec.rules import problems
-from scenarios.terminal.progress import RunBar
-from scenarios.verbs.every_setting import made
+from zonelab.analysis.evaluation_page import write_evaluation_page
+from zonelab.analysis.rates.recommendation import changes
+from zonelab.analysis.whole_files import write_json
+from zonelab.scenarios.arms import Arm, ZoneKind
+from zonelab.scenarios.errors import ScenarioError
+from zonelab.scenarios.evaluate.confirming import Confirming
+from zonelab.scenarios.evaluate.evaluation import Budget, Evaluation
+from zonelab.scenarios.evaluate.real_run import RealRuns
+from zonelab.scenarios.evaluate.result import EvaluationResult, of_year
+from zonelab.scenarios.evaluate.rollout import Rollout
+from zonelab.scenarios.limit.limits import Limits
+from zonelab.scenarios.limit.rows import LimitRow
+from zonelab.scenarios.many_runs.where import HERE, Where
+from zonelab.scenarios.spec.rules import problems
+from zonelab.scenarios.terminal.progress import RunBar
+from zonelab.scenarios.verbs.every_setting import made
 
 SUMMARY_NAME = "evaluate.json"
 LIMITS_NAME = "limit.jsonl"
@@ -48,7 +48,7 @@ class Confirm:
             if found:
                 raise ScenarioError([f"--confirm: {problem.path}: {problem.text}" for problem in found])
         if self.on is ZoneKind.DOCKER:
-            from cluster.real.zones.docker.daemon import connect
+            from zonelab.cluster.real.zones.docker.daemon import connect
 
             connect().close()
 

@@ -4,14 +4,14 @@ import shlex
 from collections.abc import Sequence
 from pathlib import Path
 
-from analysis.whole_files import write_json
-from scenarios.many_runs.environment import Environment
-from scenarios.many_runs.run_all import AllRuns
-from scenarios.many_runs.state import RunState
-from scenarios.many_runs.task import Result
-from scenarios.many_runs.where import HERE, Where, seed_words
-from scenarios.sweep.every_setting import EverySetting, FoundBy
-from scenarios.terminal.progress import RunBar
+from zonelab.analysis.whole_files import write_json
+from zonelab.scenarios.many_runs.environment import Environment
+from zonelab.scenarios.many_runs.run_all import AllRuns
+from zonelab.scenarios.many_runs.state import RunState
+from zonelab.scenarios.many_runs.task import Result
+from zonelab.scenarios.many_runs.where import HERE, Where, seed_words
+from zonelab.scenarios.sweep.every_setting import EverySetting, FoundBy
+from zonelab.scenarios.terminal.progress import RunBar
 
 
 def run_every_setting(

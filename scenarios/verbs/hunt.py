@@ -4,12 +4,12 @@ import shlex
 from collections.abc import Sequence
 from pathlib import Path
 
-from scenarios.hunt.findings import HuntResult, sum_up
-from scenarios.hunt.seeds import HuntTarget, Outcome, hunt, hunt_state
-from scenarios.many_runs.run_all import IN_THIS_PROCESS
-from scenarios.many_runs.task import Workers
-from scenarios.many_runs.where import Where, seed_words
-from scenarios.terminal.progress import RunBar
+from zonelab.scenarios.hunt.findings import HuntResult, sum_up
+from zonelab.scenarios.hunt.seeds import HuntTarget, Outcome, hunt, hunt_state
+from zonelab.scenarios.many_runs.run_all import IN_THIS_PROCESS
+from zonelab.scenarios.many_runs.task import Workers
+from zonelab.scenarios.many_runs.where import Where, seed_words
+from zonelab.scenarios.terminal.progress import RunBar
 
 
 def run_hunt(

@@ -5,13 +5,13 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from analysis.run_index.findings import Status
-from analysis.run_index.index import JSON_NAME, Index, read_index
-from analysis.run_index.many_runs import ManyRuns
-from analysis.run_index.page import write_index
-from scenarios.errors import NotAccepted
-from scenarios.many_runs.recorded import counted, digest_of, result_files
-from scenarios.terminal.console import console, print_rows
+from zonelab.analysis.run_index.findings import Status
+from zonelab.analysis.run_index.index import JSON_NAME, Index, read_index
+from zonelab.analysis.run_index.many_runs import ManyRuns
+from zonelab.analysis.run_index.page import write_index
+from zonelab.scenarios.errors import NotAccepted
+from zonelab.scenarios.many_runs.recorded import counted, digest_of, result_files
+from zonelab.scenarios.terminal.console import console, print_rows
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

@@ -5,20 +5,20 @@ from dataclasses import dataclass, replace
 from importlib.metadata import version
 from typing import Any
 
-from analysis.comparison.confirmation import MedianPair, Typical, medians_ms, pairs_of
-from analysis.comparison.work import Work, fitted
-from scenarios.arms import Arm, ZoneKind
-from scenarios.errors import NotAccepted, ScenarioError
-from scenarios.evaluate.one_run import measured
-from scenarios.evaluate.real_run import RealRun, RealRuns, RealRunsEnded
-from scenarios.evaluate.rollout import pushes
-from scenarios.run.trial import attempt
-from scenarios.spec.reading import load_scenario
-from scenarios.spec.rules import problems
-from scenarios.spec.scenario import Links, Scenario
-from scenarios.spec.simulation import Station
-from scenarios.terminal.console import console, print_rows
-from scenarios.terminal.progress import Display
+from zonelab.analysis.comparison.confirmation import MedianPair, Typical, medians_ms, pairs_of
+from zonelab.analysis.comparison.work import Work, fitted
+from zonelab.scenarios.arms import Arm, ZoneKind
+from zonelab.scenarios.errors import NotAccepted, ScenarioError
+from zonelab.scenarios.evaluate.one_run import measured
+from zonelab.scenarios.evaluate.real_run import RealRun, RealRuns, RealRunsEnded
+from zonelab.scenarios.evaluate.rollout import pushes
+from zonelab.scenarios.run.trial import attempt
+from zonelab.scenarios.spec.reading import load_scenario
+from zonelab.scenarios.spec.rules import problems
+from zonelab.scenarios.spec.scenario import Links, Scenario
+from zonelab.scenarios.spec.simulation import Station
+from zonelab.scenarios.terminal.console import console, print_rows
+from zonelab.scenarios.terminal.progress import Display
 
 LAG = "constant:2ms"
 """Each hop is a timer, as in runs whose links take milliseconds; constant, so that medians hardly differ by run."""

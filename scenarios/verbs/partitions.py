@@ -5,10 +5,10 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
-from analysis.runs.directory import RunDirectory
-from analysis.summary.partitions import PartitionState, partition_states
-from scenarios.terminal.console import print_table
-from scenarios.terminal.order_rows import partition_table
+from zonelab.analysis.runs.directory import RunDirectory
+from zonelab.analysis.summary.partitions import PartitionState, partition_states
+from zonelab.scenarios.terminal.console import print_table
+from zonelab.scenarios.terminal.order_rows import partition_table
 
 
 @dataclass(frozen=True, slots=True)

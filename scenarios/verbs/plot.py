@@ -3,9 +3,9 @@
 from collections.abc import Sequence
 from pathlib import Path
 
-from analysis.figures.kinds.draw import draw
-from analysis.figures.kinds.names import Format, Kind, NotDrawable
-from scenarios.errors import NotAccepted
+from zonelab.analysis.figures.kinds.draw import draw
+from zonelab.analysis.figures.kinds.names import Format, Kind, NotDrawable
+from zonelab.scenarios.errors import NotAccepted
 
 
 def plotted(

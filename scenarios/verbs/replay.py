@@ -5,16 +5,16 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from analysis.runs.directory import RunDirectory
-from scenarios.arms import Arm, On, ZoneKind
-from scenarios.errors import NotAccepted
-from scenarios.extras import Extra, require
-from scenarios.run_files.directory import program_fingerprint
-from scenarios.spec.reading import read_yaml_file
-from scenarios.spec.scenario import Scenario
-from scenarios.terminal.console import console
-from scenarios.terminal.progress import Display
-from scenarios.verbs.run import Performed, perform
+from zonelab.analysis.runs.directory import RunDirectory
+from zonelab.scenarios.arms import Arm, On, ZoneKind
+from zonelab.scenarios.errors import NotAccepted
+from zonelab.scenarios.extras import Extra, require
+from zonelab.scenarios.run_files.directory import program_fingerprint
+from zonelab.scenarios.spec.reading import read_yaml_file
+from zonelab.scenarios.spec.scenario import Scenario
+from zonelab.scenarios.terminal.console import console
+from zonelab.scenarios.terminal.progress import Display
+from zonelab.scenarios.verbs.run import Performed, perform
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -54,7 +54,7 @@ def replayed_machine(path: Path) -> ReplayedMachine | None:
     if "choices" not in told:
         return None
     require(Extra.TESTING, asked=f"{path}: the failure of a state machine")
-    from scenarios.properties.budget import replay_machine, same_failure
+    from zonelab.scenarios.properties.budget import replay_machine, same_failure
 
     error = replay_machine(path, told)
     return ReplayedMachine(

@@ -6,18 +6,18 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from analysis.summary.result import Result
-from scenarios.arms import Arm, On, ZoneKind
-from scenarios.monitor.run_page import RunPage
-from scenarios.queues.catalogue import MakeQueue, queue_under_test
-from scenarios.run.on_servers import run_on_servers
-from scenarios.run.simulated import run_in_sim
-from scenarios.run_files.record import RunRecord
-from scenarios.spec.scenario import Scenario
-from scenarios.terminal.console import console, print_table
-from scenarios.terminal.progress import Display
-from scenarios.terminal.workload_table import AccessResult
-from scenarios.verbs.check import Illustrations, examine, illustrate, sentences, tabulated
+from zonelab.analysis.summary.result import Result
+from zonelab.scenarios.arms import Arm, On, ZoneKind
+from zonelab.scenarios.monitor.run_page import RunPage
+from zonelab.scenarios.queues.catalogue import MakeQueue, queue_under_test
+from zonelab.scenarios.run.on_servers import run_on_servers
+from zonelab.scenarios.run.simulated import run_in_sim
+from zonelab.scenarios.run_files.record import RunRecord
+from zonelab.scenarios.spec.scenario import Scenario
+from zonelab.scenarios.terminal.console import console, print_table
+from zonelab.scenarios.terminal.progress import Display
+from zonelab.scenarios.terminal.workload_table import AccessResult
+from zonelab.scenarios.verbs.check import Illustrations, examine, illustrate, sentences, tabulated
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

@@ -5,18 +5,18 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Self
 
-from analysis.checkers.consistency.verdict import Anomaly
-from analysis.checkers.order.properties import Property
-from analysis.message_classes import MessageClass
-from scenarios.shrink.queue_run import shrink
-from scenarios.shrink.search import NotFailing, OnSmaller, Shrunk, Violation, operations_of
-from scenarios.shrink.workload_run import shrink_accesses
-from scenarios.spec.reading import write_scenario
-from scenarios.spec.scenario import Scenario
-from scenarios.stories.order_story import order_story
-from scenarios.stories.queue_story import story
-from scenarios.stories.workload_story import access_story
-from scenarios.terminal.console import console, error_console
+from zonelab.analysis.checkers.consistency.verdict import Anomaly
+from zonelab.analysis.checkers.order.properties import Property
+from zonelab.analysis.message_classes import MessageClass
+from zonelab.scenarios.shrink.queue_run import shrink
+from zonelab.scenarios.shrink.search import NotFailing, OnSmaller, Shrunk, Violation, operations_of
+from zonelab.scenarios.shrink.workload_run import shrink_accesses
+from zonelab.scenarios.spec.reading import write_scenario
+from zonelab.scenarios.spec.scenario import Scenario
+from zonelab.scenarios.stories.order_story import order_story
+from zonelab.scenarios.stories.queue_story import story
+from zonelab.scenarios.stories.workload_story import access_story
+from zonelab.scenarios.terminal.console import console, error_console
 
 SHRUNK = "shrunk.yaml"
 STORY = "story.md"

@@ -11,7 +11,7 @@ from support.cluster.servers import Lab, started_lab
 from support.cluster.sim_lab import SimLab, simulated_lab
 from support.engine.dyno import SHARDS, SettableClock, content, fresh_name, make_queue
 
-from cluster.votes.levels import LEVELS_OF_ONE_DC, Level
+from zonelab.cluster.votes.levels import LEVELS_OF_ONE_DC, Level
 
 
 @dataclass

@@ -6,10 +6,10 @@ original sleeps to let a due time or a lease pass, the clock is set instead.
 
 from support.engine.dyno_v2 import ShardContent, make_multi, shard_content
 
-from engine.dyno.hosts import Host, RackSuffixShards
-from engine.dyno.v2.builder import Cluster, build_queue
-from engine.dyno.v2.multi import MultiQueue
-from engine.message import Message
+from zonelab.engine.dyno.hosts import Host, RackSuffixShards
+from zonelab.engine.dyno.v2.builder import Cluster, build_queue
+from zonelab.engine.dyno.v2.multi import MultiQueue
+from zonelab.engine.message import Message
 
 LEASE_MS = 1000
 WAIT_MS = 1000

@@ -11,10 +11,10 @@ from enum import StrEnum
 import pytest
 from support.engine.dyno_v2 import make_pipelined, shard_content
 
-from engine.dyno import DynoQueue, IdHash, RoundRobin
-from engine.dyno.hosts import Host, SingleShard
-from engine.dyno.v2.builder import Cluster, build_queue
-from engine.message import Message
+from zonelab.engine.dyno import DynoQueue, IdHash, RoundRobin
+from zonelab.engine.dyno.hosts import Host, SingleShard
+from zonelab.engine.dyno.v2.builder import Cluster, build_queue
+from zonelab.engine.message import Message
 
 LEASE_MS = 1000
 WAIT_MS = 1000

@@ -4,7 +4,7 @@ import pytest
 from support.cluster.redis_cases import CASES
 from support.cluster.redis_pair import Pair, real_server
 
-from cluster.sim.redis.registry import COMMANDS, READS
+from zonelab.cluster.sim.redis.registry import COMMANDS, READS
 
 pytestmark = pytest.mark.real
 

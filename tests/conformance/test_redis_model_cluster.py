@@ -11,9 +11,9 @@ from support.cluster.servers import started_lab
 from support.engine.dyno import SHARDS, SettableClock, content, fresh_name, make_queue
 from support.engine.sim_dyno import Load, nothing_left, run_load, served
 
-from cluster.sim.cluster import SimCluster, SimSettings
-from cluster.votes.levels import Level
-from engine.message import Message
+from zonelab.cluster.sim.cluster import SimCluster, SimSettings
+from zonelab.cluster.votes.levels import Level
+from zonelab.engine.message import Message
 
 pytestmark = pytest.mark.real
 

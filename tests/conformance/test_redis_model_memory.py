@@ -3,7 +3,7 @@
 import pytest
 from support.cluster.redis_pair import Pair, real_server
 
-from cluster.sim.redis.registry import COMMANDS, GROWS
+from zonelab.cluster.sim.redis.registry import COMMANDS, GROWS
 
 pytestmark = pytest.mark.real
 

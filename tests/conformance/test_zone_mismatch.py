@@ -15,14 +15,14 @@ from support.cluster.real import outcome
 from support.cluster.servers import Lab
 from support.cluster.sim_lab import SimLab
 
-from cluster.connections.failures import NO_QUORUM
-from cluster.connections.timeouts import Timeouts
-from cluster.links.lag import Constant
-from cluster.real.cluster import RealCluster, RealSettings
-from cluster.real.zones import zones
-from cluster.sim.cluster import SimCluster, SimSettings
-from cluster.votes.levels import LEVELS_OF_ONE_DC
-from engine.ports import Indeterminate, ServerError, Unavailable
+from zonelab.cluster.connections.failures import NO_QUORUM
+from zonelab.cluster.connections.timeouts import Timeouts
+from zonelab.cluster.links.lag import Constant
+from zonelab.cluster.real.cluster import RealCluster, RealSettings
+from zonelab.cluster.real.zones import zones
+from zonelab.cluster.sim.cluster import SimCluster, SimSettings
+from zonelab.cluster.votes.levels import LEVELS_OF_ONE_DC
+from zonelab.engine.ports import Indeterminate, ServerError, Unavailable
 
 ONE, QUORUM, SAFE = LEVELS = LEVELS_OF_ONE_DC
 QUORUMS = (QUORUM, SAFE)

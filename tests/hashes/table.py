@@ -24,18 +24,18 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
 
-from analysis.runs.history import ADDED, OPERATIONS
-from cluster.sim.trace import Trace
-from cluster.votes.levels import Level
-from scenarios.fault_draws.swarm import drawn
-from scenarios.logs import LOGGER
-from scenarios.many_runs.processes import Processes
-from scenarios.many_runs.run_all import run_all
-from scenarios.many_runs.task import Task
-from scenarios.run.trial import QueueTrial, attempt
-from scenarios.run_files.tables import FAULTS_NAME, OPERATIONS_NAME
-from scenarios.spec.reading import load_scenario
-from scenarios.spec.scenario import Scenario
+from zonelab.analysis.runs.history import ADDED, OPERATIONS
+from zonelab.cluster.sim.trace import Trace
+from zonelab.cluster.votes.levels import Level
+from zonelab.scenarios.fault_draws.swarm import drawn
+from zonelab.scenarios.logs import LOGGER
+from zonelab.scenarios.many_runs.processes import Processes
+from zonelab.scenarios.many_runs.run_all import run_all
+from zonelab.scenarios.many_runs.task import Task
+from zonelab.scenarios.run.trial import QueueTrial, attempt
+from zonelab.scenarios.run_files.tables import FAULTS_NAME, OPERATIONS_NAME
+from zonelab.scenarios.spec.reading import load_scenario
+from zonelab.scenarios.spec.scenario import Scenario
 
 DERIVED = ("body",)
 """Columns of operations that runs of the table did not have, of which the load and its seed decide the values."""

@@ -126,7 +126,7 @@ class Copy:
         if told.code != 0 or len(homes) != len(PACKAGES) or any(str(self.folder) not in home for home in homes):
             raise SuiteError(f"the packages of the copy are not those that are imported:\n{told.output}")
         with self.changed(CANARY, 'raise RuntimeError("the canary is dead")\n'):
-            dead = self.python("-c", "import engine.ports")
+            dead = self.python("-c", "import zonelab.engine.ports")
         if dead.code == 0 or "the canary is dead" not in dead.output:
             raise SuiteError("a fault that breaks everything breaks nothing in the copy")
 

@@ -10,13 +10,13 @@ from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
-from cluster.votes.levels import Level
-from scenarios.fault_draws.fault_classes import EngineMode, FaultClass, scenario_of_class
-from scenarios.fault_draws.swarm import drawn
-from scenarios.run.trial import attempt
-from scenarios.spec.queue_settings import Mode
-from scenarios.spec.reading import load_scenario
-from scenarios.spec.scenario import Scenario
+from zonelab.cluster.votes.levels import Level
+from zonelab.scenarios.fault_draws.fault_classes import EngineMode, FaultClass, scenario_of_class
+from zonelab.scenarios.fault_draws.swarm import drawn
+from zonelab.scenarios.run.trial import attempt
+from zonelab.scenarios.spec.queue_settings import Mode
+from zonelab.scenarios.spec.reading import load_scenario
+from zonelab.scenarios.spec.scenario import Scenario
 
 ANY_OF_ONE_ZONE = str(FaultClass.ANY_OF_ONE_ZONE)
 EVERY_FAULT = "every-fault"

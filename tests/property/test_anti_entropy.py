@@ -9,13 +9,13 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from cluster.connections.timeouts import Timeouts
-from cluster.links.lag import Constant
-from cluster.links.link import Cut
-from cluster.options.versions import scripts
-from cluster.options.versions.settings import AntiEntropySettings
-from cluster.sim.cluster import SimCluster, SimSettings
-from cluster.votes.levels import Level
+from zonelab.cluster.connections.timeouts import Timeouts
+from zonelab.cluster.links.lag import Constant
+from zonelab.cluster.links.link import Cut
+from zonelab.cluster.options.versions import scripts
+from zonelab.cluster.options.versions.settings import AntiEntropySettings
+from zonelab.cluster.sim.cluster import SimCluster, SimSettings
+from zonelab.cluster.votes.levels import Level
 
 MS = 1_000_000
 SCRIPTS = ("SET", "DEL", "MEMBERS", "LIST", "BEHIND", "FETCH", "APPLY")

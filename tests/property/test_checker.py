@@ -13,10 +13,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from support.analysis.plants import PLANTS, plant_concurrent, plant_orphan
 
-from analysis.checkers.queue.queue import check
-from analysis.checkers.verdict import Verdict
-from analysis.message_classes import DUPLICATE_CAUSES, FORBIDDEN_DEFAULT, MessageClass
-from analysis.runs.builder import Pop, RunBuilder
+from zonelab.analysis.checkers.queue.queue import check
+from zonelab.analysis.checkers.verdict import Verdict
+from zonelab.analysis.message_classes import DUPLICATE_CAUSES, FORBIDDEN_DEFAULT, MessageClass
+from zonelab.analysis.runs.builder import Pop, RunBuilder
 
 LEASE_MS = 200
 LEGAL = {MessageClass.REDELIVERED, MessageClass.RECOVERED}

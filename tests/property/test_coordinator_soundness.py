@@ -15,17 +15,17 @@ from hypothesis import strategies as st
 from hypothesis.errors import NoSuchExample
 from support.cluster.stepped import MS, S, SteppedCluster
 
-from cluster.commands.routes import is_write
-from cluster.connections import peer
-from cluster.connections import server as server_connection
-from cluster.connections.failures import ZoneFailure
-from cluster.connections.timeouts import Timeouts
-from cluster.links.lag import Constant, exponential
-from cluster.links.link import Cut
-from cluster.votes import vote
-from cluster.votes.levels import Level
-from cluster.votes.vote import Vote, quorum
-from engine.ports import Indeterminate, ServerError, Unavailable
+from zonelab.cluster.commands.routes import is_write
+from zonelab.cluster.connections import peer
+from zonelab.cluster.connections import server as server_connection
+from zonelab.cluster.connections.failures import ZoneFailure
+from zonelab.cluster.connections.timeouts import Timeouts
+from zonelab.cluster.links.lag import Constant, exponential
+from zonelab.cluster.links.link import Cut
+from zonelab.cluster.votes import vote
+from zonelab.cluster.votes.levels import Level
+from zonelab.cluster.votes.vote import Vote, quorum
+from zonelab.engine.ports import Indeterminate, ServerError, Unavailable
 
 TIMEOUTS = Timeouts(factor=0.02)  # datastore 100 ms, peer 104 and 504 ms, back-off 20 to 200 ms
 
@@ -273,7 +273,7 @@ def decide_by_one_reply(monkeypatch):
 
 
 def forget_what_scripts_wrote(monkeypatch):
-    monkeypatch.setattr("cluster.votes.pipeline.is_script", lambda command: False)
+    monkeypatch.setattr("zonelab.cluster.votes.pipeline.is_script", lambda command: False)
 
 
 def send_again_after_a_break(monkeypatch):
@@ -289,7 +289,7 @@ def never_reconnect(monkeypatch):
 
 
 def ignore_deadlines(monkeypatch):
-    monkeypatch.setattr("cluster.connections.deadlines.Deadlines.watch", lambda self, deadline_ns: None)
+    monkeypatch.setattr("zonelab.cluster.connections.deadlines.Deadlines.watch", lambda self, deadline_ns: None)
 
 
 @pytest.mark.parametrize(

@@ -12,13 +12,13 @@ from hypothesis.stateful import run_state_machine_as_test
 from support.cluster.servers import started_lab
 from support.engine.dyno_machine import DynoMachine
 
-import engine.dyno.v1.lease
-import engine.dyno.v1.peek
-import engine.dyno.v1.pop
-import engine.dyno.v1.queue
-import engine.dyno.v1.unack
-from engine.dyno.v1.scripts import ORIGINAL_SCRIPTS, SCRIPTS
-from engine.ports import ServerError
+import zonelab.engine.dyno.v1.lease
+import zonelab.engine.dyno.v1.peek
+import zonelab.engine.dyno.v1.pop
+import zonelab.engine.dyno.v1.queue
+import zonelab.engine.dyno.v1.unack
+from zonelab.engine.dyno.v1.scripts import ORIGINAL_SCRIPTS, SCRIPTS
+from zonelab.engine.ports import ServerError
 
 pytestmark = pytest.mark.real
 
@@ -43,24 +43,36 @@ def test_the_queue_does_what_the_model_does(lab, compat):
 
 PLANTED = {
     "the unsafe pop serves the own shard only": (
-        engine.dyno.v1.pop,
+        zonelab.engine.dyno.v1.pop,
         "own_first",
         lambda context: (context.settings.shard,),
     ),
     "the unsafe pop takes the own shard last": (
-        engine.dyno.v1.pop,
+        zonelab.engine.dyno.v1.pop,
         "own_first",
         lambda context: tuple(sorted(context.settings.shards, key=lambda shard: shard == context.settings.shard)),
     ),
-    "a pop by id asks nothing of the due time": (engine.dyno.v1.lease, "eligible_until", lambda now_ms: now_ms + 10**6),
-    "the unsafe peek forgets the order": (engine.dyno.v1.peek, "sorted", list),
+    "a pop by id asks nothing of the due time": (
+        zonelab.engine.dyno.v1.lease,
+        "eligible_until",
+        lambda now_ms: now_ms + 10**6,
+    ),
+    "the unsafe peek forgets the order": (zonelab.engine.dyno.v1.peek, "sorted", list),
     "priority is inverted": (
-        engine.dyno.v1.queue,
+        zonelab.engine.dyno.v1.queue,
         "due_score",
         lambda due_ms, *, priority: due_ms + (99 - priority) / 100,
     ),
-    "messages are eligible a second early": (engine.dyno.v1.pop, "eligible_until", lambda now_ms: now_ms + 1000),
-    "nothing is eligible in its own millisecond": (engine.dyno.v1.pop, "eligible_until", lambda now_ms: now_ms - 1),
+    "messages are eligible a second early": (
+        zonelab.engine.dyno.v1.pop,
+        "eligible_until",
+        lambda now_ms: now_ms + 1000,
+    ),
+    "nothing is eligible in its own millisecond": (
+        zonelab.engine.dyno.v1.pop,
+        "eligible_until",
+        lambda now_ms: now_ms - 1,
+    ),
 }
 
 FIND = settings(

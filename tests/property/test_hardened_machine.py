@@ -5,9 +5,9 @@ for that. Method: ``QueueMachine`` with crashes, stalls, pauses, cuts and a kill
 import pytest
 from support.scenarios.state_machines import search
 
-from cluster.votes.levels import Level
-from engine.dyno.hardened import Hardening
-from scenarios.properties import HardenedQueueMachine, Trouble
+from zonelab.cluster.votes.levels import Level
+from zonelab.engine.dyno.hardened import Hardening
+from zonelab.scenarios.properties import HardenedQueueMachine, Trouble
 
 STEPS = 25
 KILLS = {Trouble.KILL_KEEP, Trouble.KILL_WIPE, Trouble.KILL_WARM}

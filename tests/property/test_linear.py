@@ -10,8 +10,8 @@ from hypothesis import strategies as st
 from support.analysis.linear import crowded_history, operation, some_order_is_legal, zones_conflict
 from support.analysis.register_histories import register_history
 
-from analysis.checkers.consistency.linear import Kind, check_register
-from analysis.checkers.consistency.linear_shrink import smallest_violation
+from zonelab.analysis.checkers.consistency.linear import Kind, check_register
+from zonelab.analysis.checkers.consistency.linear_shrink import smallest_violation
 
 VALUES = st.sampled_from([None, 1, 2, 3])
 

@@ -8,9 +8,9 @@ from random import Random
 from hypothesis import given
 from hypothesis import strategies as st
 
-from cluster.links.lag import Constant, exponential, uniform
-from cluster.links.link import Cut, Link
-from cluster.sim.runtime import SimRuntime
+from zonelab.cluster.links.lag import Constant, exponential, uniform
+from zonelab.cluster.links.link import Cut, Link
+from zonelab.cluster.sim.runtime import SimRuntime
 
 MS = 1_000_000
 

@@ -3,12 +3,12 @@
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from analysis.message_classes import FORBIDDEN_DEFAULT
-from scenarios.fault_draws.fault_classes import EngineMode
-from scenarios.run.trial import attempt
-from scenarios.spec.reading import dump_scenario, load_scenario
-from scenarios.spec.rules import problems
-from scenarios.studies.matrix import CELLS, CellResult, Shown
+from zonelab.analysis.message_classes import FORBIDDEN_DEFAULT
+from zonelab.scenarios.fault_draws.fault_classes import EngineMode
+from zonelab.scenarios.run.trial import attempt
+from zonelab.scenarios.spec.reading import dump_scenario, load_scenario
+from zonelab.scenarios.spec.rules import problems
+from zonelab.scenarios.studies.matrix import CELLS, CellResult, Shown
 
 cells = st.sampled_from(CELLS)
 seeds = st.integers(0, 2**32)

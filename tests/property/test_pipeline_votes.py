@@ -7,12 +7,12 @@ same answers or the same error, and count the same.
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from cluster.connections.failures import ZoneFailure
-from cluster.votes.levels import Level
-from cluster.votes.pipeline import Failure, MixedPipeline, UniformPipeline
-from cluster.votes.rules import Rules
-from cluster.votes.statistics import CoordinatorStatistics
-from engine.ports import Indeterminate, ServerError, Unavailable
+from zonelab.cluster.connections.failures import ZoneFailure
+from zonelab.cluster.votes.levels import Level
+from zonelab.cluster.votes.pipeline import Failure, MixedPipeline, UniformPipeline
+from zonelab.cluster.votes.rules import Rules
+from zonelab.cluster.votes.statistics import CoordinatorStatistics
+from zonelab.engine.ports import Indeterminate, ServerError, Unavailable
 
 REPLIES = st.sampled_from([b"OK", b"OK", b"OK", None, 1, [b"x"], ServerError("WRONGTYPE"), ServerError("NOSCRIPT")])
 COMMANDS = st.sampled_from([("SET", "k"), ("GET", "k"), ("EVAL", "script"), ("HGETALL", "k"), ("SCRIPT", "LOAD")])

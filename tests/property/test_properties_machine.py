@@ -9,14 +9,14 @@ from hypothesis import strategies as st
 from support.own_queues.leased import ForgetsExtensions, GrantsWhatHasEnded, LeasedMachine
 from support.scenarios.state_machines import GONE, hunt, kind_found, nothing_found, promises_kept
 
-from analysis.message_classes import MessageClass
-from cluster.votes.levels import LEVELS_OF_ONE_DC, Level
-from cluster.zone import Persistence
-from engine.dyno import DynoQueue
-from engine.dyno.message_json import decode
-from engine.dyno.scores import due_score, eligible_until
-from engine.message import Delivery, Receipt
-from scenarios.properties import DynoQueueMachine, Trouble
+from zonelab.analysis.message_classes import MessageClass
+from zonelab.cluster.votes.levels import LEVELS_OF_ONE_DC, Level
+from zonelab.cluster.zone import Persistence
+from zonelab.engine.dyno import DynoQueue
+from zonelab.engine.dyno.message_json import decode
+from zonelab.engine.dyno.scores import due_score, eligible_until
+from zonelab.engine.message import Delivery, Receipt
+from zonelab.scenarios.properties import DynoQueueMachine, Trouble
 
 ONE_ZONE = {"zones": ("a",), "commands": {"push": 2, "pop": 4, "ack": 2, "process_unacks": 5}}
 STALLS = {**ONE_ZONE, "troubles": frozenset({Trouble.STALL}), "delays_ms": (0,), "lags": st.just("0")}

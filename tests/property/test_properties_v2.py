@@ -10,15 +10,15 @@ import pytest
 from hypothesis import strategies as st
 from support.scenarios.state_machines import GONE, kind_found, nothing_found, promises_kept
 
-from analysis.message_classes import MessageClass
-from cluster.votes.levels import LEVELS_OF_ONE_DC
-from engine.dyno.message_json import encode
-from engine.dyno.scores import due_score
-from engine.dyno.v2 import PipelinedQueue, steps
-from engine.dyno.v2.lease import Lease, deliveries_of
-from engine.dyno.v2.pop import FreshPopper
-from engine.message import Receipt
-from scenarios.properties import DynoV2QueueMachine, Trouble
+from zonelab.analysis.message_classes import MessageClass
+from zonelab.cluster.votes.levels import LEVELS_OF_ONE_DC
+from zonelab.engine.dyno.message_json import encode
+from zonelab.engine.dyno.scores import due_score
+from zonelab.engine.dyno.v2 import PipelinedQueue, steps
+from zonelab.engine.dyno.v2.lease import Lease, deliveries_of
+from zonelab.engine.dyno.v2.pop import FreshPopper
+from zonelab.engine.message import Receipt
+from zonelab.scenarios.properties import DynoV2QueueMachine, Trouble
 
 ONE_ZONE = {"zones": ("a",), "delays_ms": (0,), "lags": st.just("0")}
 CRASHES = {**ONE_ZONE, "troubles": frozenset({Trouble.CRASH})}

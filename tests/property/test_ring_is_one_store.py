@@ -5,8 +5,8 @@ from hypothesis import strategies as st
 from support.cluster.racks import even_rack
 from support.cluster.sim_lab import simulated
 
-from cluster.topology.topology import DataCentre, Rack, Topology
-from cluster.votes.levels import Level
+from zonelab.cluster.topology.topology import DataCentre, Rack, Topology
+from zonelab.cluster.votes.levels import Level
 
 KEYS = [f"k{number}" for number in range(8)]
 KEY = st.sampled_from(KEYS)

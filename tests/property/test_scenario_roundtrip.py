@@ -11,14 +11,14 @@ import yaml
 from hypothesis import given
 from hypothesis import strategies as st
 
-from cluster.random_streams import Streams
-from cluster.votes.levels import Level
-from cluster.zone import Persistence
-from scenarios.errors import ScenarioError
-from scenarios.faults.links import CutFault, LagFault
-from scenarios.spec.push_plan import plan_pushes
-from scenarios.spec.reading import dump_scenario, load_scenario
-from scenarios.spec.scenario import Scenario
+from zonelab.cluster.random_streams import Streams
+from zonelab.cluster.votes.levels import Level
+from zonelab.cluster.zone import Persistence
+from zonelab.scenarios.errors import ScenarioError
+from zonelab.scenarios.faults.links import CutFault, LagFault
+from zonelab.scenarios.spec.push_plan import plan_pushes
+from zonelab.scenarios.spec.reading import dump_scenario, load_scenario
+from zonelab.scenarios.spec.scenario import Scenario
 
 ZONES = st.sampled_from([["a"], ["a", "b"], ["a", "b", "c"]])
 SECONDS = st.floats(0.25, 9, allow_nan=False).map(lambda value: round(value, 3))

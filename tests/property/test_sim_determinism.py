@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from cluster.sim.schedule import TieBreak
+from zonelab.cluster.sim.schedule import TieBreak
 
 TESTS = Path(__file__).parents[1]
 
@@ -19,12 +19,12 @@ PROGRAM = textwrap.dedent(
     """
     import sys
     from support.engine.sim_dyno import Load, run_load
-    from cluster.links.lag_text import parse_lag
-    from cluster.votes.levels import Level
-    from cluster.sim.cluster import SimCluster, SimSettings
-    from cluster.sim.server import ServerSettings
-    from cluster.sim.schedule import Schedule, TieBreak
-    from cluster.zone import Persistence
+    from zonelab.cluster.links.lag_text import parse_lag
+    from zonelab.cluster.votes.levels import Level
+    from zonelab.cluster.sim.cluster import SimCluster, SimSettings
+    from zonelab.cluster.sim.server import ServerSettings
+    from zonelab.cluster.sim.schedule import Schedule, TieBreak
+    from zonelab.cluster.zone import Persistence
 
     settings = SimSettings(
         seed=int(sys.argv[1]),

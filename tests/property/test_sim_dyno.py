@@ -11,9 +11,9 @@ from hypothesis import Phase, given, settings
 from hypothesis import strategies as st
 from support.engine.sim_dyno import Load, nothing_left, run_load, served
 
-from cluster.links.lag_text import parse_lag
-from cluster.sim.cluster import SimCluster, SimSettings
-from cluster.votes.levels import Level
+from zonelab.cluster.links.lag_text import parse_lag
+from zonelab.cluster.sim.cluster import SimCluster, SimSettings
+from zonelab.cluster.votes.levels import Level
 
 ZONES = ("a", "b", "c")
 

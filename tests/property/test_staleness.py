@@ -5,10 +5,10 @@ again by brute force over all pairs and triples of operations.
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from analysis.checkers.consistency.sessions import check_sessions
-from analysis.checkers.consistency.staleness import check_staleness
-from analysis.checkers.consistency.verdict import Findings
-from analysis.runs.accesses import Access
+from zonelab.analysis.checkers.consistency.sessions import check_sessions
+from zonelab.analysis.checkers.consistency.staleness import check_staleness
+from zonelab.analysis.checkers.consistency.verdict import Findings
+from zonelab.analysis.runs.accesses import Access
 
 NEVER = 10**9
 

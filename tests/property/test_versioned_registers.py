@@ -7,19 +7,19 @@ seeds with bugs planted show that it would tell. What random runs do not show of
 import pytest
 from support.cluster.sim_lab import simulated
 
-from analysis.workloads import WorkloadKind
-from cluster.connections.timeouts import Timeouts
-from cluster.links.lag import Constant
-from cluster.links.link import Cut
-from cluster.options.versions import scripts
-from cluster.options.versions.coordinator import VersionedCoordinator, _ReadVote
-from cluster.options.versions.settings import VoteBy
-from cluster.votes.levels import Level
-from cluster.votes.vote import Vote
-from scenarios.fault_draws.fault_classes import FaultClass
-from scenarios.run.trial import attempt_accesses
-from scenarios.studies.option_ablation import Option, scenario_of
-from scenarios.studies.paired import Conditions
+from zonelab.analysis.workloads import WorkloadKind
+from zonelab.cluster.connections.timeouts import Timeouts
+from zonelab.cluster.links.lag import Constant
+from zonelab.cluster.links.link import Cut
+from zonelab.cluster.options.versions import scripts
+from zonelab.cluster.options.versions.coordinator import VersionedCoordinator, _ReadVote
+from zonelab.cluster.options.versions.settings import VoteBy
+from zonelab.cluster.votes.levels import Level
+from zonelab.cluster.votes.vote import Vote
+from zonelab.scenarios.fault_draws.fault_classes import FaultClass
+from zonelab.scenarios.run.trial import attempt_accesses
+from zonelab.scenarios.studies.option_ablation import Option, scenario_of
+from zonelab.scenarios.studies.paired import Conditions
 
 BOTH = (Option.ANTI_ENTROPY, Option.VERSION_VOTES)
 CLASSES = (FaultClass.LAG_HEAVY, FaultClass.CUT_HOLD, FaultClass.CUT_DROP, FaultClass.ZONE_WIPED)

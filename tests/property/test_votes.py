@@ -7,11 +7,11 @@ Method: an independent transcription of the procedure (``dyn_response_mgr.c``: `
 from hypothesis import given
 from hypothesis import strategies as st
 
-from cluster.connections.failures import NO_QUORUM, ZoneFailure
-from cluster.topology.topology import ZONES_MAX
-from cluster.votes.levels import Level
-from cluster.votes.vote import Vote
-from engine.ports import ServerError
+from zonelab.cluster.connections.failures import NO_QUORUM, ZoneFailure
+from zonelab.cluster.topology.topology import ZONES_MAX
+from zonelab.cluster.votes.levels import Level
+from zonelab.cluster.votes.vote import Vote
+from zonelab.engine.ports import ServerError
 
 VALUES = st.sampled_from([None, 0, 1, b"", b"0", b"x", [], [b"x"], [b"x", None]])
 ERRORS = st.one_of(

@@ -10,7 +10,7 @@ import pytest
 from support.scenarios.commands import zonelab_here
 from support.scenarios.short_runs import scenario_file, zonelab
 
-from scenarios.spec.library import library_names
+from zonelab.scenarios.spec.library import library_names
 
 
 def told(cwd: Path, *arguments: str) -> tuple[int, str, str]:

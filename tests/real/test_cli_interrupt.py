@@ -15,9 +15,9 @@ import pytest
 from support.programs import HANGS_S
 from support.scenarios.short_runs import scenario_file, servers_of, zonelab_command
 
-from analysis.runs.directory import RunDirectory
-from analysis.runs.errors import KILLED
-from analysis.runs.segments import segments_of
+from zonelab.analysis.runs.directory import RunDirectory
+from zonelab.analysis.runs.errors import KILLED
+from zonelab.analysis.runs.segments import segments_of
 
 pytestmark = pytest.mark.real
 

@@ -11,16 +11,16 @@ import uvloop
 from support.cluster.real import outcome, until
 from support.coroutines import coroutine
 
-from cluster.connections.batch import Batch
-from cluster.connections.failures import STORAGE_REFUSED
-from cluster.connections.server import ServerConnection
-from cluster.connections.timeouts import Timeouts
-from cluster.coordinators.direct import DirectConnection
-from cluster.real.connection import RedisUpstream
-from cluster.real.runtime import RealRuntime
-from cluster.real.zones import ProcessZone
-from cluster.zone import Address, Restart
-from engine.ports import Indeterminate, ServerError, Unavailable
+from zonelab.cluster.connections.batch import Batch
+from zonelab.cluster.connections.failures import STORAGE_REFUSED
+from zonelab.cluster.connections.server import ServerConnection
+from zonelab.cluster.connections.timeouts import Timeouts
+from zonelab.cluster.coordinators.direct import DirectConnection
+from zonelab.cluster.real.connection import RedisUpstream
+from zonelab.cluster.real.runtime import RealRuntime
+from zonelab.cluster.real.zones import ProcessZone
+from zonelab.cluster.zone import Address, Restart
+from zonelab.engine.ports import Indeterminate, ServerError, Unavailable
 
 pytestmark = pytest.mark.real
 

@@ -6,9 +6,9 @@ import pyarrow.parquet as pq
 import pytest
 from support.scenarios.consistency import ONE, QUORUM, SAFE, SHOWN, assert_shown, run_for_real, run_in_memory
 
-from analysis.runs.accesses import FINAL_VALUES, VALUES
-from analysis.workloads import WorkloadKind
-from scenarios.cli.main import run_cli
+from zonelab.analysis.runs.accesses import FINAL_VALUES, VALUES
+from zonelab.analysis.workloads import WorkloadKind
+from zonelab.scenarios.cli.main import run_cli
 
 pytestmark = pytest.mark.real
 

@@ -10,9 +10,9 @@ import pytest
 from support.cluster.failure_matrix import CUTS, MATRIX, STEPS, STEPS_LATER, WORDS
 from support.cluster.real import on_servers, outcome, settled, until
 
-from cluster.connections.timeouts import Timeouts
-from cluster.votes.levels import LEVELS_OF_ONE_DC
-from cluster.zone import Restart
+from zonelab.cluster.connections.timeouts import Timeouts
+from zonelab.cluster.votes.levels import LEVELS_OF_ONE_DC
+from zonelab.cluster.zone import Restart
 
 pytestmark = pytest.mark.real
 

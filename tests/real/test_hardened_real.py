@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 from support.scenarios.short_runs import run_short
 
-from analysis.message_classes import MessageClass
+from zonelab.analysis.message_classes import MessageClass
 
 pytestmark = pytest.mark.real
 

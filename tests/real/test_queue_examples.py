@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from cluster.real.zones import ProcessZone
+from zonelab.cluster.real.zones import ProcessZone
 
 pytestmark = pytest.mark.real
 

@@ -10,14 +10,14 @@ import pytest
 import uvloop
 from support.cluster.real import on_servers, outcome, settled
 
-from cluster.connections.failures import PEER_REFUSED
-from cluster.connections.timeouts import Timeouts
-from cluster.links.link import Cut
-from cluster.real.cluster import RealCluster, RealSettings
-from cluster.real.zones import zones
-from cluster.votes.levels import LEVELS_OF_ONE_DC
-from cluster.zone import ZoneError, ZoneState
-from engine.ports import Indeterminate
+from zonelab.cluster.connections.failures import PEER_REFUSED
+from zonelab.cluster.connections.timeouts import Timeouts
+from zonelab.cluster.links.link import Cut
+from zonelab.cluster.real.cluster import RealCluster, RealSettings
+from zonelab.cluster.real.zones import zones
+from zonelab.cluster.votes.levels import LEVELS_OF_ONE_DC
+from zonelab.cluster.zone import ZoneError, ZoneState
+from zonelab.engine.ports import Indeterminate
 
 pytestmark = pytest.mark.real
 

@@ -11,9 +11,9 @@ from redis.asyncio import Redis
 from support.cluster.racks import even_rack
 from support.cluster.real import on_servers
 
-from cluster.connections.timeouts import Timeouts
-from cluster.topology.topology import DataCentre, Topology
-from cluster.votes.levels import Level
+from zonelab.cluster.connections.timeouts import Timeouts
+from zonelab.cluster.topology.topology import DataCentre, Topology
+from zonelab.cluster.votes.levels import Level
 
 pytestmark = pytest.mark.real
 

@@ -10,7 +10,7 @@ import pytest
 from support.scenarios.short_runs import scenario_file, table_rows, zonelab
 from support.scenarios.sim_runs import SMALL
 
-from scenarios.spec.reading import load_scenario
+from zonelab.scenarios.spec.reading import load_scenario
 
 pytestmark = pytest.mark.real
 

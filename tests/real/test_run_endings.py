@@ -13,12 +13,12 @@ import pyarrow.parquet as pq
 import pytest
 from support.scenarios.short_runs import Ran, run_short, servers_of
 
-from cluster.testbed import Testbed as Cluster
-from engine.message import Delivery
-from engine.queue import Queue
-from scenarios.queues.dyno import DynoUnderTest
-from scenarios.queues.under_test import Wrap
-from scenarios.spec.scenario import Scenario
+from zonelab.cluster.testbed import Testbed as Cluster
+from zonelab.engine.message import Delivery
+from zonelab.engine.queue import Queue
+from zonelab.scenarios.queues.dyno import DynoUnderTest
+from zonelab.scenarios.queues.under_test import Wrap
+from zonelab.scenarios.spec.scenario import Scenario
 
 pytestmark = pytest.mark.real
 
@@ -118,8 +118,8 @@ def test_a_full_disk_ends_the_run_with_one_line(tmp_path: Path, servers: Path, m
 def test_a_server_that_cannot_start_ends_the_run_with_the_zones_own_words(
     tmp_path: Path, servers: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from cluster.real.zones.process import process
-    from cluster.zone import ZoneError
+    from zonelab.cluster.real.zones.process import process
+    from zonelab.cluster.zone import ZoneError
 
     def missing(given: object) -> None:
         raise ZoneError("no server program: planted")

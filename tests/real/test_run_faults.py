@@ -13,9 +13,9 @@ import pytest
 from support.scenarios.moved_queue import FACTORY
 from support.scenarios.short_runs import Ran, run_short
 
-from analysis.message_classes import MessageClass
-from cluster.coordinators.coordinator import COORDINATOR_DOWN
-from scenarios.faults.catalogue import COLOURS
+from zonelab.analysis.message_classes import MessageClass
+from zonelab.cluster.coordinators.coordinator import COORDINATOR_DOWN
+from zonelab.scenarios.faults.catalogue import COLOURS
 
 pytestmark = pytest.mark.real
 

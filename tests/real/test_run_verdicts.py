@@ -10,12 +10,12 @@ from typing import Any
 import pytest
 from support.scenarios.short_runs import Ran, run_short
 
-from analysis.message_classes import DUPLICATE_CAUSES, MessageClass
-from cluster.votes.levels import Level
-from engine.message import Delivery, Message, Receipt
-from engine.queue import Queue
-from scenarios.queues.dyno import PREFIX, DynoUnderTest
-from scenarios.queues.under_test import Wrap
+from zonelab.analysis.message_classes import DUPLICATE_CAUSES, MessageClass
+from zonelab.cluster.votes.levels import Level
+from zonelab.engine.message import Delivery, Message, Receipt
+from zonelab.engine.queue import Queue
+from zonelab.scenarios.queues.dyno import PREFIX, DynoUnderTest
+from zonelab.scenarios.queues.under_test import Wrap
 
 pytestmark = pytest.mark.real
 

@@ -6,8 +6,8 @@ import time
 
 import uvloop
 
-from cluster.real.stalls import StallMonitor
-from scenarios.run.on_servers import settled_heap
+from zonelab.cluster.real.stalls import StallMonitor
+from zonelab.scenarios.run.on_servers import settled_heap
 
 BLOCKED_S = 0.15
 

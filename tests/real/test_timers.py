@@ -11,8 +11,8 @@ import pytest
 import uvloop
 from support.coroutines import coroutine
 
-from cluster.real.runtime import RealRuntime
-from cluster.real.timers import Timers
+from zonelab.cluster.real.runtime import RealRuntime
+from zonelab.cluster.real.timers import Timers
 
 MS = 1_000_000
 LOOPS = [asyncio.new_event_loop, uvloop.new_event_loop]

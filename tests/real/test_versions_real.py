@@ -12,14 +12,14 @@ import pytest
 from support.cluster.real import PATIENCE_S, on_servers, outcome, settled, until
 from support.cluster.redis_pair import Pair, real_server
 
-from cluster.connections.timeouts import Timeouts
-from cluster.links.link import Cut
-from cluster.options.versions import scripts
-from cluster.options.versions.script_commands import rewritten
-from cluster.options.versions.settings import AntiEntropySettings, VoteBy
-from cluster.votes.levels import Level
-from cluster.zone import Restart
-from engine.ports import Indeterminate
+from zonelab.cluster.connections.timeouts import Timeouts
+from zonelab.cluster.links.link import Cut
+from zonelab.cluster.options.versions import scripts
+from zonelab.cluster.options.versions.script_commands import rewritten
+from zonelab.cluster.options.versions.settings import AntiEntropySettings, VoteBy
+from zonelab.cluster.votes.levels import Level
+from zonelab.cluster.zone import Restart
+from zonelab.engine.ports import Indeterminate
 
 pytestmark = pytest.mark.real
 

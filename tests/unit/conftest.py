@@ -8,4 +8,4 @@ def undrawn(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> 
     if request.node.get_closest_marker("chromium") is None:
         from support.analysis.figures import left_blank  # takes Matplotlib, which few tests need
 
-        monkeypatch.setattr("analysis.figures.plot_style.save", left_blank)
+        monkeypatch.setattr("zonelab.analysis.figures.plot_style.save", left_blank)

@@ -37,7 +37,7 @@ def test_benchmarks_import_what_there_is():
     programs = sorted(name for name in files if name.startswith("benchmarks/") and name.endswith(".py"))
     told = {name: imports((ROOT / name).read_text(encoding="utf-8")) for name in programs}
     assert [fault for name, text in told.items() for fault in missing_names(text, page=name, files=files)] == []
-    wrong = imports("if True:\n    from engine.queue import (\n        Queue,\n        Missing,\n    )")
+    wrong = imports("if True:\n    from zonelab.engine.queue import (\n        Queue,\n        Missing,\n    )")
     assert missing_names(wrong, page="b", files=files) == ["b: there is no engine.queue.Missing"]
 
 
@@ -71,8 +71,8 @@ FILES = frozenset(
         ("```\npython benchmarks/missing.py\n```", "there is no benchmarks/missing.py"),
         ("from `engine.missing`", "there is no engine.missing"),
         ("from `engine.ports.Missing`", "there is no engine.ports.Missing"),
-        ("```python\nfrom engine.ports import Command, Missing\n```", "there is no engine.ports.Missing"),
-        ("```python\nfrom engine.ports import (\n    Missing,\n)\n```", "there is no engine.ports.Missing"),
+        ("```python\nfrom zonelab.engine.ports import Command, Missing\n```", "there is no engine.ports.Missing"),
+        ("```python\nfrom zonelab.engine.ports import (\n    Missing,\n)\n```", "there is no engine.ports.Missing"),
         ("`engine/ports.py::Missing`", "there is no engine/ports.py::Missing"),
         ("`engine/ports.py::Runtime.missing`", "there is no engine/ports.py::Runtime.missing"),
         ("`zonelab missing`", "there is no zonelab missing"),
@@ -93,8 +93,8 @@ def test_a_broken_mention_is_found(text, fault):
         "`[a](missing.md)` and\n```\n[b](missing.md)\n```",
         "engine/ports.py, `engine/`, cluster/votes/*.py, `ports.py`; runs/x/latest, https://example.org/docs/x.md",
         "`engine/NAME/queue.py` and `tests/unit/test_NAME.py`",
-        "`engine.ports.Runtime.sleep`, cluster.votes, `engine/ports.py::Runtime`, engine.ports. And so on",
-        "```python\nfrom engine.ports import Command, Runtime  # of all\ncluster.start()\n```",
+        "`zonelab.engine.ports.Runtime.sleep`, zonelab.cluster.votes, `engine/ports.py::Runtime`, zonelab.engine.ports. And so on",
+        "```python\nfrom zonelab.engine.ports import Command, Runtime  # of all\ncluster.start()\n```",
         "zonelab says so; `zonelab run FILE --seed 7 | head`, `zonelab fault cut b --for 10s`, `zonelab --help`",
         "    make test     # sets up\n    zonelab matrix --runs 40 --jobs 2  # with --missing",
         "`zonelab matrix --missing` made this page at commit 810b484",

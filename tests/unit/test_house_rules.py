@@ -10,7 +10,7 @@ from collections import Counter, defaultdict
 from support.project_files import ROOT, project_files
 from support.purity import impurities
 
-from engine.dyno.hardened import Hardening
+from zonelab.engine.dyno.hardened import Hardening
 
 LINES_MAX = 400
 LONGER: dict[str, str] = {}

@@ -43,18 +43,18 @@ def test_what_belongs_to_neither_arm_is_all_under_contract():
 @pytest.mark.parametrize(
     ("module", "line", "broken"),
     [
-        ("engine/message.py", "import cluster.votes.levels", "engine imports none of the others"),
-        ("cluster/votes/levels.py", "import scenarios.spec.scenario", "cluster imports only engine"),
-        ("analysis/statistics.py", "import engine.ports", "analysis imports none of the others"),
-        ("cluster/links/link.py", "import cluster.real.timers", BOTH_ARMS["name"]),
+        ("engine/message.py", "import zonelab.cluster.votes.levels", "engine imports none of the others"),
+        ("cluster/votes/levels.py", "import zonelab.scenarios.spec.scenario", "cluster imports only engine"),
+        ("analysis/statistics.py", "import zonelab.engine.ports", "analysis imports none of the others"),
+        ("cluster/links/link.py", "import zonelab.cluster.real.timers", BOTH_ARMS["name"]),
         ("cluster/connections/peer.py", "import asyncio", BOTH_ARMS["name"]),
         ("engine/message.py", "import time", BOTH_ARMS["name"]),
-        ("engine/message.py", "import engine.common.mutex", "layers of engine"),
-        ("engine/common/mutex.py", "import engine.dyno", "what engines share knows no engine"),
-        ("engine/dyno/v1/pop.py", "import engine.dyno.v2.pop", "layers of engine.dyno"),
-        ("cluster/links/link.py", "import cluster.votes.vote", "layers of cluster"),
-        ("scenarios/spec/reading.py", "import scenarios.run.trial", "layers of scenarios"),
-        ("analysis/runs/history.py", "import analysis.checkers.verdict", "layers of analysis"),
+        ("engine/message.py", "import zonelab.engine.common.mutex", "layers of engine"),
+        ("engine/common/mutex.py", "import zonelab.engine.dyno", "what engines share knows no engine"),
+        ("engine/dyno/v1/pop.py", "import zonelab.engine.dyno.v2.pop", "layers of zonelab.engine.dyno"),
+        ("cluster/links/link.py", "import zonelab.cluster.votes.vote", "layers of cluster"),
+        ("scenarios/spec/reading.py", "import zonelab.scenarios.run.trial", "layers of scenarios"),
+        ("analysis/runs/history.py", "import zonelab.analysis.checkers.verdict", "layers of analysis"),
     ],
 )
 def test_a_forbidden_import_is_found(tmp_path, module, line, broken):

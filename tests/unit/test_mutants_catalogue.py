@@ -12,7 +12,7 @@ ROOT = Path(__file__).resolve().parents[2]
 
 QUORUM = Mutant(
     id="example",
-    module="cluster.votes.vote",
+    module="zonelab.cluster.votes.vote",
     function="quorum",
     old="zones // 2 + 1",
     new="zones // 2",
@@ -20,7 +20,7 @@ QUORUM = Mutant(
 )
 SCRIPT = replace(
     QUORUM,
-    module="engine.dyno.hardened.records.steps",
+    module="zonelab.engine.dyno.hardened.records.steps",
     function="Steps.repair",
     script="engine/dyno/hardened/records/lua/repair.lua",
     old="return 1",

@@ -127,7 +127,7 @@ def test_what_is_listed_as_no_fault_is_still_there(entry: LeftOut) -> None:
 
 
 def test_an_entry_needs_a_reason(tmp_path: Path) -> None:
-    (tmp_path / "left_out.yaml").write_text("[{place: engine.ports, why: equal, note: ' '}]", encoding="utf-8")
+    (tmp_path / "left_out.yaml").write_text("[{place: zonelab.engine.ports, why: equal, note: ' '}]", encoding="utf-8")
     with pytest.raises(CatalogueError, match=r"engine\.ports needs a note"):
         left_out(tmp_path / "left_out.yaml")
 
@@ -184,13 +184,15 @@ def copy(tmp_path: Path) -> Iterator[Copy]:
 @needs_git
 def test_a_mutant_is_judged_by_tests_then_runs_then_hashes(copy: Copy, monkeypatch: pytest.MonkeyPatch) -> None:
     quorum = Mutant(
-        id="quorum", module="cluster.votes.vote", function="quorum", old="// 2", new="// 3", breaks="Drawn."
+        id="quorum", module="zonelab.cluster.votes.vote", function="quorum", old="// 2", new="// 3", breaks="Drawn."
     )
-    unseen = replace(quorum, id="unseen", module="cluster.votes.levels", function="Levels.__str__", old="/", new="-")
+    unseen = replace(
+        quorum, id="unseen", module="zonelab.cluster.votes.levels", function="Levels.__str__", old="/", new="-"
+    )
     endless = replace(quorum, id="endless", old="return zones", new="while zones: pass\n    return zones")
     hashed = replace(unseen, id="hashed", new="=")
     (copy.folder / "tests/hashes/test_example.py").write_text(
-        "from cluster.votes.levels import Level, Levels\n\n\ndef test_example():\n"
+        "from zonelab.cluster.votes.levels import Level, Levels\n\n\ndef test_example():\n"
         "    assert '=' not in str(Levels(read=Level.DC_ONE, write=Level.DC_QUORUM))\n"
     )
     monkeypatch.setattr("mutants.drawn.trial.HANGS_S", 5)

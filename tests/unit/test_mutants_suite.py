@@ -12,19 +12,21 @@ from mutants.report import Killers, page, score, table
 from mutants.runs import TASKS, Shown, scenario_of
 from mutants.suite import Plan, Suite
 
-from scenarios.spec.rules import problems
+from zonelab.scenarios.spec.rules import problems
 
 ROOT = Path(__file__).resolve().parents[2]
 LEVELS = "tests/unit/cluster/votes/test_vote.py"
 QUORUM = Mutant(
     id="two-of-four",
-    module="cluster.votes.vote",
+    module="zonelab.cluster.votes.vote",
     function="quorum",
     old="zones // 2 + 1",
     new="(zones + 1) // 2",
     breaks="An example.",
 )
-UNSEEN = replace(QUORUM, id="unseen", module="cluster.votes.levels", function="Levels.__str__", old="/", new=" and ")
+UNSEEN = replace(
+    QUORUM, id="unseen", module="zonelab.cluster.votes.levels", function="Levels.__str__", old="/", new=" and "
+)
 
 needs_git = pytest.mark.skipif(not (ROOT / ".git").exists(), reason="a copy is made of what git lists")
 
@@ -104,8 +106,8 @@ def test_what_is_known_of_the_mutants_is_kept_and_told(tmp_path: Path) -> None:
     assert Killers.read(tmp_path / "none.json") == Killers()
     assert (score(2, 3), score(0, 0)) == (0.6667, 0.0)
     assert table([QUORUM, UNSEEN], {QUORUM.id: "a test"}).splitlines()[1:] == [
-        "two-of-four  cluster.votes.vote.quorum            a test",
-        "unseen       cluster.votes.levels.Levels.__str__  SURVIVED",
+        "two-of-four  zonelab.cluster.votes.vote.quorum            a test",
+        "unseen       zonelab.cluster.votes.levels.Levels.__str__  SURVIVED",
     ]
 
 

@@ -76,7 +76,11 @@ def test_only_the_optional_parts_need_the_extras():
     assert done.returncode == 0, done.stderr
     refused = dict(line.split() for line in done.stdout.splitlines())
     assert {name: lacks for name, lacks in refused.items() if not OPTIONAL.match(modules[name])} == {}
-    assert {"analysis.spark.session", "scenarios.many_runs.spark", "scenarios.properties.machine"} <= refused.keys()
+    assert {
+        "zonelab.analysis.spark.session",
+        "zonelab.scenarios.many_runs.spark",
+        "zonelab.scenarios.properties.machine",
+    } <= refused.keys()
     assert {lacks.partition(".")[0] for lacks in refused.values()} <= set(ABSENT)
 
 

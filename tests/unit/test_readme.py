@@ -3,7 +3,7 @@
 import re
 from pathlib import Path
 
-from scenarios.spec.reading import load_scenario
+from zonelab.scenarios.spec.reading import load_scenario
 
 README = Path(__file__).parents[2] / "README.md"
 

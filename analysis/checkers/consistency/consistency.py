@@ -11,18 +11,23 @@ from pathlib import Path
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from analysis.checkers.consistency.exclusion import check_counters, check_lists, check_locks
-from analysis.checkers.consistency.linear import SearchBudget
-from analysis.checkers.consistency.registers import by_key, check_divergence, check_linearizability, check_values
-from analysis.checkers.consistency.sessions import check_sessions
-from analysis.checkers.consistency.sets import check_sets
-from analysis.checkers.consistency.staleness import check_staleness
-from analysis.checkers.consistency.verdict import Anomaly, ConsistencyVerdict, Findings, judge_consistency
-from analysis.runs.accesses import Access, AccessRun, Held, accesses, held
-from analysis.runs.directory import RunDirectory
-from analysis.runs.errors import RunError
-from analysis.runs.info import RunInfo, WorkloadInfo
-from analysis.workloads import WorkloadKind
+from zonelab.analysis.checkers.consistency.exclusion import check_counters, check_lists, check_locks
+from zonelab.analysis.checkers.consistency.linear import SearchBudget
+from zonelab.analysis.checkers.consistency.registers import (
+    by_key,
+    check_divergence,
+    check_linearizability,
+    check_values,
+)
+from zonelab.analysis.checkers.consistency.sessions import check_sessions
+from zonelab.analysis.checkers.consistency.sets import check_sets
+from zonelab.analysis.checkers.consistency.staleness import check_staleness
+from zonelab.analysis.checkers.consistency.verdict import Anomaly, ConsistencyVerdict, Findings, judge_consistency
+from zonelab.analysis.runs.accesses import Access, AccessRun, Held, accesses, held
+from zonelab.analysis.runs.directory import RunDirectory
+from zonelab.analysis.runs.errors import RunError
+from zonelab.analysis.runs.info import RunInfo, WorkloadInfo
+from zonelab.analysis.workloads import WorkloadKind
 
 ANOMALIES_NAME = "anomalies.parquet"
 

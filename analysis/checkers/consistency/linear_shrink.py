@@ -10,7 +10,7 @@ chunks are left out as long as what remains fails.
 from bisect import bisect_left
 from collections.abc import Iterable, Sequence
 
-from analysis.checkers.consistency.linear import (
+from zonelab.analysis.checkers.consistency.linear import (
     UPDATES,
     Kind,
     RegisterOperation,

@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 
-from analysis.checkers.consistency.linear import Kind, RegisterOperation
+from zonelab.analysis.checkers.consistency.linear import Kind, RegisterOperation
 
 COLUMN = 6
 """Characters between two neighbouring events."""

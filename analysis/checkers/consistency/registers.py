@@ -3,11 +3,11 @@
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 
-from analysis.checkers.consistency.linear import Kind, RegisterOperation, SearchBudget, check_register
-from analysis.checkers.consistency.linear_shrink import smallest_violation
-from analysis.checkers.consistency.linear_timeline import timeline
-from analysis.checkers.consistency.verdict import Anomaly, Case, Counterexample, Findings
-from analysis.runs.accesses import Access, Held
+from zonelab.analysis.checkers.consistency.linear import Kind, RegisterOperation, SearchBudget, check_register
+from zonelab.analysis.checkers.consistency.linear_shrink import smallest_violation
+from zonelab.analysis.checkers.consistency.linear_timeline import timeline
+from zonelab.analysis.checkers.consistency.verdict import Anomaly, Case, Counterexample, Findings
+from zonelab.analysis.runs.accesses import Access, Held
 
 UPDATING = ("write", "cas", "create")
 COUNTEREXAMPLES_MAX = 5

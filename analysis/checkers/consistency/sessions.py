@@ -9,10 +9,10 @@ from bisect import bisect_left
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 
-from analysis.checkers.consistency.registers import updated
-from analysis.checkers.consistency.staleness import EVERYWHERE, Versions, share, zones_first
-from analysis.checkers.consistency.verdict import Anomaly, Case, Findings
-from analysis.runs.accesses import Access
+from zonelab.analysis.checkers.consistency.registers import updated
+from zonelab.analysis.checkers.consistency.staleness import EVERYWHERE, Versions, share, zones_first
+from zonelab.analysis.checkers.consistency.verdict import Anomaly, Case, Findings
+from zonelab.analysis.runs.accesses import Access
 
 _GUARANTEES = (Anomaly.READ_YOUR_WRITES, Anomaly.MONOTONIC_READS, Anomaly.MONOTONIC_WRITES)
 

@@ -3,10 +3,10 @@
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
 
-from analysis.checkers.consistency.registers import applied_in_spite, in_words
-from analysis.checkers.consistency.staleness import EVERYWHERE, share, zones_first
-from analysis.checkers.consistency.verdict import Anomaly, Case, Findings
-from analysis.runs.accesses import Access, Held
+from zonelab.analysis.checkers.consistency.registers import applied_in_spite, in_words
+from zonelab.analysis.checkers.consistency.staleness import EVERYWHERE, share, zones_first
+from zonelab.analysis.checkers.consistency.verdict import Anomaly, Case, Findings
+from zonelab.analysis.runs.accesses import Access, Held
 
 
 def check_sets(keys: Mapping[str, Sequence[Access]], held: Held | None, findings: Findings) -> None:

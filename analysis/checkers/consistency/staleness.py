@@ -13,11 +13,11 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 import numpy as np
 
-from analysis.checkers.consistency.registers import may_have_updated, updated
-from analysis.checkers.consistency.verdict import Anomaly, Case, Findings, Share
-from analysis.proportions import proportion_interval
-from analysis.runs.accesses import Access
-from analysis.statistics import quantiles
+from zonelab.analysis.checkers.consistency.registers import may_have_updated, updated
+from zonelab.analysis.checkers.consistency.verdict import Anomaly, Case, Findings, Share
+from zonelab.analysis.proportions import proportion_interval
+from zonelab.analysis.runs.accesses import Access
+from zonelab.analysis.statistics import quantiles
 
 EVERYWHERE = "all"
 NEVER = 2**62

@@ -5,8 +5,8 @@ from dataclasses import asdict, dataclass, field
 from enum import StrEnum
 from typing import Any
 
-from analysis.checkers.verdict import FIRST_OFFENDERS, Validity
-from analysis.workloads import WorkloadKind
+from zonelab.analysis.checkers.verdict import FIRST_OFFENDERS, Validity
+from zonelab.analysis.workloads import WorkloadKind
 
 
 class Anomaly(StrEnum):

@@ -1,4 +1,5 @@
 """The checker of ordered messages: properties I1 to I14 and partitions that stood still.
 
-Read first: ``analysis.checkers.order.order`` (the whole check), then ``analysis.checkers.order.properties``.
+Read first: ``zonelab.analysis.checkers.order.order`` (the whole check), then
+``zonelab.analysis.checkers.order.properties``.
 """

@@ -7,10 +7,10 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from analysis.checkers.order.intervals import first_of_each
-from analysis.checkers.order.log import same_records
-from analysis.checkers.order.rows import BITS, TEXTS, Books, Ints, Names, Rows, ballots
-from analysis.runs.order import PLACES
+from zonelab.analysis.checkers.order.intervals import first_of_each
+from zonelab.analysis.checkers.order.log import same_records
+from zonelab.analysis.checkers.order.rows import BITS, TEXTS, Books, Ints, Names, Rows, ballots
+from zonelab.analysis.runs.order import PLACES
 
 FINAL_COLUMNS_MORE = ("sequence", "position")
 LOG, CURSOR, DEAD, PARKED, SINK, INBOX = range(len(PLACES))

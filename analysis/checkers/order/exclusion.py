@@ -4,12 +4,12 @@ from collections.abc import Callable
 
 import numpy as np
 
-from analysis.checkers.order.findings import Findings
-from analysis.checkers.order.intervals import first_of_each, latest_before, least, still_open
-from analysis.checkers.order.messages import NEVER
-from analysis.checkers.order.properties import HARMLESS, Property
-from analysis.checkers.order.rows import BITS, INFO, OK, Bools, Ints, Rows
-from analysis.runs.order import OrderKind
+from zonelab.analysis.checkers.order.findings import Findings
+from zonelab.analysis.checkers.order.intervals import first_of_each, latest_before, least, still_open
+from zonelab.analysis.checkers.order.messages import NEVER
+from zonelab.analysis.checkers.order.properties import HARMLESS, Property
+from zonelab.analysis.checkers.order.rows import BITS, INFO, OK, Bools, Ints, Rows
+from zonelab.analysis.runs.order import OrderKind
 
 
 def check_exclusion(rows: Rows, gone: Rows, findings: Findings, *, by_key: bool, watched: bool) -> None:

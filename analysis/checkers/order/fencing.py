@@ -7,13 +7,13 @@ from collections.abc import Callable
 
 import numpy as np
 
-from analysis.checkers.order.at_rest import AtRest, cursor_by_place
-from analysis.checkers.order.findings import Findings
-from analysis.checkers.order.intervals import count_before, first_of_each, latest_before, least
-from analysis.checkers.order.messages import FAILURES, PUT_ASIDE, ends_with, tenure_of
-from analysis.checkers.order.properties import Property
-from analysis.checkers.order.rows import BITS, INFO, OK, Bools, Ints, Rows
-from analysis.runs.order import OrderKind
+from zonelab.analysis.checkers.order.at_rest import AtRest, cursor_by_place
+from zonelab.analysis.checkers.order.findings import Findings
+from zonelab.analysis.checkers.order.intervals import count_before, first_of_each, latest_before, least
+from zonelab.analysis.checkers.order.messages import FAILURES, PUT_ASIDE, ends_with, tenure_of
+from zonelab.analysis.checkers.order.properties import Property
+from zonelab.analysis.checkers.order.rows import BITS, INFO, OK, Bools, Ints, Rows
+from zonelab.analysis.runs.order import OrderKind
 
 _GUARDED = (
     *(OrderKind.COMMIT, OrderKind.FAIL, OrderKind.DEAD_LETTER, OrderKind.PARK, OrderKind.SKIP),

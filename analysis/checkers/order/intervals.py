@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from analysis.checkers.order.rows import Bools, Ints
+from zonelab.analysis.checkers.order.rows import Bools, Ints
 
 
 def dense(values: Ints) -> Ints:

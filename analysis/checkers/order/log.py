@@ -7,11 +7,11 @@ from dataclasses import replace
 
 import numpy as np
 
-from analysis.checkers.order.findings import Findings
-from analysis.checkers.order.intervals import dense, first_of_each, latest_before, least
-from analysis.checkers.order.properties import Property
-from analysis.checkers.order.rows import BITS, KINDS, OK, Books, Bools, Ints, Rows
-from analysis.runs.order import OrderKind
+from zonelab.analysis.checkers.order.findings import Findings
+from zonelab.analysis.checkers.order.intervals import dense, first_of_each, latest_before, least
+from zonelab.analysis.checkers.order.properties import Property
+from zonelab.analysis.checkers.order.rows import BITS, KINDS, OK, Books, Bools, Ints, Rows
+from zonelab.analysis.runs.order import OrderKind
 
 ROUNDING_NS = 2_000_000
 """Due times are whole milliseconds of a clock that the lab's own time differs from."""

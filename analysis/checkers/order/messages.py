@@ -4,9 +4,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from analysis.checkers.order.intervals import first_of_each, latest_before, least
-from analysis.checkers.order.rows import BITS, INFO, OK, Books, Ints, Rows
-from analysis.runs.order import OrderKind
+from zonelab.analysis.checkers.order.intervals import first_of_each, latest_before, least
+from zonelab.analysis.checkers.order.rows import BITS, INFO, OK, Books, Ints, Rows
+from zonelab.analysis.runs.order import OrderKind
 
 NEVER = 2**62
 PUT_ASIDE = (OrderKind.DEAD_LETTER, OrderKind.PARK, OrderKind.SKIP)

@@ -15,31 +15,31 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from analysis.checkers.order.at_rest import FINAL_EVENTS, AtRest, OrderDivergence, cursor_by_place, encode_final
-from analysis.checkers.order.exclusion import check_exclusion, check_owners, count_takeovers
-from analysis.checkers.order.fencing import check_cursors, check_redelivery, check_tokens
-from analysis.checkers.order.findings import Findings
-from analysis.checkers.order.log import check_due_in_order, check_log, check_produced_in_order, placed
-from analysis.checkers.order.messages import NEVER, PUT_ASIDE, Messages, messages_of
-from analysis.checkers.order.properties import FORBIDDEN
-from analysis.checkers.order.retries import check_retries
-from analysis.checkers.order.rows import EVENTS, KINDS, OK, TEXTS, Books, Ints, Names, Rows, places_in
-from analysis.checkers.order.sequence import (
+from zonelab.analysis.checkers.order.at_rest import FINAL_EVENTS, AtRest, OrderDivergence, cursor_by_place, encode_final
+from zonelab.analysis.checkers.order.exclusion import check_exclusion, check_owners, count_takeovers
+from zonelab.analysis.checkers.order.fencing import check_cursors, check_redelivery, check_tokens
+from zonelab.analysis.checkers.order.findings import Findings
+from zonelab.analysis.checkers.order.log import check_due_in_order, check_log, check_produced_in_order, placed
+from zonelab.analysis.checkers.order.messages import NEVER, PUT_ASIDE, Messages, messages_of
+from zonelab.analysis.checkers.order.properties import FORBIDDEN
+from zonelab.analysis.checkers.order.retries import check_retries
+from zonelab.analysis.checkers.order.rows import EVENTS, KINDS, OK, TEXTS, Books, Ints, Names, Rows, places_in
+from zonelab.analysis.checkers.order.sequence import (
     check_duplicates,
     check_finished_in_order,
     check_gaps,
     check_strict_order,
 )
-from analysis.checkers.order.sinks import check_sinks
-from analysis.checkers.order.verdict import OrderVerdict, verdict_of
-from analysis.checkers.order.waiting import Standstill, check_waiting, standstills
-from analysis.checkers.queue.spill import Spill, partition_by_id
-from analysis.runs.directory import RunDirectory
-from analysis.runs.fault_bands import FaultBand, fault_bands
-from analysis.runs.history import FAULTS
-from analysis.runs.info import RunInfo
-from analysis.runs.order import FINAL_ORDER, FINAL_ORDER_NAME, ORDER, ORDER_NAME, OrderKind
-from analysis.runs.order_rules import OrderRules
+from zonelab.analysis.checkers.order.sinks import check_sinks
+from zonelab.analysis.checkers.order.verdict import OrderVerdict, verdict_of
+from zonelab.analysis.checkers.order.waiting import Standstill, check_waiting, standstills
+from zonelab.analysis.checkers.queue.spill import Spill, partition_by_id
+from zonelab.analysis.runs.directory import RunDirectory
+from zonelab.analysis.runs.fault_bands import FaultBand, fault_bands
+from zonelab.analysis.runs.history import FAULTS
+from zonelab.analysis.runs.info import RunInfo
+from zonelab.analysis.runs.order import FINAL_ORDER, FINAL_ORDER_NAME, ORDER, ORDER_NAME, OrderKind
+from zonelab.analysis.runs.order_rules import OrderRules
 
 ROWS_PER_PART = 250_000
 PARTS_MAX = 64
@@ -62,7 +62,7 @@ class Tables(Protocol):
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class OrderRun:
-    """What a run left, as batches of the tables of ``analysis.runs.order``.
+    """What a run left, as batches of the tables of ``zonelab.analysis.runs.order``.
 
     ``at_rest``: None if logs and cursors were not read. ``end_ns``: run time of its end.
     """

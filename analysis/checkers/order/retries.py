@@ -2,14 +2,14 @@
 
 import numpy as np
 
-from analysis.checkers.order.findings import Findings
-from analysis.checkers.order.intervals import count_before, first_of_each, latest_before
-from analysis.checkers.order.messages import FAILURES, ends_with
-from analysis.checkers.order.properties import Property
-from analysis.checkers.order.rows import INFO, OK, Rows
-from analysis.runs.info import NANOSECONDS_PER_MS
-from analysis.runs.order import OrderKind
-from analysis.runs.order_rules import OrderRules
+from zonelab.analysis.checkers.order.findings import Findings
+from zonelab.analysis.checkers.order.intervals import count_before, first_of_each, latest_before
+from zonelab.analysis.checkers.order.messages import FAILURES, ends_with
+from zonelab.analysis.checkers.order.properties import Property
+from zonelab.analysis.checkers.order.rows import INFO, OK, Rows
+from zonelab.analysis.runs.info import NANOSECONDS_PER_MS
+from zonelab.analysis.runs.order import OrderKind
+from zonelab.analysis.runs.order_rules import OrderRules
 
 _NAME = Property.RETRIES
 

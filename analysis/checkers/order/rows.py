@@ -8,7 +8,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
-from analysis.runs.order import OrderKind
+from zonelab.analysis.runs.order import OrderKind
 
 Ints = NDArray[np.int64]
 Bools = NDArray[np.bool_]

@@ -2,9 +2,9 @@
 
 import numpy as np
 
-from analysis.checkers.order.findings import Findings
-from analysis.checkers.order.intervals import count_before, first_of_each
-from analysis.checkers.order.messages import (
+from zonelab.analysis.checkers.order.findings import Findings
+from zonelab.analysis.checkers.order.intervals import count_before, first_of_each
+from zonelab.analysis.checkers.order.messages import (
     FAILURES,
     NEVER,
     SUCCESSES,
@@ -12,9 +12,9 @@ from analysis.checkers.order.messages import (
     ends_with,
     tenure_of,
 )
-from analysis.checkers.order.properties import Property
-from analysis.checkers.order.rows import BITS, Bools, Ints, Rows
-from analysis.runs.order import OrderKind
+from zonelab.analysis.checkers.order.properties import Property
+from zonelab.analysis.checkers.order.rows import BITS, Bools, Ints, Rows
+from zonelab.analysis.runs.order import OrderKind
 
 
 def check_gaps(messages: Messages, first: Ints, cursor: Ints, findings: Findings) -> None:

@@ -2,12 +2,12 @@
 
 import numpy as np
 
-from analysis.checkers.order.findings import Findings
-from analysis.checkers.order.intervals import first_of_each, least
-from analysis.checkers.order.messages import NEVER, SUCCESSES, ends_with
-from analysis.checkers.order.properties import Property
-from analysis.checkers.order.rows import BITS, INFO, OK, Bools, Ints, Rows
-from analysis.runs.order import OrderKind
+from zonelab.analysis.checkers.order.findings import Findings
+from zonelab.analysis.checkers.order.intervals import first_of_each, least
+from zonelab.analysis.checkers.order.messages import NEVER, SUCCESSES, ends_with
+from zonelab.analysis.checkers.order.properties import Property
+from zonelab.analysis.checkers.order.rows import BITS, INFO, OK, Bools, Ints, Rows
+from zonelab.analysis.runs.order import OrderKind
 
 _NAME = Property.SINK
 

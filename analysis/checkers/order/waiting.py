@@ -5,13 +5,13 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from analysis.checkers.order.findings import Findings
-from analysis.checkers.order.messages import FAILURES, NEVER, Messages, ends_with
-from analysis.checkers.order.properties import GONE, THRASH_GRANTS, Blocked, Property
-from analysis.checkers.order.rows import OK, Books, Bools, Ints, Rows
-from analysis.runs.fault_bands import FaultBand
-from analysis.runs.info import NANOSECONDS_PER_MS
-from analysis.runs.order import OrderKind
+from zonelab.analysis.checkers.order.findings import Findings
+from zonelab.analysis.checkers.order.messages import FAILURES, NEVER, Messages, ends_with
+from zonelab.analysis.checkers.order.properties import GONE, THRASH_GRANTS, Blocked, Property
+from zonelab.analysis.checkers.order.rows import OK, Books, Bools, Ints, Rows
+from zonelab.analysis.runs.fault_bands import FaultBand
+from zonelab.analysis.runs.info import NANOSECONDS_PER_MS
+from zonelab.analysis.runs.order import OrderKind
 
 STANDSTILLS_MAX = 1000
 """Explained of each part, the longest first."""

@@ -8,7 +8,7 @@ within the bounds would be legal.
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from analysis.message_classes import MessageClass
+from zonelab.analysis.message_classes import MessageClass
 
 
 @dataclass(frozen=True, slots=True, order=True)

@@ -10,7 +10,7 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from analysis.checkers.queue.events import Ints
+from zonelab.analysis.checkers.queue.events import Ints
 
 SERVED = pa.schema(
     [

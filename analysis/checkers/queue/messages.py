@@ -13,8 +13,8 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from analysis.checkers.queue.deliveries import Ack, Deliveries, Extension, Lease
-from analysis.checkers.queue.events import (
+from zonelab.analysis.checkers.queue.deliveries import Ack, Deliveries, Extension, Lease
+from zonelab.analysis.checkers.queue.events import (
     ABSENT,
     ACK,
     DEAD,
@@ -33,12 +33,12 @@ from analysis.checkers.queue.events import (
     Partition,
     Rows,
 )
-from analysis.checkers.queue.inversion import SERVED
-from analysis.checkers.queue.offenders import Cases
-from analysis.checkers.queue.unserved import LAST_NS, WAITING
-from analysis.checkers.verdict import Totals
-from analysis.message_classes import MessageClass
-from analysis.runs.info import NANOSECONDS_PER_MS
+from zonelab.analysis.checkers.queue.inversion import SERVED
+from zonelab.analysis.checkers.queue.offenders import Cases
+from zonelab.analysis.checkers.queue.unserved import LAST_NS, WAITING
+from zonelab.analysis.checkers.verdict import Totals
+from zonelab.analysis.message_classes import MessageClass
+from zonelab.analysis.runs.info import NANOSECONDS_PER_MS
 
 _LATEST = int(np.iinfo(np.int64).max)
 

@@ -10,9 +10,9 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from analysis.checkers.queue.events import Ints
-from analysis.checkers.verdict import FIRST_OFFENDERS, Offender
-from analysis.message_classes import MessageClass
+from zonelab.analysis.checkers.queue.events import Ints
+from zonelab.analysis.checkers.verdict import FIRST_OFFENDERS, Offender
+from zonelab.analysis.message_classes import MessageClass
 
 OFFENDERS = pa.schema(
     [

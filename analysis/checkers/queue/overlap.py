@@ -11,8 +11,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from analysis.checkers.queue.events import EXTEND, FAIL, POP, PUSH, Ints, Partition, Rows
-from analysis.runs.info import NANOSECONDS_PER_MS
+from zonelab.analysis.checkers.queue.events import EXTEND, FAIL, POP, PUSH, Ints, Partition, Rows
+from zonelab.analysis.runs.info import NANOSECONDS_PER_MS
 
 
 @dataclass(frozen=True, slots=True)

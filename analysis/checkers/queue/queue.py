@@ -17,9 +17,9 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 from numpy.typing import NDArray
 
-from analysis.checkers.order.order import OrderRun, check_order, order_verdict
-from analysis.checkers.queue import replica
-from analysis.checkers.queue.events import (
+from zonelab.analysis.checkers.order.order import OrderRun, check_order, order_verdict
+from zonelab.analysis.checkers.queue import replica
+from zonelab.analysis.checkers.queue.events import (
     EVENTS,
     HISTORY_COLUMNS,
     STATE_COLUMNS,
@@ -29,24 +29,24 @@ from analysis.checkers.queue.events import (
     event_batch,
     state_batch,
 )
-from analysis.checkers.queue.inversion import SERVED, partition_by_group, passed_over
-from analysis.checkers.queue.messages import EndState, Messages
-from analysis.checkers.queue.offenders import Cases, OffenderFile, Offenders
-from analysis.checkers.queue.overlap import Overlap, overlaps
-from analysis.checkers.queue.spill import Spill, partition_by_id
-from analysis.checkers.queue.unserved import WAITING, Service
-from analysis.checkers.verdict import Totals, Verdict, judge
-from analysis.message_classes import DESCRIPTIONS, MessageClass
-from analysis.runs.directory import ROWS_PER_BATCH, RunDirectory
-from analysis.runs.info import NANOSECONDS_PER_MS, RunInfo
-from analysis.statistics import quantiles
+from zonelab.analysis.checkers.queue.inversion import SERVED, partition_by_group, passed_over
+from zonelab.analysis.checkers.queue.messages import EndState, Messages
+from zonelab.analysis.checkers.queue.offenders import Cases, OffenderFile, Offenders
+from zonelab.analysis.checkers.queue.overlap import Overlap, overlaps
+from zonelab.analysis.checkers.queue.spill import Spill, partition_by_id
+from zonelab.analysis.checkers.queue.unserved import WAITING, Service
+from zonelab.analysis.checkers.verdict import Totals, Verdict, judge
+from zonelab.analysis.message_classes import DESCRIPTIONS, MessageClass
+from zonelab.analysis.runs.directory import ROWS_PER_BATCH, RunDirectory
+from zonelab.analysis.runs.info import NANOSECONDS_PER_MS, RunInfo
+from zonelab.analysis.statistics import quantiles
 
 ROWS_PER_PARTITION = 125_000
 PARTITIONS_MAX = 128  # open files per table while rows are divided
 
 
 class Recorded(Protocol):
-    """What a run left: ``RunDirectory``, or the same in memory. Columns as in ``analysis.runs.history``."""
+    """What a run left: ``RunDirectory``, or the same in memory. Columns as in ``zonelab.analysis.runs.history``."""
 
     @property
     def info(self) -> RunInfo: ...

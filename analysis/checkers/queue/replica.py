@@ -5,8 +5,8 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from analysis.checkers.queue.events import PAYLOAD, PLACES, Ints, Names, States
-from analysis.checkers.verdict import Divergence
+from zonelab.analysis.checkers.queue.events import PAYLOAD, PLACES, Ints, Names, States
+from zonelab.analysis.checkers.verdict import Divergence
 
 
 @dataclass(frozen=True, slots=True)

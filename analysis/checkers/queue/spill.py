@@ -9,11 +9,11 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from analysis.id_hashes import id_hashes
+from zonelab.analysis.id_hashes import id_hashes
 
 
 def partition_by_id(ids: pa.Array, partitions: int) -> NDArray[np.int64]:
-    """The partition of each id, by ``analysis.id_hashes``: the same in every process."""
+    """The partition of each id, by ``zonelab.analysis.id_hashes``: the same in every process."""
     if partitions == 1:
         return np.zeros(len(ids), dtype=np.int64)
     encoded = ids.dictionary_encode()

@@ -13,7 +13,7 @@ from math import ceil
 import numpy as np
 import pyarrow as pa
 
-from analysis.checkers.queue.events import Bools
+from zonelab.analysis.checkers.queue.events import Bools
 
 LAST_NS = 1_000_000_000
 """The part of the drain, at its end, that shows whether messages are still being served."""

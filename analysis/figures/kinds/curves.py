@@ -12,9 +12,9 @@ import numpy as np
 from matplotlib.axes import Axes
 from numpy.typing import NDArray
 
-from analysis.figures import plot_style as style
-from analysis.proportions import Interval
-from analysis.statistics import quantile_interval
+from zonelab.analysis.figures import plot_style as style
+from zonelab.analysis.proportions import Interval
+from zonelab.analysis.statistics import quantile_interval
 
 Floats = NDArray[np.float64]
 

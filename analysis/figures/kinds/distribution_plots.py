@@ -8,18 +8,18 @@ from matplotlib.axes import Axes
 from matplotlib.ticker import FixedLocator, FuncFormatter, NullLocator
 from numpy.typing import NDArray
 
-from analysis.checkers.consistency.registers import by_key
-from analysis.checkers.consistency.staleness import reads_with_newer, staleness_ms
-from analysis.figures import plot_style as style
-from analysis.figures.kinds.curves import OF_RUNS, Curve, Floats, bounds, draw, median_of_runs, sizes
-from analysis.figures.kinds.lines import Line, Lines, confirmed_of, nothing_in
-from analysis.figures.plot_data import completions, operations_shown
-from analysis.runs.accesses import accesses
-from analysis.runs.directory import RunDirectory
-from analysis.runs.errors import RunError
-from analysis.statistics import distribution_margin, quantile_interval
-from analysis.summary.queue_summary import load_verdict
-from analysis.workloads import WorkloadKind
+from zonelab.analysis.checkers.consistency.registers import by_key
+from zonelab.analysis.checkers.consistency.staleness import reads_with_newer, staleness_ms
+from zonelab.analysis.figures import plot_style as style
+from zonelab.analysis.figures.kinds.curves import OF_RUNS, Curve, Floats, bounds, draw, median_of_runs, sizes
+from zonelab.analysis.figures.kinds.lines import Line, Lines, confirmed_of, nothing_in
+from zonelab.analysis.figures.plot_data import completions, operations_shown
+from zonelab.analysis.runs.accesses import accesses
+from zonelab.analysis.runs.directory import RunDirectory
+from zonelab.analysis.runs.errors import RunError
+from zonelab.analysis.statistics import distribution_margin, quantile_interval
+from zonelab.analysis.summary.queue_summary import load_verdict
+from zonelab.analysis.workloads import WorkloadKind
 
 LINEAR_MS = 10.0
 """Up to here the axis of lateness and staleness is linear, since both may be 0."""

@@ -3,16 +3,16 @@
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
-from analysis.figures import plot_style as style
-from analysis.figures.kinds.distribution_plots import plot_lateness, plot_quantiles, plot_staleness
-from analysis.figures.kinds.lines import lines_of
-from analysis.figures.kinds.names import Kind, NotDrawable
-from analysis.figures.kinds.outcome_plot import plot_outcomes_against
-from analysis.figures.kinds.outcomes import SWEEP_RESULTS, outcomes_of, outcomes_of_sweep
-from analysis.figures.kinds.time_plots import plot_depth_lines, plot_latency_lines, plot_rate
-from analysis.figures.plot_data import completions
-from analysis.figures.plots import plot_depth, plot_latency
-from analysis.runs.directory import RunDirectory
+from zonelab.analysis.figures import plot_style as style
+from zonelab.analysis.figures.kinds.distribution_plots import plot_lateness, plot_quantiles, plot_staleness
+from zonelab.analysis.figures.kinds.lines import lines_of
+from zonelab.analysis.figures.kinds.names import Kind, NotDrawable
+from zonelab.analysis.figures.kinds.outcome_plot import plot_outcomes_against
+from zonelab.analysis.figures.kinds.outcomes import SWEEP_RESULTS, outcomes_of, outcomes_of_sweep
+from zonelab.analysis.figures.kinds.time_plots import plot_depth_lines, plot_latency_lines, plot_rate
+from zonelab.analysis.figures.plot_data import completions
+from zonelab.analysis.figures.plots import plot_depth, plot_latency
+from zonelab.analysis.runs.directory import RunDirectory
 
 _OF_LINES: Mapping[Kind, Callable[..., Path]] = {
     Kind.LATENCY: plot_latency_lines,

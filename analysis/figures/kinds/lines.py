@@ -9,11 +9,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from analysis.figures.kinds.names import NotDrawable
-from analysis.figures.plot_data import Completions
-from analysis.runs.directory import RunDirectory
-from analysis.runs.errors import RunError
-from analysis.runs.settings import differing, settings_of, value_text
+from zonelab.analysis.figures.kinds.names import NotDrawable
+from zonelab.analysis.figures.plot_data import Completions
+from zonelab.analysis.runs.directory import RunDirectory
+from zonelab.analysis.runs.errors import RunError
+from zonelab.analysis.runs.settings import differing, settings_of, value_text
 
 LINES_MAX = 14
 BY_ZONE, BY_SEED, BY_RUN = "zone", "seed", "run"

@@ -15,17 +15,17 @@ from matplotlib.figure import Figure
 from matplotlib.ticker import FixedLocator, FuncFormatter, NullLocator
 from matplotlib.transforms import ScaledTranslation
 
-from analysis.figures import plot_style as style
-from analysis.figures.kinds.curves import INTERVAL, Curve, bounds
-from analysis.figures.kinds.lines import LINES_MAX, OF_FILE, labels_of, setting_named, shortened, too_many
-from analysis.figures.kinds.names import Kind, NotDrawable
-from analysis.figures.kinds.outcomes import Outcome
-from analysis.figures.text_layout import POINTS_PER_INCH, width_points
-from analysis.message_classes import DUPLICATE_CAUSES
-from analysis.proportions import Interval, proportion_interval
-from analysis.runs.settings import differing, value_text
-from analysis.statistics import quantile_interval, rate_interval
-from analysis.summary.queue_summary import LOSSES
+from zonelab.analysis.figures import plot_style as style
+from zonelab.analysis.figures.kinds.curves import INTERVAL, Curve, bounds
+from zonelab.analysis.figures.kinds.lines import LINES_MAX, OF_FILE, labels_of, setting_named, shortened, too_many
+from zonelab.analysis.figures.kinds.names import Kind, NotDrawable
+from zonelab.analysis.figures.kinds.outcomes import Outcome
+from zonelab.analysis.figures.text_layout import POINTS_PER_INCH, width_points
+from zonelab.analysis.message_classes import DUPLICATE_CAUSES
+from zonelab.analysis.proportions import Interval, proportion_interval
+from zonelab.analysis.runs.settings import differing, value_text
+from zonelab.analysis.statistics import quantile_interval, rate_interval
+from zonelab.analysis.summary.queue_summary import LOSSES
 
 PER = 1_000
 _DODGE_POINTS = 5.0

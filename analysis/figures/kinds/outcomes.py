@@ -8,11 +8,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from analysis.runs.directory import RunDirectory
-from analysis.runs.errors import RunError
-from analysis.runs.settings import settings_of
-from analysis.summary.queue_summary import load_verdict
-from analysis.yaml_text import read_yaml
+from zonelab.analysis.runs.directory import RunDirectory
+from zonelab.analysis.runs.errors import RunError
+from zonelab.analysis.runs.settings import settings_of
+from zonelab.analysis.summary.queue_summary import load_verdict
+from zonelab.analysis.yaml_text import read_yaml
 
 SWEEP_RESULTS = "results.jsonl"
 """What ``zonelab sweep`` writes: a line a setting and seed; the first line says what made them."""

@@ -20,9 +20,9 @@ from pathlib import Path
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from analysis.runs.errors import RunError
-from analysis.spark.from_tables import COUNTS
-from analysis.tables.folder import TableFolder
+from zonelab.analysis.runs.errors import RunError
+from zonelab.analysis.spark.from_tables import COUNTS
+from zonelab.analysis.tables.folder import TableFolder
 
 _KEPT = 2
 
@@ -84,7 +84,7 @@ class Batches:
             raise RunError(f"{self._batch(batch)}: missing or unreadable: delete {self.path} to begin anew") from error
 
     def counts(self, batch: int) -> pa.Table:
-        """Columns as in ``analysis.spark.from_tables.COUNTS``."""
+        """Columns as in ``zonelab.analysis.spark.from_tables.COUNTS``."""
         return COUNTS.empty_table() if batch < 0 else pq.ParquetFile(self._batch(batch) / "counts.parquet").read()
 
     def waiting(self, batch: int) -> list[str]:

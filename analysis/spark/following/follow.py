@@ -1,4 +1,4 @@
-"""Follows runs until they are over, and then analyses them as ``analysis.spark.pipeline.aggregate`` does.
+"""Follows runs until they are over, and then analyses them as ``zonelab.analysis.spark.pipeline.aggregate`` does.
 
 Spark's Structured Streaming hands over every segment once, by its final name: a segment that is still written bears
 another. What was counted on the way has to be what the whole histories say in the end.
@@ -14,17 +14,17 @@ from pyspark.errors import PySparkException
 from pyspark.sql import SparkSession
 from pyspark.sql.streaming.query import StreamingQuery
 
-from analysis.runs.directory import RunDirectory
-from analysis.runs.errors import RunError
-from analysis.runs.history import OPERATIONS
-from analysis.runs.segments import FOLDER
-from analysis.spark.aggregates import Aggregates
-from analysis.spark.following.batches import Batches
-from analysis.spark.following.follower import Follower, SoFar
-from analysis.spark.inputs import Inputs, find_runs
-from analysis.spark.pipeline import aggregate
-from analysis.spark.session import SparkFailed, on_a_line_of_its_own, spark_session
-from analysis.tables.folder import TableFolder
+from zonelab.analysis.runs.directory import RunDirectory
+from zonelab.analysis.runs.errors import RunError
+from zonelab.analysis.runs.history import OPERATIONS
+from zonelab.analysis.runs.segments import FOLDER
+from zonelab.analysis.spark.aggregates import Aggregates
+from zonelab.analysis.spark.following.batches import Batches
+from zonelab.analysis.spark.following.follower import Follower, SoFar
+from zonelab.analysis.spark.inputs import Inputs, find_runs
+from zonelab.analysis.spark.pipeline import aggregate
+from zonelab.analysis.spark.session import SparkFailed, on_a_line_of_its_own, spark_session
+from zonelab.analysis.tables.folder import TableFolder
 
 SEGMENTS = "operations-[0-9][0-9][0-9][0-9][0-9][0-9].parquet"
 """Names of closed segments, as Hadoop's patterns have it."""
@@ -49,7 +49,8 @@ def follow(
     """Follow those of the runs ``given`` that are going on, then add all of them to the tables at ``out``.
 
     Counts stay in ``out`` until their run is over, so following goes on where it was ended. Arguments and errors are
-    those of ``analysis.spark.pipeline.aggregate``; ``RunError`` also if what was followed is not what was analysed.
+    those of ``zonelab.analysis.spark.pipeline.aggregate``; ``RunError`` also if what was followed is not what was
+    analysed.
     """
     folder = TableFolder.made(out)
     followers = [

@@ -13,18 +13,18 @@ import pyarrow.compute as pc
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as sf
 
-from analysis.runs.directory import RunDirectory
-from analysis.runs.errors import RunError
-from analysis.runs.fault_bands import FaultBand
-from analysis.spark import classes
-from analysis.spark.aggregates import Aggregates, Row, SettingFigures, delivery_figures, operation_figures
-from analysis.spark.counts import operation_count_query
-from analysis.spark.following import waiting
-from analysis.spark.following.batches import Batches, Through, write_counts
-from analysis.spark.from_tables import COUNTS, added
-from analysis.spark.inputs import RunInput
-from analysis.spark.queries import OPERATIONS
-from analysis.spark.views import create_views, register_runs, small_table
+from zonelab.analysis.runs.directory import RunDirectory
+from zonelab.analysis.runs.errors import RunError
+from zonelab.analysis.runs.fault_bands import FaultBand
+from zonelab.analysis.spark import classes
+from zonelab.analysis.spark.aggregates import Aggregates, Row, SettingFigures, delivery_figures, operation_figures
+from zonelab.analysis.spark.counts import operation_count_query
+from zonelab.analysis.spark.following import waiting
+from zonelab.analysis.spark.following.batches import Batches, Through, write_counts
+from zonelab.analysis.spark.from_tables import COUNTS, added
+from zonelab.analysis.spark.inputs import RunInput
+from zonelab.analysis.spark.queries import OPERATIONS
+from zonelab.analysis.spark.views import create_views, register_runs, small_table
 
 CLASSES_SHARE = 0.1
 

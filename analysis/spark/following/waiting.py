@@ -1,15 +1,15 @@
 """The SQL of lateness while a run goes on: messages wait in a table until they are delivered and their time is known.
 
 So what is kept between two batches is as large as the backlog, however long the run is. Views that must exist: ``runs``
-and ``history`` as in ``analysis.spark.queries``, the latter of one batch of one run, and ``waited`` with the columns of
-``WAITING``. Of two deliveries the earlier on record counts as the first.
+and ``history`` as in ``zonelab.analysis.spark.queries``, the latter of one batch of one run, and ``waited`` with the
+columns of ``WAITING``. Of two deliveries the earlier on record counts as the first.
 """
 
 from collections.abc import Mapping
 
 import pyarrow as pa
 
-from analysis.latency_buckets import bucket_sql
+from zonelab.analysis.latency_buckets import bucket_sql
 
 WAITING = pa.schema(
     [
@@ -64,4 +64,4 @@ LATENESS_COUNTS = f"""
     ))
     GROUP BY setting, zone, early, bucket
 """
-"""Rows as those of ``analysis.spark.counts``, of the messages that need not wait any more."""
+"""Rows as those of ``zonelab.analysis.spark.counts``, of the messages that need not wait any more."""

@@ -2,8 +2,8 @@
 
 from collections.abc import Mapping
 
-from analysis.runs.order import OrderKind
-from analysis.spark.order.events import latest
+from zonelab.analysis.runs.order import OrderKind
+from zonelab.analysis.spark.order.events import latest
 
 ROUNDING_NS = 2_000_000
 """Due times are whole milliseconds of some clock; what is closer together is due at the same time."""

@@ -7,13 +7,13 @@ from dataclasses import dataclass
 import pyarrow as pa
 from pyspark.sql import SparkSession
 
-from analysis.runs.order import FINAL_ORDER, FINAL_ORDER_NAME, ORDER, ORDER_NAME
-from analysis.runs.order_rules import OrderRules
-from analysis.spark.aggregates import OrderFigures
-from analysis.spark.inputs import RunInput
-from analysis.spark.order.queries import KEPT, PROPERTIES, VIEWS
-from analysis.spark.session import kept
-from analysis.spark.views import optional_table, small_table
+from zonelab.analysis.runs.order import FINAL_ORDER, FINAL_ORDER_NAME, ORDER, ORDER_NAME
+from zonelab.analysis.runs.order_rules import OrderRules
+from zonelab.analysis.spark.aggregates import OrderFigures
+from zonelab.analysis.spark.inputs import RunInput
+from zonelab.analysis.spark.order.queries import KEPT, PROPERTIES, VIEWS
+from zonelab.analysis.spark.session import kept
+from zonelab.analysis.spark.views import optional_table, small_table
 
 _RUNS = pa.schema(
     [("run", pa.int32()), ("by_key", pa.bool_()), ("zones", pa.int64()), ("at_rest", pa.bool_())],

@@ -2,8 +2,8 @@
 
 from collections.abc import Mapping
 
-from analysis.runs.order import OrderKind
-from analysis.spark.order.events import latest
+from zonelab.analysis.runs.order import OrderKind
+from zonelab.analysis.spark.order.events import latest
 
 # Each cursor, with the furthest that was confirmed before it was asked for since the cursor was last reset by hand.
 MOVES = f"""

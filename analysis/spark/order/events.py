@@ -1,14 +1,14 @@
 """The SQL of what all properties start from: events with short names, decided logs and cursors, sessions that ended.
 
 Tables that must exist: ``order_runs`` (run, by_key, zones, at_rest), ``order_history`` (``run`` and the columns of
-``analysis.runs.order.ORDER``), ``order_rest`` (``run`` and those of ``FINAL_ORDER``).
+``zonelab.analysis.runs.order.ORDER``), ``order_rest`` (``run`` and those of ``FINAL_ORDER``).
 
 ``grp``, ``part`` and ``pos`` are a row's group, partition and offset. A ``place`` is a partition as one group sees it.
 """
 
 from collections.abc import Mapping
 
-from analysis.runs.order import OrderKind
+from zonelab.analysis.runs.order import OrderKind
 
 ASIDE = f"('{OrderKind.DEAD_LETTER}', '{OrderKind.PARK}', '{OrderKind.SKIP}')"
 """Kinds of events by which a message is finished without success."""

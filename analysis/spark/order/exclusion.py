@@ -2,8 +2,8 @@
 
 from collections.abc import Mapping
 
-from analysis.runs.order import OrderKind
-from analysis.spark.order.events import NEVER, latest
+from zonelab.analysis.runs.order import OrderKind
+from zonelab.analysis.spark.order.events import NEVER, latest
 
 # Deliveries with the moment at which they can have been in work no longer: their end, or that of their session.
 WORK = f"""

@@ -6,7 +6,7 @@
 
 from collections.abc import Mapping
 
-from analysis.spark.order import appended, cursors, events, exclusion, sequence
+from zonelab.analysis.spark.order import appended, cursors, events, exclusion, sequence
 
 PROPERTIES = ("I1", "I3", "I4", "I6", "I9")
 

@@ -2,8 +2,8 @@
 
 from collections.abc import Mapping
 
-from analysis.runs.order import OrderKind
-from analysis.spark.order.events import ASIDE, NEVER
+from zonelab.analysis.runs.order import OrderKind
+from zonelab.analysis.spark.order.events import ASIDE, NEVER
 
 # What each group did with an offset. ``disposed_ns``: the earliest moment at which it can have been finished.
 SEEN = f"""

@@ -11,18 +11,18 @@ from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from typing import Any
 
-from cluster.commands.routes import upper
-from cluster.connections.batch import Answer, Batch, Channel
-from cluster.options.codec import Codec
-from cluster.options.read_repair import scripts
-from cluster.options.rewriting import RewritingCoordinator, Rewritten
-from cluster.options.versioned_commands import MEMBER_WRITES, READS, member_write
-from cluster.votes.levels import Level, Setting, read_level, write_level
-from cluster.votes.pipeline import Done
-from cluster.votes.rules import CustomVoteRule, Rule
-from cluster.votes.statistics import CoordinatorStatistics
-from cluster.votes.vote import Decision, Vote
-from engine.ports import Command, Reply, Runtime, ServerError
+from zonelab.cluster.commands.routes import upper
+from zonelab.cluster.connections.batch import Answer, Batch, Channel
+from zonelab.cluster.options.codec import Codec
+from zonelab.cluster.options.read_repair import scripts
+from zonelab.cluster.options.rewriting import RewritingCoordinator, Rewritten
+from zonelab.cluster.options.versioned_commands import MEMBER_WRITES, READS, member_write
+from zonelab.cluster.votes.levels import Level, Setting, read_level, write_level
+from zonelab.cluster.votes.pipeline import Done
+from zonelab.cluster.votes.rules import CustomVoteRule, Rule
+from zonelab.cluster.votes.statistics import CoordinatorStatistics
+from zonelab.cluster.votes.vote import Decision, Vote
+from zonelab.engine.ports import Command, Reply, Runtime, ServerError
 
 _REPAIRS = {"HGET": ("HSET", "HDEL"), "SISMEMBER": ("SADD", "SREM"), "ZSCORE": ("ZADD", "ZREM")}
 

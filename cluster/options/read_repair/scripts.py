@@ -9,7 +9,7 @@ arrive wins.
 from functools import partial
 from pathlib import Path
 
-from cluster.options.joined_lua import joined_lua
+from zonelab.cluster.options.joined_lua import joined_lua
 
 _text = partial(joined_lua, Path(__file__).with_name("lua"))
 

@@ -8,8 +8,8 @@ whoever sends them.
 
 from collections.abc import Mapping
 
-from cluster.commands.routes import upper
-from engine.ports import Command
+from zonelab.cluster.commands.routes import upper
+from zonelab.engine.ports import Command
 
 _ANY_NUMBER = 2**32
 

@@ -3,16 +3,16 @@
 from collections.abc import Callable, Sequence
 from functools import partial
 
-from cluster.commands.routes import is_write, upper
-from cluster.connections.failures import ZoneFailure
-from cluster.coordinators.door import Send
-from cluster.coordinators.split_commands import Fragment, SplitCommand, SplitPipeline
-from cluster.options.codec import Codec
-from cluster.options.strict.forms import MULTI_KEY, PREFIX, Request, refused_reply, refused_request
-from cluster.votes.levels import Setting
-from cluster.votes.pipeline import Done, Failure, Outcome, translated
-from cluster.votes.shared_batch import Member
-from engine.ports import Command, Indeterminate, PortError, Reply, ServerError
+from zonelab.cluster.commands.routes import is_write, upper
+from zonelab.cluster.connections.failures import ZoneFailure
+from zonelab.cluster.coordinators.door import Send
+from zonelab.cluster.coordinators.split_commands import Fragment, SplitCommand, SplitPipeline
+from zonelab.cluster.options.codec import Codec
+from zonelab.cluster.options.strict.forms import MULTI_KEY, PREFIX, Request, refused_reply, refused_request
+from zonelab.cluster.votes.levels import Setting
+from zonelab.cluster.votes.pipeline import Done, Failure, Outcome, translated
+from zonelab.cluster.votes.shared_batch import Member
+from zonelab.engine.ports import Command, Indeterminate, PortError, Reply, ServerError
 
 REFUSED = "refused by strict mode"
 

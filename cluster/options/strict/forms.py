@@ -9,11 +9,11 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
-from cluster.commands.keys import key_bytes, keys_of
-from cluster.commands.routes import Route, route, upper
-from cluster.options.strict.commands import has_right_length, is_known
-from cluster.votes.levels import Level, Setting, level_named, read_level, write_level
-from engine.ports import Command
+from zonelab.cluster.commands.keys import key_bytes, keys_of
+from zonelab.cluster.commands.routes import Route, route, upper
+from zonelab.cluster.options.strict.commands import has_right_length, is_known
+from zonelab.cluster.votes.levels import Level, Setting, level_named, read_level, write_level
+from zonelab.engine.ports import Command
 
 LEVEL_COMMAND = "DYNO_CONFIG:CONN_CONSISTENCY"
 

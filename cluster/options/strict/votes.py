@@ -1,13 +1,13 @@
 """Votes that end in an error where Dynomite would fail its client: commands of several keys."""
 
-from cluster.commands.keys import keys_of
-from cluster.commands.routes import route, upper
-from cluster.connections.failures import STORAGE_REFUSED, ZoneFailure
-from cluster.options.strict.forms import BY_ELEMENT, ERROR_ELSEWHERE, FAILED_READ, MULTI_KEY, NO_MAJORITY, Form
-from cluster.votes.levels import Level, Setting
-from cluster.votes.rules import Rule, Rules
-from cluster.votes.vote import Decision, Vote
-from engine.ports import Command, Reply, ServerError
+from zonelab.cluster.commands.keys import keys_of
+from zonelab.cluster.commands.routes import route, upper
+from zonelab.cluster.connections.failures import STORAGE_REFUSED, ZoneFailure
+from zonelab.cluster.options.strict.forms import BY_ELEMENT, ERROR_ELSEWHERE, FAILED_READ, MULTI_KEY, NO_MAJORITY, Form
+from zonelab.cluster.votes.levels import Level, Setting
+from zonelab.cluster.votes.rules import Rule, Rules
+from zonelab.cluster.votes.vote import Decision, Vote
+from zonelab.engine.ports import Command, Reply, ServerError
 
 _UNDECIDED = {"DEL": NO_MAJORITY, "EXISTS": NO_MAJORITY, "MGET": BY_ELEMENT}
 

@@ -10,14 +10,14 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from cluster.connections.batch import Batch
-from cluster.connections.failures import ZoneFailure
-from cluster.coordinators.coordinator import Coordinator
-from cluster.coordinators.direct import ask
-from cluster.options.versions import scripts
-from cluster.options.versions.clock import VersionClock
-from cluster.options.versions.settings import AntiEntropySettings
-from engine.ports import Command, Reply, Runtime, ServerError
+from zonelab.cluster.connections.batch import Batch
+from zonelab.cluster.connections.failures import ZoneFailure
+from zonelab.cluster.coordinators.coordinator import Coordinator
+from zonelab.cluster.coordinators.direct import ask
+from zonelab.cluster.options.versions import scripts
+from zonelab.cluster.options.versions.clock import VersionClock
+from zonelab.cluster.options.versions.settings import AntiEntropySettings
+from zonelab.engine.ports import Command, Reply, Runtime, ServerError
 
 PAGE = 100
 """Records that are listed at once."""

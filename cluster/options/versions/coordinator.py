@@ -16,26 +16,26 @@ from functools import partial
 from operator import itemgetter
 from typing import Any, cast
 
-from cluster.connections.batch import Answer, Batch, Channel
-from cluster.connections.failures import NO_QUORUM, ZoneFailure
-from cluster.options.codec import Codec
-from cluster.options.rewriting import RewritingCoordinator, Rewritten
-from cluster.options.versions import scripts
-from cluster.options.versions.clock import VersionClock
-from cluster.options.versions.script_commands import (
+from zonelab.cluster.connections.batch import Answer, Batch, Channel
+from zonelab.cluster.connections.failures import NO_QUORUM, ZoneFailure
+from zonelab.cluster.options.codec import Codec
+from zonelab.cluster.options.rewriting import RewritingCoordinator, Rewritten
+from zonelab.cluster.options.versions import scripts
+from zonelab.cluster.options.versions.clock import VersionClock
+from zonelab.cluster.options.versions.script_commands import (
     VersionedRead,
     VersionedWrite,
     hiding,
     may_have_version,
     rewritten,
 )
-from cluster.options.versions.settings import VoteBy
-from cluster.votes.levels import Level, Setting
-from cluster.votes.pipeline import Done, Failure, FailureAccount, Outcome
-from cluster.votes.rules import CustomVoteRule, Rule
-from cluster.votes.statistics import CoordinatorStatistics
-from cluster.votes.vote import Decision, Vote, quorum
-from engine.ports import Argument, Command, Indeterminate, PortError, Reply, Runtime, ServerError, Unavailable
+from zonelab.cluster.options.versions.settings import VoteBy
+from zonelab.cluster.votes.levels import Level, Setting
+from zonelab.cluster.votes.pipeline import Done, Failure, FailureAccount, Outcome
+from zonelab.cluster.votes.rules import CustomVoteRule, Rule
+from zonelab.cluster.votes.statistics import CoordinatorStatistics
+from zonelab.cluster.votes.vote import Decision, Vote, quorum
+from zonelab.engine.ports import Argument, Command, Indeterminate, PortError, Reply, Runtime, ServerError, Unavailable
 
 WRITTEN_BACK = "written back"
 REFUSED = "older than what was there"

@@ -4,11 +4,11 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
-from cluster.commands.keys import key_bytes
-from cluster.commands.routes import upper
-from cluster.options.versioned_commands import MEMBER_WRITES, READS, member_write
-from cluster.options.versions import scripts
-from engine.ports import Command
+from zonelab.cluster.commands.keys import key_bytes
+from zonelab.cluster.commands.routes import upper
+from zonelab.cluster.options.versioned_commands import MEMBER_WRITES, READS, member_write
+from zonelab.cluster.options.versions import scripts
+from zonelab.engine.ports import Command
 
 _EXPIRIES = frozenset({"EX", "PX", "EXAT", "PXAT"})
 _LISTS = frozenset({"KEYS", "SCAN", "DBSIZE", "RANDOMKEY"})

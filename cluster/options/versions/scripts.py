@@ -13,7 +13,7 @@ writes arrive: for every member the newest write to it, unless the key was remov
 from functools import partial
 from pathlib import Path
 
-from cluster.options.joined_lua import joined_lua
+from zonelab.cluster.options.joined_lua import joined_lua
 
 _text = partial(joined_lua, Path(__file__).with_name("lua"))
 _NAMES = ("_names",)

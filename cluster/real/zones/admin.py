@@ -9,7 +9,7 @@ from redis.asyncio import Redis
 from redis.asyncio.retry import Retry
 from redis.backoff import NoBackoff
 
-from cluster.zone import Address
+from zonelab.cluster.zone import Address
 
 POLL_INTERVAL_S = 0.003
 _PING_TIMEOUT_S = 1.0

@@ -7,12 +7,12 @@ from collections.abc import AsyncIterator
 
 from redis.exceptions import RedisError
 
-from cluster.real.zones import admin
-from cluster.real.zones.port import HOST, PortReservation
-from cluster.real.zones.settings import ZoneSettings, checked_name
-from cluster.real.zones.waiting import to_completion
-from cluster.real.zones.warm import WarmCopy
-from cluster.zone import Address, Persistence, Restart, Zone, ZoneError, ZoneState
+from zonelab.cluster.real.zones import admin
+from zonelab.cluster.real.zones.port import HOST, PortReservation
+from zonelab.cluster.real.zones.settings import ZoneSettings, checked_name
+from zonelab.cluster.real.zones.waiting import to_completion
+from zonelab.cluster.real.zones.warm import WarmCopy
+from zonelab.cluster.zone import Address, Persistence, Restart, Zone, ZoneError, ZoneState
 
 _LOG_LINES = 5
 
@@ -24,7 +24,8 @@ _RUN_LEAST_S = 0.001
 
 
 class RealZone(ABC):
-    """A zone on a real server. Implements ``cluster.zone.Zone``; verbs of one zone are carried out one at a time.
+    """A zone on a real server. Implements ``zonelab.cluster.zone.Zone``; verbs of one zone are carried out one at a
+    time.
 
     A server that dies by itself is noticed: ``state`` says DEAD then, as after ``kill``. A failed or cancelled
     ``start`` leaves nothing behind, a failed ``restart`` leaves the zone DEAD.

@@ -5,11 +5,11 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Literal, get_args
 
-from cluster.real.zones.base import RealZone
-from cluster.real.zones.process.process import ProcessZone
-from cluster.real.zones.settings import DockerZoneSettings, ProcessZoneSettings
-from cluster.real.zones.zone_set import ZoneSet
-from cluster.zone import Persistence, ZoneError
+from zonelab.cluster.real.zones.base import RealZone
+from zonelab.cluster.real.zones.process.process import ProcessZone
+from zonelab.cluster.real.zones.settings import DockerZoneSettings, ProcessZoneSettings
+from zonelab.cluster.real.zones.zone_set import ZoneSet
+from zonelab.cluster.zone import Persistence, ZoneError
 
 ZoneKind = Literal["process", "docker"]
 KINDS: tuple[ZoneKind, ...] = get_args(ZoneKind)
@@ -43,7 +43,7 @@ def zones(
 
 def _docker_zone(name: str, settings: DockerZoneSettings) -> RealZone:
     try:
-        from cluster.real.zones.docker.container import DockerZone
+        from zonelab.cluster.real.zones.docker.container import DockerZone
     except ModuleNotFoundError as error:
         raise ZoneError("container zones need the Docker SDK: pip install 'zonelab[docker]'") from error
     return DockerZone(name, settings)

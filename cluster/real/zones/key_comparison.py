@@ -14,8 +14,8 @@ from typing import Any
 from redis.asyncio import Redis
 from redis.exceptions import RedisError, ResponseError
 
-from cluster.real.zones.admin import admin_client
-from cluster.zone import Address
+from zonelab.cluster.real.zones.admin import admin_client
+from zonelab.cluster.zone import Address
 
 KEYS_MAX = 20_000
 """Keys of one group of servers that are compared: those first that some server lacks."""

@@ -10,7 +10,7 @@ import random
 import socket
 from pathlib import Path
 
-from cluster.zone import ZoneError
+from zonelab.cluster.zone import ZoneError
 
 HOST = "127.0.0.1"
 _ATTEMPTS = 200

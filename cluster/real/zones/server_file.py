@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 
-from cluster.zone import Persistence
+from zonelab.cluster.zone import Persistence
 
 SavePoints = Sequence[tuple[int, int]]
 """RDB snapshots: (seconds, changes) pairs, a snapshot when both have passed since the last one."""

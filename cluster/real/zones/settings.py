@@ -5,8 +5,8 @@ import secrets
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from cluster.real.zones.server_file import DEFAULT_SAVE_POINTS
-from cluster.zone import Persistence, ZoneError
+from zonelab.cluster.real.zones.server_file import DEFAULT_SAVE_POINTS
+from zonelab.cluster.zone import Persistence, ZoneError
 
 _NAME = re.compile(r"[a-z0-9][a-z0-9-]{0,30}")
 

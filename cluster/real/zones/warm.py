@@ -20,9 +20,9 @@ from dataclasses import dataclass
 from redis.asyncio import Redis
 from redis.exceptions import RedisError
 
-from cluster.real.zones.admin import admin_client, execute, info, poll
-from cluster.real.zones.waiting import to_completion
-from cluster.zone import Address, ZoneError
+from zonelab.cluster.real.zones.admin import admin_client, execute, info, poll
+from zonelab.cluster.real.zones.waiting import to_completion
+from zonelab.cluster.zone import Address, ZoneError
 
 HOLD_LIMIT_MS = 5000
 """The source ends a hold by itself after this time, should the lab be unable to."""

@@ -6,10 +6,10 @@ from collections.abc import Iterator, Sequence
 from types import TracebackType
 from typing import Self
 
-from cluster.real.zones.base import RealZone
-from cluster.real.zones.signals import termination_interrupts
-from cluster.real.zones.waiting import to_completion
-from cluster.zone import ZoneError
+from zonelab.cluster.real.zones.base import RealZone
+from zonelab.cluster.real.zones.signals import termination_interrupts
+from zonelab.cluster.real.zones.waiting import to_completion
+from zonelab.cluster.zone import ZoneError
 
 
 class ZoneSet:

@@ -5,7 +5,7 @@ would take the element out of that zone only. So the port looks at the own zone 
 ``POLL_MAX_S``, and when there is something it sends the command's form that does not wait to all zones, at the
 client's level. While the own zone shows nothing the level is looked at, too: a zone that missed writes would else hide
 what the others have. That costs all zones something, so it is done rarely, once for all that wait on a key
-(``cluster.commands.level_looks``).
+(``zonelab.cluster.commands.level_looks``).
 
 Another client may have been faster; then it goes on waiting. Clients that wait are served in no particular order, where
 a single server serves the one that waits longest. The more clients wait, the longer are the intervals of each, so that
@@ -19,12 +19,12 @@ from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass
 from functools import partial
 
-from cluster.commands.routes import Route
-from cluster.resp.client import Client
-from cluster.resp.commands.command_table import KINDS, CommandSpec
-from cluster.resp.protocol import wire
-from cluster.votes.levels import Level
-from engine.ports import ServerError
+from zonelab.cluster.commands.routes import Route
+from zonelab.cluster.resp.client import Client
+from zonelab.cluster.resp.commands.command_table import KINDS, CommandSpec
+from zonelab.cluster.resp.protocol import wire
+from zonelab.cluster.votes.levels import Level
+from zonelab.engine.ports import ServerError
 
 POLL_MIN_S = 0.002
 POLL_MAX_S = 0.05

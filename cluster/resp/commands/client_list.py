@@ -11,8 +11,8 @@ from collections.abc import Callable
 from functools import partial
 from typing import TypeVar
 
-from cluster.resp.client import Client
-from cluster.resp.protocol import wire
+from zonelab.cluster.resp.client import Client
+from zonelab.cluster.resp.protocol import wire
 
 TURN_CLIENTS = 64
 """So many clients are looked at in one turn; it takes a quarter of a millisecond."""

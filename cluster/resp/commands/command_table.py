@@ -1,8 +1,8 @@
 """The command table: what the port does with each command, from the servers' own ``COMMAND`` reply.
 
 Names, arity, flags and sub-commands come from the servers. Routes come from Dynomite's classes
-(``cluster.commands.routes``) where it has one for the command, and from the flags where it has none. What remains by
-hand are the few commands that change the state of a connection, which many clients share here.
+(``zonelab.cluster.commands.routes``) where it has one for the command, and from the flags where it has none. What
+remains by hand are the few commands that change the state of a connection, which many clients share here.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -10,12 +10,12 @@ from dataclasses import dataclass, replace
 from enum import Enum, auto
 from typing import Any
 
-from cluster.commands.routes import BROADCASTS, LOCAL_READS, MAY_STORE, READING, READS, Route
-from cluster.resp.commands.key_specs import KeySpec, key_specs
-from cluster.resp.protocol import wire
-from cluster.resp.protocol.remembered_scripts import EVALUATING
-from cluster.resp.protocol.upstream import WireCommands
-from engine.ports import Command
+from zonelab.cluster.commands.routes import BROADCASTS, LOCAL_READS, MAY_STORE, READING, READS, Route
+from zonelab.cluster.resp.commands.key_specs import KeySpec, key_specs
+from zonelab.cluster.resp.protocol import wire
+from zonelab.cluster.resp.protocol.remembered_scripts import EVALUATING
+from zonelab.cluster.resp.protocol.upstream import WireCommands
+from zonelab.engine.ports import Command
 
 
 class Treatment(Enum):

@@ -3,9 +3,9 @@
 import hmac
 from collections.abc import Callable
 
-from cluster.resp.client import Client
-from cluster.resp.commands.client_list import client_kill, client_list, described, integer_of
-from cluster.resp.protocol import wire
+from zonelab.cluster.resp.client import Client
+from zonelab.cluster.resp.commands.client_list import client_kill, client_list, described, integer_of
+from zonelab.cluster.resp.protocol import wire
 
 WRONG_PASSWORD = "WRONGPASS invalid username-password pair or user is disabled."
 _NO_PASSWORD = (

@@ -1,14 +1,14 @@
 """What happens to a command that is not simply handed to the coordinator."""
 
-from cluster.commands.routes import route
-from cluster.resp.client import Client
-from cluster.resp.commands import connection_commands as port
-from cluster.resp.commands.blocking import wait_for
-from cluster.resp.commands.command_table import KINDS, CommandSpec, Treatment
-from cluster.resp.commands.subscribe import nothing_left, pong, subscribe
-from cluster.resp.commands.transaction import TRANSACTION_COMMANDS, leave, queue
-from cluster.resp.protocol import wire
-from cluster.votes.levels import Level, Levels, level_named
+from zonelab.cluster.commands.routes import route
+from zonelab.cluster.resp.client import Client
+from zonelab.cluster.resp.commands import connection_commands as port
+from zonelab.cluster.resp.commands.blocking import wait_for
+from zonelab.cluster.resp.commands.command_table import KINDS, CommandSpec, Treatment
+from zonelab.cluster.resp.commands.subscribe import nothing_left, pong, subscribe
+from zonelab.cluster.resp.commands.transaction import TRANSACTION_COMMANDS, leave, queue
+from zonelab.cluster.resp.protocol import wire
+from zonelab.cluster.votes.levels import Level, Levels, level_named
 
 NO_AUTH = "NOAUTH Authentication required."
 _BEFORE_AUTH = frozenset({"AUTH", "HELLO", "QUIT", "RESET"})

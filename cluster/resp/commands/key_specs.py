@@ -8,7 +8,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from cluster.resp.protocol import wire
+from zonelab.cluster.resp.protocol import wire
 
 _NO_KEY = "not_key"
 """Marks what is laid out like a key but is none, such as the channel of a sharded message."""

@@ -4,9 +4,9 @@
 answer counts the receivers in the own zone. What a zone missed it never gets, as with a single server.
 """
 
-from cluster.resp.client import Client
-from cluster.resp.protocol import wire
-from cluster.resp.protocol.subscription import Subscription
+from zonelab.cluster.resp.client import Client
+from zonelab.cluster.resp.protocol import wire
+from zonelab.cluster.resp.protocol.subscription import Subscription
 
 UNREACHABLE = "ERR Storage: Datastore refused connection"
 

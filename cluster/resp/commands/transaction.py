@@ -17,16 +17,16 @@ import asyncio
 from collections.abc import Callable, Sequence
 from functools import partial
 
-from cluster.commands.routes import Route
-from cluster.connections.batch import Answer, Batch, Channel
-from cluster.resp.client import Client, Watching
-from cluster.resp.commands.command_table import KINDS, CommandSpec, Kind, Treatment
-from cluster.resp.gateway.token_ring import WireRing
-from cluster.resp.protocol import wire
-from cluster.resp.protocol.upstream import WireCommands
-from cluster.votes.vote import Vote
-from cluster.zone import ClusterError
-from engine.ports import Reply
+from zonelab.cluster.commands.routes import Route
+from zonelab.cluster.connections.batch import Answer, Batch, Channel
+from zonelab.cluster.resp.client import Client, Watching
+from zonelab.cluster.resp.commands.command_table import KINDS, CommandSpec, Kind, Treatment
+from zonelab.cluster.resp.gateway.token_ring import WireRing
+from zonelab.cluster.resp.protocol import wire
+from zonelab.cluster.resp.protocol.upstream import WireCommands
+from zonelab.cluster.votes.vote import Vote
+from zonelab.cluster.zone import ClusterError
+from zonelab.engine.ports import Reply
 
 _MULTI, _EXEC, _PING = map(wire.command, (b"MULTI", b"EXEC", b"PING"))
 ABORTED = "EXECABORT Transaction discarded because of previous errors."

@@ -1,4 +1,5 @@
-"""A client's own connections for WATCH, which must not overtake a zone's hints (``cluster.options.hinted_handoff``).
+"""A client's own connections for WATCH, which must not overtake a zone's hints
+(``zonelab.cluster.options.hinted_handoff``).
 
 A transaction that arrived before older hints would be overwritten by them. So WATCH, and the EXEC that follows it, wait
 until the hints for the zone have been answered; while the zone cannot be reached by the way that the hints take, it
@@ -9,9 +10,9 @@ from collections import deque
 from collections.abc import Callable
 from functools import partial
 
-from cluster.connections.batch import Answer, Batch, Channel
-from cluster.options.hinted_handoff import HintedChannel
-from cluster.resp.protocol.upstream import WireCommands
+from zonelab.cluster.connections.batch import Answer, Batch, Channel
+from zonelab.cluster.options.hinted_handoff import HintedChannel
+from zonelab.cluster.resp.protocol.upstream import WireCommands
 
 
 class BehindHints:

@@ -6,18 +6,18 @@ from typing import Annotated
 
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, model_validator
 
-from cluster.connections.timeouts import Timeouts
-from cluster.links.lag_text import parse_lag
-from cluster.options.hinted_handoff import HandoffSettings
-from cluster.options.versions.settings import DAY_NS, AntiEntropySettings, VoteBy
-from cluster.process.settings_file import read_settings
-from cluster.resp.commands.busy_poll import BUSY_POLL_US, BUSY_POLL_US_MAX
-from cluster.resp.protocol.scanner import CommandLimits
-from cluster.resp.settings import PortSettings
-from cluster.topology.described import Placement
-from cluster.votes.levels import Level
-from cluster.wiring.settings import NetworkSettings
-from cluster.zone import Address, ClusterError
+from zonelab.cluster.connections.timeouts import Timeouts
+from zonelab.cluster.links.lag_text import parse_lag
+from zonelab.cluster.options.hinted_handoff import HandoffSettings
+from zonelab.cluster.options.versions.settings import DAY_NS, AntiEntropySettings, VoteBy
+from zonelab.cluster.process.settings_file import read_settings
+from zonelab.cluster.resp.commands.busy_poll import BUSY_POLL_US, BUSY_POLL_US_MAX
+from zonelab.cluster.resp.protocol.scanner import CommandLimits
+from zonelab.cluster.resp.settings import PortSettings
+from zonelab.cluster.topology.described import Placement
+from zonelab.cluster.votes.levels import Level
+from zonelab.cluster.wiring.settings import NetworkSettings
+from zonelab.cluster.zone import Address, ClusterError
 
 
 def _address(text: str) -> str:

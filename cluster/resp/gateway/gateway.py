@@ -16,28 +16,28 @@ from typing import Any, Self
 
 import hiredis
 
-from cluster.clock import NodeClock
-from cluster.connections.batch import Answer, Batch, Channel
-from cluster.connections.server import ServerConnection
-from cluster.coordinators.coordinator import Coordinator
-from cluster.coordinators.plain import PlainCoordinator
-from cluster.coordinators.token_ring import RingCoordinator
-from cluster.real.runtime import RealRuntime
-from cluster.resp.commands.command_table import CommandTable, table_from
-from cluster.resp.gateway.behind_hints import BehindHints
-from cluster.resp.gateway.token_ring import PassingRing, WireRing
-from cluster.resp.protocol import wire
-from cluster.resp.protocol.remembered_scripts import RememberedScripts
-from cluster.resp.protocol.upstream import GatheredWrites, RawUpstream, WireCommands
-from cluster.resp.protocol.wire_codec import WireCodec
-from cluster.resp.server import RespServer
-from cluster.resp.settings import PortSettings
-from cluster.topology.topology import placed
-from cluster.votes.levels import Level
-from cluster.votes.statistics import CoordinatorStatistics
-from cluster.wiring.network import Network
-from cluster.wiring.settings import NetworkSettings
-from cluster.zone import Address, ClusterError
+from zonelab.cluster.clock import NodeClock
+from zonelab.cluster.connections.batch import Answer, Batch, Channel
+from zonelab.cluster.connections.server import ServerConnection
+from zonelab.cluster.coordinators.coordinator import Coordinator
+from zonelab.cluster.coordinators.plain import PlainCoordinator
+from zonelab.cluster.coordinators.token_ring import RingCoordinator
+from zonelab.cluster.real.runtime import RealRuntime
+from zonelab.cluster.resp.commands.command_table import CommandTable, table_from
+from zonelab.cluster.resp.gateway.behind_hints import BehindHints
+from zonelab.cluster.resp.gateway.token_ring import PassingRing, WireRing
+from zonelab.cluster.resp.protocol import wire
+from zonelab.cluster.resp.protocol.remembered_scripts import RememberedScripts
+from zonelab.cluster.resp.protocol.upstream import GatheredWrites, RawUpstream, WireCommands
+from zonelab.cluster.resp.protocol.wire_codec import WireCodec
+from zonelab.cluster.resp.server import RespServer
+from zonelab.cluster.resp.settings import PortSettings
+from zonelab.cluster.topology.topology import placed
+from zonelab.cluster.votes.levels import Level
+from zonelab.cluster.votes.statistics import CoordinatorStatistics
+from zonelab.cluster.wiring.network import Network
+from zonelab.cluster.wiring.settings import NetworkSettings
+from zonelab.cluster.zone import Address, ClusterError
 
 READY_S = 10.0
 """How long a starting gateway waits for some server to tell it its commands."""

@@ -13,9 +13,9 @@ from contextlib import AbstractAsyncContextManager
 
 import uvloop
 
-from cluster.resp.gateway.configuration import GatewayConfiguration
-from cluster.resp.gateway.gateway import ZoneGateway
-from cluster.zone import ClusterError
+from zonelab.cluster.resp.gateway.configuration import GatewayConfiguration
+from zonelab.cluster.resp.gateway.gateway import ZoneGateway
+from zonelab.cluster.zone import ClusterError
 
 Companion = Callable[[ZoneGateway], AbstractAsyncContextManager[dict[str, str] | None]]
 """Something that runs beside a started gateway in the same loop, such as its administration.

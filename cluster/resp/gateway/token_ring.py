@@ -1,8 +1,8 @@
 """The coordinator of a node behind a RESP port, where zones have several nodes or there are several data centres.
 
-What ``cluster.coordinators.token_ring`` says holds. Here clients' commands come as the bytes that they wrote, and what
-a command is, and where its keys are, is known from the servers' command table. So every node is sent those bytes, or,
-of a command that is taken apart, its own part of them.
+What ``zonelab.cluster.coordinators.token_ring`` says holds. Here clients' commands come as the bytes that they wrote,
+and what a command is, and where its keys are, is known from the servers' command table. So every node is sent those
+bytes, or, of a command that is taken apart, its own part of them.
 """
 
 from collections.abc import Callable, Sequence
@@ -11,20 +11,20 @@ from typing import Any
 
 import hiredis
 
-from cluster.commands.keys import SCRIPTS_WITH_KEYS, rearranged
-from cluster.commands.routes import READING, Route, route
-from cluster.connections.batch import Answer, Batch
-from cluster.coordinators.coordinator import Coordinator
-from cluster.coordinators.split_commands import Fragment, SplitCommand
-from cluster.coordinators.token_ring import KEYS_APART, RingCoordinator
-from cluster.real.upstream import pack
-from cluster.resp.commands.command_table import CommandSpec, CommandTable, Treatment
-from cluster.resp.protocol import wire
-from cluster.resp.protocol.upstream import WireCommands
-from cluster.votes.levels import Level, Setting, read_level, write_level
-from cluster.votes.pipeline import Done
-from cluster.votes.shared_batch import Member
-from engine.ports import Argument, Command, Reply, ServerError
+from zonelab.cluster.commands.keys import SCRIPTS_WITH_KEYS, rearranged
+from zonelab.cluster.commands.routes import READING, Route, route
+from zonelab.cluster.connections.batch import Answer, Batch
+from zonelab.cluster.coordinators.coordinator import Coordinator
+from zonelab.cluster.coordinators.split_commands import Fragment, SplitCommand
+from zonelab.cluster.coordinators.token_ring import KEYS_APART, RingCoordinator
+from zonelab.cluster.real.upstream import pack
+from zonelab.cluster.resp.commands.command_table import CommandSpec, CommandTable, Treatment
+from zonelab.cluster.resp.protocol import wire
+from zonelab.cluster.resp.protocol.upstream import WireCommands
+from zonelab.cluster.votes.levels import Level, Setting, read_level, write_level
+from zonelab.cluster.votes.pipeline import Done
+from zonelab.cluster.votes.shared_batch import Member
+from zonelab.engine.ports import Argument, Command, Reply, ServerError
 
 TRANSACTION_APART = (
     "EXECABORT Transaction discarded because its keys are on different nodes; a hash tag keeps keys together"

@@ -1,5 +1,5 @@
 """RESP as bytes: commands found in what a client sends, replies cut out of what a server sends, neither parsed.
 
-Read first: ``cluster.resp.protocol.scanner``, then ``cluster.resp.protocol.upstream`` (the connection to a server).
-Knows nothing of clients and commands.
+Read first: ``zonelab.cluster.resp.protocol.scanner``, then ``zonelab.cluster.resp.protocol.upstream`` (the connection
+to a server). Knows nothing of clients and commands.
 """

@@ -6,7 +6,7 @@ outvoted, and no client sends the script again.
 
 from collections.abc import Sequence
 
-from cluster.resp.protocol import wire
+from zonelab.cluster.resp.protocol import wire
 
 SCRIPTS_MAX = 1_000
 SCRIPTS_BYTES_MAX = 4 * 1024 * 1024

@@ -9,9 +9,9 @@ is incomplete or looks odd is looked at by hand, against limits.
 import re
 from dataclasses import dataclass
 
-from cluster.resp.protocol import wire
-from cluster.resp.protocol.long_argument import LONG_BYTES, LongArgument
-from cluster.resp.protocol.unpacker import NOT_UNPACKED, UNUSUAL, Unpacker
+from zonelab.cluster.resp.protocol import wire
+from zonelab.cluster.resp.protocol.long_argument import LONG_BYTES, LongArgument
+from zonelab.cluster.resp.protocol.unpacker import NOT_UNPACKED, UNUSUAL, Unpacker
 
 INLINE_BYTES_MAX = 64 * 1024
 """Longest command that is not an array, as in Redis."""

@@ -5,9 +5,9 @@ import re
 from collections.abc import Callable
 from typing import cast
 
-from cluster.resp.protocol import wire
-from cluster.resp.protocol.replies import BrokenReplyError, ReplyCutter
-from cluster.zone import Address
+from zonelab.cluster.resp.protocol import wire
+from zonelab.cluster.resp.protocol.replies import BrokenReplyError, ReplyCutter
+from zonelab.cluster.zone import Address
 
 _INTRODUCTION = re.compile(rb"[*%]\d+\r\n\$6\r\nserver\r\n")
 _CONFIRMATION = re.compile(rb"[*>]3\r\n\$\d+\r\n(?:p|s)?(?:un)?subscribe\r\n")

@@ -1,7 +1,7 @@
 """A coordinator's connection to one server that carries commands and replies as bytes.
 
-It is to ``cluster.connections.server`` what ``cluster.real.connection`` is, for a coordinator whose clients speak RESP
-themselves.
+It is to ``zonelab.cluster.connections.server`` what ``zonelab.cluster.real.connection`` is, for a coordinator whose
+clients speak RESP themselves.
 """
 
 import asyncio
@@ -9,13 +9,13 @@ from collections import deque
 from collections.abc import Callable, Iterable, Iterator
 from typing import Any, cast
 
-from cluster.connections.batch import Batch
-from cluster.real.upstream import ServerProtocol, TcpUpstream, pack
-from cluster.resp.protocol import wire
-from cluster.resp.protocol.remembered_scripts import RememberedScripts
-from cluster.resp.protocol.replies import BrokenReplyError, ReplyCutter, is_one_reply
-from cluster.zone import Address
-from engine.ports import Command, Reply, ServerError
+from zonelab.cluster.connections.batch import Batch
+from zonelab.cluster.real.upstream import ServerProtocol, TcpUpstream, pack
+from zonelab.cluster.resp.protocol import wire
+from zonelab.cluster.resp.protocol.remembered_scripts import RememberedScripts
+from zonelab.cluster.resp.protocol.replies import BrokenReplyError, ReplyCutter, is_one_reply
+from zonelab.cluster.zone import Address
+from zonelab.engine.ports import Command, Reply, ServerError
 
 _PROTOCOLS = {protocol: wire.command(b"HELLO", b"%d" % protocol) for protocol in (2, 3)}
 _NOTHING = wire.command(b"PING")

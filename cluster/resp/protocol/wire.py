@@ -8,8 +8,8 @@ from typing import Any
 
 import hiredis
 
-from cluster.votes.pipeline import Outcome
-from engine.ports import ServerError
+from zonelab.cluster.votes.pipeline import Outcome
+from zonelab.engine.ports import ServerError
 
 OK = b"+OK\r\n"
 QUEUED = b"+QUEUED\r\n"

@@ -5,10 +5,10 @@ from typing import Any, cast
 
 import hiredis
 
-from cluster.real.upstream import pack
-from cluster.resp.protocol import wire
-from cluster.resp.protocol.upstream import WireCommands
-from engine.ports import Command, Reply
+from zonelab.cluster.real.upstream import pack
+from zonelab.cluster.resp.protocol import wire
+from zonelab.cluster.resp.protocol.upstream import WireCommands
+from zonelab.engine.ports import Command, Reply
 
 _STATUSES = frozenset({"SET", "MSET", "HMSET"})
 

@@ -8,14 +8,14 @@ from collections.abc import Callable, Iterable, Sequence
 from random import Random
 from typing import Any
 
-from cluster.sim.redis import commands
-from cluster.sim.redis.registry import COMMANDS, GROWS, READS, Args, CommandSpec, Handler, lookup
-from cluster.sim.redis.reply import OUT_OF_MEMORY, CommandError, text
-from cluster.sim.redis.reply import error as error_reply
-from cluster.sim.redis.script_functions import SCRIPT_COMMANDS, Execution
-from cluster.sim.redis.scripting import Scripts
-from cluster.sim.redis.store import NO_RUN, Store
-from engine.ports import Argument, Command, Reply, ServerError
+from zonelab.cluster.sim.redis import commands
+from zonelab.cluster.sim.redis.registry import COMMANDS, GROWS, READS, Args, CommandSpec, Handler, lookup
+from zonelab.cluster.sim.redis.reply import OUT_OF_MEMORY, CommandError, text
+from zonelab.cluster.sim.redis.reply import error as error_reply
+from zonelab.cluster.sim.redis.script_functions import SCRIPT_COMMANDS, Execution
+from zonelab.cluster.sim.redis.scripting import Scripts
+from zonelab.cluster.sim.redis.store import NO_RUN, Store
+from zonelab.engine.ports import Argument, Command, Reply, ServerError
 
 _ARGUMENTS_SHOWN = 128
 """Characters of the arguments in the error for an unknown command."""

@@ -11,8 +11,8 @@ from functools import lru_cache
 
 import numpy as np
 
-from cluster.sim.redis.grisu import digits
-from cluster.sim.redis.reply import NOT_A_FLOAT, NOT_AN_INTEGER, fail
+from zonelab.cluster.sim.redis.grisu import digits
+from zonelab.cluster.sim.redis.reply import NOT_A_FLOAT, NOT_AN_INTEGER, fail
 
 INTEGER_MIN = -(1 << 63)
 INTEGER_MAX = (1 << 63) - 1

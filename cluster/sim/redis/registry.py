@@ -4,8 +4,8 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
-from cluster.sim.redis.store import Store
-from engine.ports import Reply
+from zonelab.cluster.sim.redis.store import Store
+from zonelab.engine.ports import Reply
 
 Args = list[bytes]
 """The words of a command after its name."""

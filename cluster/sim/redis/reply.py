@@ -1,8 +1,8 @@
-"""Replies of the model: the values of ``engine.ports.Reply``, and the error texts that many commands share."""
+"""Replies of the model: the values of ``zonelab.engine.ports.Reply``, and the error texts that many commands share."""
 
 from typing import NoReturn
 
-from engine.ports import ServerError
+from zonelab.engine.ports import ServerError
 
 
 class Status(bytes):

@@ -12,10 +12,10 @@ from typing import Any
 
 from lupa import lua51
 
-from cluster.sim.redis.numbers import INTEGER_MAX, INTEGER_MIN, format_double
-from cluster.sim.redis.random48 import Random48
-from cluster.sim.redis.registry import Args, lookup
-from engine.ports import Reply
+from zonelab.cluster.sim.redis.numbers import INTEGER_MAX, INTEGER_MIN, format_double
+from zonelab.cluster.sim.redis.random48 import Random48
+from zonelab.cluster.sim.redis.registry import Args, lookup
+from zonelab.engine.ports import Reply
 
 SCRIPT_COMMANDS = frozenset((b"eval", b"evalsha", b"script"))
 

@@ -13,12 +13,12 @@ from typing import Any
 
 from lupa import lua51
 
-from cluster.sim.redis.numbers import integer
-from cluster.sim.redis.random48 import Random48
-from cluster.sim.redis.registry import Args
-from cluster.sim.redis.reply import OK, OUT_OF_MEMORY, Status, fail, text, wrong_arity
-from cluster.sim.redis.reply import error as error_reply
-from cluster.sim.redis.script_functions import (
+from zonelab.cluster.sim.redis.numbers import integer
+from zonelab.cluster.sim.redis.random48 import Random48
+from zonelab.cluster.sim.redis.registry import Args
+from zonelab.cluster.sim.redis.reply import OK, OUT_OF_MEMORY, Status, fail, text, wrong_arity
+from zonelab.cluster.sim.redis.reply import error as error_reply
+from zonelab.cluster.sim.redis.script_functions import (
     Execution,
     ScriptFailure,
     ScriptFunctions,
@@ -26,8 +26,8 @@ from cluster.sim.redis.script_functions import (
     command_words,
     truncated,
 )
-from cluster.sim.redis.shebang import Flags, read_shebang
-from engine.ports import Reply, ServerError
+from zonelab.cluster.sim.redis.shebang import Flags, read_shebang
+from zonelab.engine.ports import Reply, ServerError
 
 _SANDBOX = Path(__file__).with_name("sandbox.lua").read_bytes()
 

@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 
-from cluster.sim.redis.reply import fail, text
+from zonelab.cluster.sim.redis.reply import fail, text
 
 _NO_WRITES = b"no-writes"
 _ALLOW_OOM = b"allow-oom"

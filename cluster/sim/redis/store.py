@@ -5,8 +5,8 @@ from dataclasses import dataclass
 from random import Random
 from typing import TypeVar
 
-from cluster.sim.redis.reply import WRONG_TYPE, CommandError
-from cluster.sim.redis.values import SortedSet, Value
+from zonelab.cluster.sim.redis.reply import WRONG_TYPE, CommandError
+from zonelab.cluster.sim.redis.values import SortedSet, Value
 
 V = TypeVar("V", bound=Value)
 

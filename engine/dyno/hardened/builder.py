@@ -1,17 +1,17 @@
-"""Builds a hardened queue out of hosts and connections, as ``engine.dyno.v2.builder`` builds one of V2."""
+"""Builds a hardened queue out of hosts and connections, as ``zonelab.engine.dyno.v2.builder`` builds one of V2."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TypedDict, Unpack
 
-from engine.common.timings import MetricsSource
-from engine.dyno.hardened.mechanisms import Hardening
-from engine.dyno.hardened.queue import HardenedQueue
-from engine.dyno.hardened.settings import HardenedSettings
-from engine.dyno.hosts import Host, ShardSupplier
-from engine.dyno.sharding import ShardingStrategy
-from engine.dyno.v2.builder import supplier_of
-from engine.ports import Clock, Connection, Runtime
+from zonelab.engine.common.timings import MetricsSource
+from zonelab.engine.dyno.hardened.mechanisms import Hardening
+from zonelab.engine.dyno.hardened.queue import HardenedQueue
+from zonelab.engine.dyno.hardened.settings import HardenedSettings
+from zonelab.engine.dyno.hosts import Host, ShardSupplier
+from zonelab.engine.dyno.sharding import ShardingStrategy
+from zonelab.engine.dyno.v2.builder import supplier_of
+from zonelab.engine.ports import Clock, Connection, Runtime
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

@@ -4,12 +4,12 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Self
 
-from engine.common.timings import Total
-from engine.dyno.hardened.records.keys import HardenedKeys
-from engine.dyno.hardened.records.replica_reads import Replicas
-from engine.dyno.hardened.records.steps import Steps
-from engine.dyno.hardened.settings import HardenedSettings
-from engine.ports import Clock, Connection, Runtime
+from zonelab.engine.common.timings import Total
+from zonelab.engine.dyno.hardened.records.keys import HardenedKeys
+from zonelab.engine.dyno.hardened.records.replica_reads import Replicas
+from zonelab.engine.dyno.hardened.records.steps import Steps
+from zonelab.engine.dyno.hardened.settings import HardenedSettings
+from zonelab.engine.ports import Clock, Connection, Runtime
 
 
 @dataclass(kw_only=True, slots=True)

@@ -3,20 +3,20 @@
 from collections.abc import Mapping, Sequence
 from functools import partial
 
-from engine.common.failures import COMMAND_FAILURES
-from engine.common.polling import pop_when_ready
-from engine.dyno.errors import PayloadError
-from engine.dyno.hardened.context import HardenedContext
-from engine.dyno.hardened.leases.held_leases import HeldLeases
-from engine.dyno.hardened.leases.lease import Leased, Leaser
-from engine.dyno.hardened.mechanisms import Hardening
-from engine.dyno.hardened.records.record import Status
-from engine.dyno.hardened.records.steps import STEP_MAX, Head, Lease
-from engine.dyno.hardened.upkeep.replica_repair import ReplicaRepair
-from engine.dyno.hardened.upkeep.shard_takeover import ServedShards
-from engine.dyno.message_json import decode
-from engine.dyno.scores import eligible_until
-from engine.message import Delivery, Message
+from zonelab.engine.common.failures import COMMAND_FAILURES
+from zonelab.engine.common.polling import pop_when_ready
+from zonelab.engine.dyno.errors import PayloadError
+from zonelab.engine.dyno.hardened.context import HardenedContext
+from zonelab.engine.dyno.hardened.leases.held_leases import HeldLeases
+from zonelab.engine.dyno.hardened.leases.lease import Leased, Leaser
+from zonelab.engine.dyno.hardened.mechanisms import Hardening
+from zonelab.engine.dyno.hardened.records.record import Status
+from zonelab.engine.dyno.hardened.records.steps import STEP_MAX, Head, Lease
+from zonelab.engine.dyno.hardened.upkeep.replica_repair import ReplicaRepair
+from zonelab.engine.dyno.hardened.upkeep.shard_takeover import ServedShards
+from zonelab.engine.dyno.message_json import decode
+from zonelab.engine.dyno.scores import eligible_until
+from zonelab.engine.message import Delivery, Message
 
 
 class HardenedPopper:

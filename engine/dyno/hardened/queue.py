@@ -7,26 +7,26 @@ import math
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from functools import partial
 
-from engine.common.failures import COMMAND_FAILURES
-from engine.common.lifecycle import BackgroundQueue
-from engine.common.periodic import Periodic
-from engine.common.timings import MetricsSource, QueueMetrics, timed
-from engine.dyno.errors import PayloadError, batch_ack_failure, batch_push_failure
-from engine.dyno.hardened.context import HardenedContext, HardenedCounters, totals_of
-from engine.dyno.hardened.leases.batch_decisions import decided_each
-from engine.dyno.hardened.leases.held_leases import HeldLeases
-from engine.dyno.hardened.mechanisms import Hardening
-from engine.dyno.hardened.pop import HardenedPopper
-from engine.dyno.hardened.records.steps import Lease, Put, in_steps
-from engine.dyno.hardened.settings import HardenedSettings
-from engine.dyno.hardened.upkeep.keeper import Keeper
-from engine.dyno.hardened.upkeep.replica_repair import ReplicaRepair
-from engine.dyno.hardened.upkeep.shard_takeover import ServedShards
-from engine.dyno.message_json import decode
-from engine.dyno.results import ShardSize
-from engine.dyno.sharding import RoundRobin, ShardingStrategy, chosen_shard
-from engine.message import Delivery, Message, Receipt
-from engine.ports import Clock, Connection, Indeterminate, PortError, Runtime, ServerError
+from zonelab.engine.common.failures import COMMAND_FAILURES
+from zonelab.engine.common.lifecycle import BackgroundQueue
+from zonelab.engine.common.periodic import Periodic
+from zonelab.engine.common.timings import MetricsSource, QueueMetrics, timed
+from zonelab.engine.dyno.errors import PayloadError, batch_ack_failure, batch_push_failure
+from zonelab.engine.dyno.hardened.context import HardenedContext, HardenedCounters, totals_of
+from zonelab.engine.dyno.hardened.leases.batch_decisions import decided_each
+from zonelab.engine.dyno.hardened.leases.held_leases import HeldLeases
+from zonelab.engine.dyno.hardened.mechanisms import Hardening
+from zonelab.engine.dyno.hardened.pop import HardenedPopper
+from zonelab.engine.dyno.hardened.records.steps import Lease, Put, in_steps
+from zonelab.engine.dyno.hardened.settings import HardenedSettings
+from zonelab.engine.dyno.hardened.upkeep.keeper import Keeper
+from zonelab.engine.dyno.hardened.upkeep.replica_repair import ReplicaRepair
+from zonelab.engine.dyno.hardened.upkeep.shard_takeover import ServedShards
+from zonelab.engine.dyno.message_json import decode
+from zonelab.engine.dyno.results import ShardSize
+from zonelab.engine.dyno.sharding import RoundRobin, ShardingStrategy, chosen_shard
+from zonelab.engine.message import Delivery, Message, Receipt
+from zonelab.engine.ports import Clock, Connection, Indeterminate, PortError, Runtime, ServerError
 
 HEARTBEATS = 3
 """Within the length of a lease."""

@@ -3,7 +3,7 @@
 import re
 from dataclasses import dataclass
 
-from engine.dyno.hardened.mechanisms import Hardening
+from zonelab.engine.dyno.hardened.mechanisms import Hardening
 
 _WORD = re.compile(r"\S+")
 

@@ -2,9 +2,9 @@
 
 from collections import OrderedDict
 
-from engine.common.failures import Effects, operation
-from engine.dyno.v1.context import Context
-from engine.ports import Indeterminate
+from zonelab.engine.common.failures import Effects, operation
+from zonelab.engine.dyno.v1.context import Context
+from zonelab.engine.ports import Indeterminate
 
 INTERRUPTED_ACKS_MAX = 10_000
 

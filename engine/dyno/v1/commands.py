@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from typing import Any
 
-from engine.ports import Argument, Command, Connection, Indeterminate, ServerError, Unavailable
+from zonelab.engine.ports import Argument, Command, Connection, Indeterminate, ServerError, Unavailable
 
 
 class Commands:
@@ -64,7 +64,7 @@ class Commands:
         return int(await self._call("DEL", key))
 
     async def eval(self, script: str, keys: Sequence[str], arguments: Sequence[Argument]) -> Any:
-        """Run a script: ``engine.dyno.v1.scripts`` says why by EVAL."""
+        """Run a script: ``zonelab.engine.dyno.v1.scripts`` says why by EVAL."""
         return await self._call("EVAL", script, len(keys), *keys, *arguments)
 
     async def eval_read(self, script: str, keys: Sequence[str], arguments: Sequence[Argument]) -> Any:

@@ -3,13 +3,13 @@
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 
-from engine.common.timings import QueueMetrics
-from engine.dyno.results import Counters
-from engine.dyno.v1.commands import Commands
-from engine.dyno.v1.keys import Keys
-from engine.dyno.v1.scripts import ORIGINAL_SCRIPTS, SCRIPTS
-from engine.dyno.v1.settings import DynoSettings
-from engine.ports import Clock, Runtime
+from zonelab.engine.common.timings import QueueMetrics
+from zonelab.engine.dyno.results import Counters
+from zonelab.engine.dyno.v1.commands import Commands
+from zonelab.engine.dyno.v1.keys import Keys
+from zonelab.engine.dyno.v1.scripts import ORIGINAL_SCRIPTS, SCRIPTS
+from zonelab.engine.dyno.v1.settings import DynoSettings
+from zonelab.engine.ports import Clock, Runtime
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

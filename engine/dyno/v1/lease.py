@@ -7,12 +7,12 @@ Source: https://github.com/Netflix/dyno-queues, ``RedisDynoQueue._pop``, ``popWi
 
 from collections.abc import Sequence
 
-from engine.common.failures import operation
-from engine.dyno.message_json import decode
-from engine.dyno.scores import eligible_until
-from engine.dyno.v1.context import Context
-from engine.message import Delivery
-from engine.ports import Argument
+from zonelab.engine.common.failures import operation
+from zonelab.engine.dyno.message_json import decode
+from zonelab.engine.dyno.scores import eligible_until
+from zonelab.engine.dyno.v1.context import Context
+from zonelab.engine.message import Delivery
+from zonelab.engine.ports import Argument
 
 
 async def lease(

@@ -8,11 +8,11 @@ from collections import deque
 from collections.abc import Callable, Coroutine, Sequence
 from typing import Any
 
-from engine.common.timings import measured
-from engine.dyno.scores import eligible_until
-from engine.dyno.v1.context import Context
-from engine.dyno.v1.lease import lease, lease_together
-from engine.message import Delivery
+from zonelab.engine.common.timings import measured
+from zonelab.engine.dyno.scores import eligible_until
+from zonelab.engine.dyno.v1.context import Context
+from zonelab.engine.dyno.v1.lease import lease, lease_together
+from zonelab.engine.message import Delivery
 
 NS_PER_MS = 1_000_000
 

@@ -5,11 +5,11 @@ Source: https://github.com/Netflix/dyno-queues, ``RedisDynoQueue.peek``, ``unsaf
 
 from collections.abc import Iterable
 
-from engine.dyno.errors import PayloadError
-from engine.dyno.message_json import decode
-from engine.dyno.scores import eligible_until
-from engine.dyno.v1.context import Context
-from engine.message import Message
+from zonelab.engine.dyno.errors import PayloadError
+from zonelab.engine.dyno.message_json import decode
+from zonelab.engine.dyno.scores import eligible_until
+from zonelab.engine.dyno.v1.context import Context
+from zonelab.engine.message import Message
 
 STALE_IDS_PER_SHARD = 10
 

@@ -4,16 +4,16 @@ from collections.abc import Callable, Coroutine, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from engine.common.failures import COMMAND_FAILURES
-from engine.common.polling import pop_in_rounds
-from engine.common.timings import measured
-from engine.dyno.errors import PayloadError
-from engine.dyno.scores import eligible_until
-from engine.dyno.v1.context import Context
-from engine.dyno.v1.lease import lease, lease_together
-from engine.dyno.v1.original_pop import OriginalPopper, Prefetch, take_one_by_one, take_together
-from engine.message import Delivery
-from engine.ports import Argument
+from zonelab.engine.common.failures import COMMAND_FAILURES
+from zonelab.engine.common.polling import pop_in_rounds
+from zonelab.engine.common.timings import measured
+from zonelab.engine.dyno.errors import PayloadError
+from zonelab.engine.dyno.scores import eligible_until
+from zonelab.engine.dyno.v1.context import Context
+from zonelab.engine.dyno.v1.lease import lease, lease_together
+from zonelab.engine.dyno.v1.original_pop import OriginalPopper, Prefetch, take_one_by_one, take_together
+from zonelab.engine.message import Delivery
+from zonelab.engine.ports import Argument
 
 Candidate = tuple[str, str]
 """Shard and id."""

@@ -8,27 +8,27 @@ from collections.abc import Sequence
 from dataclasses import replace
 from functools import partial
 
-from engine.common.failures import COMMAND_FAILURES, operation
-from engine.common.lifecycle import BackgroundQueue
-from engine.common.periodic import Periodic
-from engine.common.timings import MetricsSource, QueueMetrics, one, timed
-from engine.dyno.errors import ack_failure, push_failure
-from engine.dyno.message_json import decode, encode
-from engine.dyno.results import Counters, ShardSize, UnackResult
-from engine.dyno.scores import due_score
-from engine.dyno.sharding import RoundRobin, ShardingStrategy, chosen_shard
-from engine.dyno.v1 import peek
-from engine.dyno.v1 import search as patterns
-from engine.dyno.v1.ack import Acks
-from engine.dyno.v1.commands import Commands
-from engine.dyno.v1.context import Context
-from engine.dyno.v1.keys import Keys
-from engine.dyno.v1.lease import lease_chosen
-from engine.dyno.v1.pop import make_poppers
-from engine.dyno.v1.settings import DynoSettings
-from engine.dyno.v1.unack import UnackHandler, atomic_process_unacks, process_unacks, waiting_total
-from engine.message import Delivery, Message, Receipt, id_of
-from engine.ports import Clock, Connection, Runtime
+from zonelab.engine.common.failures import COMMAND_FAILURES, operation
+from zonelab.engine.common.lifecycle import BackgroundQueue
+from zonelab.engine.common.periodic import Periodic
+from zonelab.engine.common.timings import MetricsSource, QueueMetrics, one, timed
+from zonelab.engine.dyno.errors import ack_failure, push_failure
+from zonelab.engine.dyno.message_json import decode, encode
+from zonelab.engine.dyno.results import Counters, ShardSize, UnackResult
+from zonelab.engine.dyno.scores import due_score
+from zonelab.engine.dyno.sharding import RoundRobin, ShardingStrategy, chosen_shard
+from zonelab.engine.dyno.v1 import peek
+from zonelab.engine.dyno.v1 import search as patterns
+from zonelab.engine.dyno.v1.ack import Acks
+from zonelab.engine.dyno.v1.commands import Commands
+from zonelab.engine.dyno.v1.context import Context
+from zonelab.engine.dyno.v1.keys import Keys
+from zonelab.engine.dyno.v1.lease import lease_chosen
+from zonelab.engine.dyno.v1.pop import make_poppers
+from zonelab.engine.dyno.v1.settings import DynoSettings
+from zonelab.engine.dyno.v1.unack import UnackHandler, atomic_process_unacks, process_unacks, waiting_total
+from zonelab.engine.message import Delivery, Message, Receipt, id_of
+from zonelab.engine.ports import Clock, Connection, Runtime
 
 
 class DynoQueue(BackgroundQueue):

@@ -6,12 +6,12 @@ Source: https://github.com/Netflix/dyno-queues, class ``RedisQueues``.
 from types import TracebackType
 from typing import Self
 
-from engine.common.lifecycle import close_all
-from engine.common.timings import MetricsSource
-from engine.dyno.sharding import RoundRobin, ShardingStrategy
-from engine.dyno.v1.queue import DynoQueue
-from engine.dyno.v1.settings import DynoSettings
-from engine.ports import Clock, Connection, Runtime
+from zonelab.engine.common.lifecycle import close_all
+from zonelab.engine.common.timings import MetricsSource
+from zonelab.engine.dyno.sharding import RoundRobin, ShardingStrategy
+from zonelab.engine.dyno.v1.queue import DynoQueue
+from zonelab.engine.dyno.v1.settings import DynoSettings
+from zonelab.engine.ports import Clock, Connection, Runtime
 
 
 class DynoQueues:

@@ -3,11 +3,11 @@
 Source: https://github.com/Netflix/dyno-queues, ``RedisDynoQueue.getMsgWithPredicate`` and ``popMsgWithPredicate``.
 """
 
-from engine.dyno.message_json import decode
-from engine.dyno.scores import eligible_until
-from engine.dyno.v1.context import Context
-from engine.message import Delivery, Message
-from engine.ports import Argument
+from zonelab.engine.dyno.message_json import decode
+from zonelab.engine.dyno.scores import eligible_until
+from zonelab.engine.dyno.v1.context import Context
+from zonelab.engine.message import Delivery, Message
+from zonelab.engine.ports import Argument
 
 
 async def find(context: Context, pattern: str, *, own_shard_only: bool) -> str | None:

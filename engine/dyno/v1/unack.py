@@ -6,11 +6,11 @@ Source: https://github.com/Netflix/dyno-queues, ``RedisDynoQueue.processUnacks``
 from collections.abc import Callable, Coroutine, Sequence
 from typing import Any
 
-from engine.common.periodic import Periodic
-from engine.common.timings import record, timed
-from engine.dyno.results import UnackResult
-from engine.dyno.scores import requeue_score
-from engine.dyno.v1.context import Context
+from zonelab.engine.common.periodic import Periodic
+from zonelab.engine.common.timings import record, timed
+from zonelab.engine.dyno.results import UnackResult
+from zonelab.engine.dyno.scores import requeue_score
+from zonelab.engine.dyno.v1.context import Context
 
 
 async def process_unacks(context: Context) -> UnackResult:

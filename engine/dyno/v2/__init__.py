@@ -1,10 +1,11 @@
 """Netflix dyno-queues V2 over the ports: pipelines, payloads and leases in buckets (see docs/dyno-v2.md).
 
-Read first: ``engine.dyno.v2.queue`` for one shard and ``engine.dyno.v2.multi`` for a queue over several;
-``engine.dyno.v2.steps`` has the pipelines that all operations are made of. May import V1, not hardened mode.
+Read first: ``zonelab.engine.dyno.v2.queue`` for one shard and ``zonelab.engine.dyno.v2.multi`` for a queue over
+several; ``zonelab.engine.dyno.v2.steps`` has the pipelines that all operations are made of. May import V1, not hardened
+mode.
 """
 
-from engine.dyno.errors import (
+from zonelab.engine.dyno.errors import (
     BatchAckFailure,
     BatchAckIndeterminate,
     BatchAckRejected,
@@ -15,9 +16,9 @@ from engine.dyno.errors import (
     BatchPushUnavailable,
     UnsupportedOperation,
 )
-from engine.dyno.v2.keys import BUCKETS, PipelinedKeys, bucket_of
-from engine.dyno.v2.queue import PipelinedQueue
-from engine.dyno.v2.settings import PipelinedSettings
+from zonelab.engine.dyno.v2.keys import BUCKETS, PipelinedKeys, bucket_of
+from zonelab.engine.dyno.v2.queue import PipelinedQueue
+from zonelab.engine.dyno.v2.settings import PipelinedSettings
 
 __all__ = [
     "BUCKETS",

@@ -4,12 +4,12 @@ from collections import OrderedDict
 from collections.abc import Sequence
 from itertools import compress
 
-from engine.common.failures import COMMAND_FAILURES, Effects, operation
-from engine.dyno.errors import batch_ack_failure
-from engine.dyno.v1.ack import INTERRUPTED_ACKS_MAX
-from engine.dyno.v2 import steps
-from engine.dyno.v2.context import PipelinedContext
-from engine.ports import Indeterminate
+from zonelab.engine.common.failures import COMMAND_FAILURES, Effects, operation
+from zonelab.engine.dyno.errors import batch_ack_failure
+from zonelab.engine.dyno.v1.ack import INTERRUPTED_ACKS_MAX
+from zonelab.engine.dyno.v2 import steps
+from zonelab.engine.dyno.v2.context import PipelinedContext
+from zonelab.engine.ports import Indeterminate
 
 
 class BatchAcks:

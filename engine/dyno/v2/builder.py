@@ -6,13 +6,13 @@ Source: https://github.com/Netflix/dyno-queues, ``v2/QueueBuilder``; docs/dyno-v
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from engine.common.timings import MetricsSource
-from engine.dyno.hosts import Host, HostSupplier, RackSuffixShards, ShardSupplier
-from engine.dyno.sharding import ShardingStrategy
-from engine.dyno.v2.multi import MultiQueue
-from engine.dyno.v2.queue import PipelinedQueue
-from engine.dyno.v2.settings import PipelinedSettings
-from engine.ports import Clock, Connection, Runtime
+from zonelab.engine.common.timings import MetricsSource
+from zonelab.engine.dyno.hosts import Host, HostSupplier, RackSuffixShards, ShardSupplier
+from zonelab.engine.dyno.sharding import ShardingStrategy
+from zonelab.engine.dyno.v2.multi import MultiQueue
+from zonelab.engine.dyno.v2.queue import PipelinedQueue
+from zonelab.engine.dyno.v2.settings import PipelinedSettings
+from zonelab.engine.ports import Clock, Connection, Runtime
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

@@ -2,10 +2,10 @@
 
 from dataclasses import dataclass, field
 
-from engine.dyno.results import Counters
-from engine.dyno.v2.keys import PipelinedKeys
-from engine.dyno.v2.settings import PipelinedSettings
-from engine.ports import Clock, Connection, Runtime
+from zonelab.engine.dyno.results import Counters
+from zonelab.engine.dyno.v2.keys import PipelinedKeys
+from zonelab.engine.dyno.v2.settings import PipelinedSettings
+from zonelab.engine.ports import Clock, Connection, Runtime
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

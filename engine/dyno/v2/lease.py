@@ -9,12 +9,12 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from itertools import compress
 
-from engine.common.failures import operation
-from engine.dyno.errors import PayloadError
-from engine.dyno.message_json import decode
-from engine.dyno.v2 import steps
-from engine.dyno.v2.context import PipelinedContext
-from engine.message import Delivery
+from zonelab.engine.common.failures import operation
+from zonelab.engine.dyno.errors import PayloadError
+from zonelab.engine.dyno.message_json import decode
+from zonelab.engine.dyno.v2 import steps
+from zonelab.engine.dyno.v2.context import PipelinedContext
+from zonelab.engine.message import Delivery
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,7 +27,7 @@ class Leased:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Lease:
-    """The times of a batch's lease, as in ``engine.message.Delivery``."""
+    """The times of a batch's lease, as in ``zonelab.engine.message.Delivery``."""
 
     start_ms: int
     leased_ms: int

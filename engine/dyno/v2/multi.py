@@ -8,9 +8,9 @@ from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping, Se
 from contextlib import suppress
 from itertools import pairwise
 
-from engine.common.failures import COMMAND_FAILURES, operation
-from engine.common.lifecycle import Startable, close_all
-from engine.dyno.errors import (
+from zonelab.engine.common.failures import COMMAND_FAILURES, operation
+from zonelab.engine.common.lifecycle import Startable, close_all
+from zonelab.engine.dyno.errors import (
     BatchAckFailure,
     BatchPushFailure,
     BatchPushUnavailable,
@@ -18,11 +18,11 @@ from engine.dyno.errors import (
     batch_ack_failure,
     batch_push_failure,
 )
-from engine.dyno.results import ShardSize, UnackResult
-from engine.dyno.sharding import RoundRobin, ShardingStrategy, chosen_shard
-from engine.dyno.v2.queue import PipelinedQueue
-from engine.dyno.v2.unsupported import Unsupported
-from engine.message import Delivery, Message, Receipt, id_of
+from zonelab.engine.dyno.results import ShardSize, UnackResult
+from zonelab.engine.dyno.sharding import RoundRobin, ShardingStrategy, chosen_shard
+from zonelab.engine.dyno.v2.queue import PipelinedQueue
+from zonelab.engine.dyno.v2.unsupported import Unsupported
+from zonelab.engine.message import Delivery, Message, Receipt, id_of
 
 
 class MultiQueue(Startable, Unsupported):

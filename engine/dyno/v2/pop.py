@@ -2,14 +2,14 @@
 
 from collections.abc import Awaitable, Callable, Sequence
 
-from engine.common.failures import COMMAND_FAILURES
-from engine.common.mutex import Mutex
-from engine.common.polling import NS_PER_MS, pop_in_rounds
-from engine.dyno.scores import eligible_until
-from engine.dyno.v2 import steps
-from engine.dyno.v2.context import PipelinedContext
-from engine.dyno.v2.lease import Leased, lease_batch
-from engine.message import Delivery
+from zonelab.engine.common.failures import COMMAND_FAILURES
+from zonelab.engine.common.mutex import Mutex
+from zonelab.engine.common.polling import NS_PER_MS, pop_in_rounds
+from zonelab.engine.dyno.scores import eligible_until
+from zonelab.engine.dyno.v2 import steps
+from zonelab.engine.dyno.v2.context import PipelinedContext
+from zonelab.engine.dyno.v2.lease import Leased, lease_batch
+from zonelab.engine.message import Delivery
 
 LeaseBatch = Callable[[PipelinedContext, Sequence[str]], Awaitable[Leased]]
 

@@ -2,15 +2,15 @@
 
 from collections.abc import Sequence
 
-from engine.common.failures import COMMAND_FAILURES
-from engine.dyno.errors import batch_push_failure
-from engine.dyno.message_json import encode
-from engine.dyno.scores import due_score
-from engine.dyno.v2 import steps
-from engine.dyno.v2.context import PipelinedContext
-from engine.dyno.v2.steps import Entry
-from engine.message import Message, Receipt
-from engine.ports import Indeterminate, Reply, ServerError
+from zonelab.engine.common.failures import COMMAND_FAILURES
+from zonelab.engine.dyno.errors import batch_push_failure
+from zonelab.engine.dyno.message_json import encode
+from zonelab.engine.dyno.scores import due_score
+from zonelab.engine.dyno.v2 import steps
+from zonelab.engine.dyno.v2.context import PipelinedContext
+from zonelab.engine.dyno.v2.steps import Entry
+from zonelab.engine.message import Message, Receipt
+from zonelab.engine.ports import Indeterminate, Reply, ServerError
 
 
 async def push_batch(context: PipelinedContext, messages: Sequence[Message]) -> list[Receipt]:

@@ -7,34 +7,35 @@ same order. docs/dyno-v2.md lists where the default departs from it and why.
 from collections.abc import Sequence
 from dataclasses import replace
 
-from engine.common.failures import operation
-from engine.common.lifecycle import BackgroundQueue
-from engine.common.periodic import Periodic
-from engine.common.pipelines import read, write
-from engine.common.timings import MetricsSource, QueueMetrics, record, timed
-from engine.dyno.errors import PayloadError, UnsupportedOperation
-from engine.dyno.message_json import decode, encode
-from engine.dyno.results import Counters, ShardSize, UnackResult
-from engine.dyno.scores import due_score, eligible_until
-from engine.dyno.v2 import steps
-from engine.dyno.v2.ack import BatchAcks
-from engine.dyno.v2.context import PipelinedContext
-from engine.dyno.v2.keys import PipelinedKeys
-from engine.dyno.v2.pop import FreshPopper, OriginalPopper
-from engine.dyno.v2.push import push_batch
-from engine.dyno.v2.settings import PipelinedSettings
-from engine.dyno.v2.unack import original_process_unacks, process_unacks, waiting_count
-from engine.dyno.v2.unsupported import Unsupported
-from engine.message import Delivery, Message, Receipt, id_of
-from engine.ports import Clock, Command, Connection, Runtime
+from zonelab.engine.common.failures import operation
+from zonelab.engine.common.lifecycle import BackgroundQueue
+from zonelab.engine.common.periodic import Periodic
+from zonelab.engine.common.pipelines import read, write
+from zonelab.engine.common.timings import MetricsSource, QueueMetrics, record, timed
+from zonelab.engine.dyno.errors import PayloadError, UnsupportedOperation
+from zonelab.engine.dyno.message_json import decode, encode
+from zonelab.engine.dyno.results import Counters, ShardSize, UnackResult
+from zonelab.engine.dyno.scores import due_score, eligible_until
+from zonelab.engine.dyno.v2 import steps
+from zonelab.engine.dyno.v2.ack import BatchAcks
+from zonelab.engine.dyno.v2.context import PipelinedContext
+from zonelab.engine.dyno.v2.keys import PipelinedKeys
+from zonelab.engine.dyno.v2.pop import FreshPopper, OriginalPopper
+from zonelab.engine.dyno.v2.push import push_batch
+from zonelab.engine.dyno.v2.settings import PipelinedSettings
+from zonelab.engine.dyno.v2.unack import original_process_unacks, process_unacks, waiting_count
+from zonelab.engine.dyno.v2.unsupported import Unsupported
+from zonelab.engine.message import Delivery, Message, Receipt, id_of
+from zonelab.engine.ports import Clock, Command, Connection, Runtime
 
 
 class PipelinedQueue(BackgroundQueue, Unsupported):
-    """The shard ``settings.shard`` of the queue ``name``; ``engine.dyno.v2.multi.MultiQueue`` puts several together.
+    """The shard ``settings.shard`` of the queue ``name``; ``zonelab.engine.dyno.v2.multi.MultiQueue`` puts several
+    together.
 
     ``quorum`` carries the writes and the point reads, ``local`` the reads whose answer may be old: ranges, sizes and
     ``peek``; with ``compat`` only sizes. While it is open it runs ``process_unacks`` every
-    ``settings.unack_interval_ms``. ``engine.dyno.v2.builder.build_queue`` makes one from hosts; by hand::
+    ``settings.unack_interval_ms``. ``zonelab.engine.dyno.v2.builder.build_queue`` makes one from hosts; by hand::
 
         settings = PipelinedSettings(prefix="shop", shard="a", unack_ms=30_000)
         async with PipelinedQueue("mail", runtime=…, clock=…, quorum=…, local=…, settings=settings) as queue:

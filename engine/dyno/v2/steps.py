@@ -1,9 +1,9 @@
 """The steps of the pipelined queue: each is one pipeline over a connection, the keys of a shard, and a batch.
 
 A step that decides something (who has the lease, who took the message out of the waiting set) has a command of its
-own for every id, because the reply is the decision. An empty batch sends nothing. Errors: ``engine.ports.PortError``
-for the pipeline as a whole; ``ServerError`` if the server refused every command of a step, or any command of a read;
-``Indeterminate`` if it refused some of a step that writes.
+own for every id, because the reply is the decision. An empty batch sends nothing. Errors:
+``zonelab.engine.ports.PortError`` for the pipeline as a whole; ``ServerError`` if the server refused every command of a
+step, or any command of a read; ``Indeterminate`` if it refused some of a step that writes.
 Source of the commands: https://github.com/Netflix/dyno-queues, ``v2/RedisPipelineQueue``.
 """
 
@@ -11,16 +11,16 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from engine.common.pipelines import read, write
-from engine.dyno.v2.keys import PipelinedKeys, bucket_of
-from engine.ports import Argument, Command, Connection
+from zonelab.engine.common.pipelines import read, write
+from zonelab.engine.dyno.v2.keys import PipelinedKeys, bucket_of
+from zonelab.engine.ports import Argument, Command, Connection
 
 REQUEUE = Path(__file__).with_name("lua").joinpath("requeue.lua").read_text(encoding="utf-8")
 
 
 @dataclass(frozen=True, slots=True)
 class Entry:
-    """A message to be listed: its JSON and its score (due time in ms and priority, ``engine.dyno.scores``)."""
+    """A message to be listed: its JSON and its score (due time in ms and priority, ``zonelab.engine.dyno.scores``)."""
 
     message_id: str
     raw: bytes

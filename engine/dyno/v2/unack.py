@@ -5,13 +5,13 @@ Source: https://github.com/Netflix/dyno-queues, ``v2/RedisPipelineQueue.processU
 
 from collections.abc import Iterator, Sequence
 
-from engine.common.pipelines import read
-from engine.dyno.results import UnackResult
-from engine.dyno.scores import requeue_score
-from engine.dyno.v2 import steps
-from engine.dyno.v2.context import PipelinedContext
-from engine.dyno.v2.keys import BUCKETS
-from engine.dyno.v2.steps import EndedLease
+from zonelab.engine.common.pipelines import read
+from zonelab.engine.dyno.results import UnackResult
+from zonelab.engine.dyno.scores import requeue_score
+from zonelab.engine.dyno.v2 import steps
+from zonelab.engine.dyno.v2.context import PipelinedContext
+from zonelab.engine.dyno.v2.keys import BUCKETS
+from zonelab.engine.dyno.v2.steps import EndedLease
 
 ALL_BUCKETS = range(BUCKETS)
 

@@ -3,7 +3,7 @@
 from collections.abc import Callable, Coroutine
 from typing import Any, NoReturn
 
-from engine.dyno.errors import UnsupportedOperation
+from zonelab.engine.dyno.errors import UnsupportedOperation
 
 
 def _unsupported(name: str) -> Callable[..., Coroutine[Any, Any, NoReturn]]:

@@ -5,7 +5,7 @@ from collections.abc import Callable, Mapping, Sequence
 from functools import cache
 from hashlib import md5
 
-from engine.fifo.partition import Partition
+from zonelab.engine.fifo.partition import Partition
 
 Strategy = Callable[[str, Sequence[str], Sequence[Partition]], list[Partition]]
 """Takes a member, all members and all partitions, both sorted; gives what the member gets.

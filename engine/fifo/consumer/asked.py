@@ -4,9 +4,9 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any
 
-from engine.fifo.consumer.context import MemberContext
-from engine.fifo.partition import Partition
-from engine.ports import PortError, ServerError, Unavailable
+from zonelab.engine.fifo.consumer.context import MemberContext
+from zonelab.engine.fifo.partition import Partition
+from zonelab.engine.ports import PortError, ServerError, Unavailable
 
 
 @contextmanager

@@ -8,16 +8,16 @@ from collections import defaultdict
 from collections.abc import Sequence
 from typing import Any
 
-from engine.common.mutex import Mutex, Semaphore
-from engine.fifo.consumer.context import NS_PER_MS, MemberContext
-from engine.fifo.consumer.hooks import Handled, Watchers, how
-from engine.fifo.consumer.listener import Delivered, Handling, Outcome
-from engine.fifo.consumer.ownership import Ownership
-from engine.fifo.consumer.process_queue import Cached, ProcessQueue
-from engine.fifo.consumer.results import GOES_ON, Results
-from engine.fifo.log.record import Record
-from engine.fifo.partition import Partition
-from engine.ports import Promise
+from zonelab.engine.common.mutex import Mutex, Semaphore
+from zonelab.engine.fifo.consumer.context import NS_PER_MS, MemberContext
+from zonelab.engine.fifo.consumer.hooks import Handled, Watchers, how
+from zonelab.engine.fifo.consumer.listener import Delivered, Handling, Outcome
+from zonelab.engine.fifo.consumer.ownership import Ownership
+from zonelab.engine.fifo.consumer.process_queue import Cached, ProcessQueue
+from zonelab.engine.fifo.consumer.results import GOES_ON, Results
+from zonelab.engine.fifo.log.record import Record
+from zonelab.engine.fifo.partition import Partition
+from zonelab.engine.ports import Promise
 
 
 class ConsumeLoop:

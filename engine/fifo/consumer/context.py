@@ -4,19 +4,19 @@ from collections.abc import Coroutine, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Self
 
-from engine.fifo.consumer.hooks import Hook
-from engine.fifo.consumer.listener import Listener
-from engine.fifo.consumer.process_queue import NONE_FAILED, ProcessQueue
-from engine.fifo.events import Observer
-from engine.fifo.keys import FifoKeys
-from engine.fifo.log.partition_log import PartitionLogs
-from engine.fifo.partition import Partition
-from engine.fifo.settings import ConsumerSettings, Times
-from engine.fifo.zones.dead_letters import DeadLetters
-from engine.fifo.zones.locks import Locks
-from engine.fifo.zones.members import Members
-from engine.fifo.zones.parked import Parked
-from engine.ports import Clock, Connection, Runtime, Task
+from zonelab.engine.fifo.consumer.hooks import Hook
+from zonelab.engine.fifo.consumer.listener import Listener
+from zonelab.engine.fifo.consumer.process_queue import NONE_FAILED, ProcessQueue
+from zonelab.engine.fifo.events import Observer
+from zonelab.engine.fifo.keys import FifoKeys
+from zonelab.engine.fifo.log.partition_log import PartitionLogs
+from zonelab.engine.fifo.partition import Partition
+from zonelab.engine.fifo.settings import ConsumerSettings, Times
+from zonelab.engine.fifo.zones.dead_letters import DeadLetters
+from zonelab.engine.fifo.zones.locks import Locks
+from zonelab.engine.fifo.zones.members import Members
+from zonelab.engine.fifo.zones.parked import Parked
+from zonelab.engine.ports import Clock, Connection, Runtime, Task
 
 NS_PER_MS = 1_000_000
 

@@ -9,9 +9,9 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Protocol
 
-from engine.common.timings import Stat
-from engine.fifo.consumer.listener import Delivered, Handling, Outcome
-from engine.fifo.partition import Partition
+from zonelab.engine.common.timings import Stat
+from zonelab.engine.fifo.consumer.listener import Delivered, Handling, Outcome
+from zonelab.engine.fifo.partition import Partition
 
 TIME_OUT_MS = 15 * 60_000
 """RocketMQ's: who takes longer is only called that. Nothing is interrupted."""

@@ -4,8 +4,8 @@ from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 
-from engine.fifo.log.record import Record
-from engine.fifo.partition import Partition
+from zonelab.engine.fifo.log.record import Record
+from zonelab.engine.fifo.partition import Partition
 
 
 class Outcome(StrEnum):

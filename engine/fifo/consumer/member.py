@@ -3,17 +3,17 @@
 from collections.abc import Awaitable, Callable, Sequence
 from contextlib import suppress
 
-from engine.common.failures import COMMAND_FAILURES
-from engine.common.lifecycle import Startable
-from engine.fifo.assignment.strategies import strategy
-from engine.fifo.consumer.context import NS_PER_MS, MemberContext
-from engine.fifo.consumer.pull import Pulls
-from engine.fifo.consumer.rebalance import Rebalance
-from engine.fifo.fenced.member.parts import parts_of
-from engine.fifo.partition import Partition
-from engine.fifo.settings import Release
-from engine.fifo.topics.followed import FollowedRoute
-from engine.ports import Task
+from zonelab.engine.common.failures import COMMAND_FAILURES
+from zonelab.engine.common.lifecycle import Startable
+from zonelab.engine.fifo.assignment.strategies import strategy
+from zonelab.engine.fifo.consumer.context import NS_PER_MS, MemberContext
+from zonelab.engine.fifo.consumer.pull import Pulls
+from zonelab.engine.fifo.consumer.rebalance import Rebalance
+from zonelab.engine.fifo.fenced.member.parts import parts_of
+from zonelab.engine.fifo.partition import Partition
+from zonelab.engine.fifo.settings import Release
+from zonelab.engine.fifo.topics.followed import FollowedRoute
+from zonelab.engine.ports import Task
 
 
 class Member(Startable):

@@ -6,12 +6,12 @@ Nothing is checked: whoever writes last is believed, a zombie too, and a number 
 from collections import Counter
 from contextlib import suppress
 
-from engine.common.failures import COMMAND_FAILURES
-from engine.fifo.consumer.asked import asked
-from engine.fifo.consumer.context import MemberContext
-from engine.fifo.log.progress import Progress
-from engine.fifo.partition import Partition
-from engine.fifo.settings import Order
+from zonelab.engine.common.failures import COMMAND_FAILURES
+from zonelab.engine.fifo.consumer.asked import asked
+from zonelab.engine.fifo.consumer.context import MemberContext
+from zonelab.engine.fifo.log.progress import Progress
+from zonelab.engine.fifo.partition import Partition
+from zonelab.engine.fifo.settings import Order
 
 COMMITS_MAX = 16
 """Commits of one partition that are under way at a time; while there are so many, only the newest other one is kept."""

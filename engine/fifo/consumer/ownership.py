@@ -2,12 +2,12 @@
 
 from collections.abc import Sequence
 
-from engine.common.failures import COMMAND_FAILURES
-from engine.fifo.consumer.asked import asked
-from engine.fifo.consumer.context import MemberContext
-from engine.fifo.consumer.process_queue import ProcessQueue
-from engine.fifo.partition import Partition
-from engine.ports import Indeterminate
+from zonelab.engine.common.failures import COMMAND_FAILURES
+from zonelab.engine.fifo.consumer.asked import asked
+from zonelab.engine.fifo.consumer.context import MemberContext
+from zonelab.engine.fifo.consumer.process_queue import ProcessQueue
+from zonelab.engine.fifo.partition import Partition
+from zonelab.engine.ports import Indeterminate
 
 REFUSED = {"grant": "held", "renew": "fenced"}
 """What an observer is told of a lock that another member has."""

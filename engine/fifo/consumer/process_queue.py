@@ -4,10 +4,10 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from heapq import heappop, heappush
 
-from engine.fifo.log.progress import Progress
-from engine.fifo.log.record import Entry
-from engine.fifo.partition import Partition
-from engine.fifo.settings import Order
+from zonelab.engine.fifo.log.progress import Progress
+from zonelab.engine.fifo.log.record import Entry
+from zonelab.engine.fifo.partition import Partition
+from zonelab.engine.fifo.settings import Order
 
 NONE_FAILED: Mapping[int, int] = {}
 

@@ -2,15 +2,15 @@
 
 from collections.abc import Callable
 
-from engine.common.failures import COMMAND_FAILURES
-from engine.fifo.consumer.consume_loop import ConsumeLoop
-from engine.fifo.consumer.context import NS_PER_MS, MemberContext
-from engine.fifo.consumer.offsets import Offsets
-from engine.fifo.consumer.process_queue import ProcessQueue
-from engine.fifo.consumer.results import Results
-from engine.fifo.log.progress import Progress
-from engine.fifo.partition import Partition
-from engine.fifo.settings import Begin, Order
+from zonelab.engine.common.failures import COMMAND_FAILURES
+from zonelab.engine.fifo.consumer.consume_loop import ConsumeLoop
+from zonelab.engine.fifo.consumer.context import NS_PER_MS, MemberContext
+from zonelab.engine.fifo.consumer.offsets import Offsets
+from zonelab.engine.fifo.consumer.process_queue import ProcessQueue
+from zonelab.engine.fifo.consumer.results import Results
+from zonelab.engine.fifo.log.progress import Progress
+from zonelab.engine.fifo.partition import Partition
+from zonelab.engine.fifo.settings import Begin, Order
 
 
 class Pulls:

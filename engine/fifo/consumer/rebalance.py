@@ -3,18 +3,18 @@
 from collections.abc import Sequence
 from itertools import groupby
 
-from engine.common.failures import COMMAND_FAILURES
-from engine.fifo.assignment.strategies import Strategy
-from engine.fifo.consumer.context import NS_PER_MS, MemberContext
-from engine.fifo.consumer.offsets import Offsets
-from engine.fifo.consumer.ownership import Ownership
-from engine.fifo.consumer.process_queue import ProcessQueue
-from engine.fifo.consumer.pull import Pulls
-from engine.fifo.consumer.revoke import Revoke
-from engine.fifo.partition import Partition
-from engine.fifo.settings import Sharing
-from engine.fifo.topics.followed import FollowedRoute
-from engine.ports import Promise
+from zonelab.engine.common.failures import COMMAND_FAILURES
+from zonelab.engine.fifo.assignment.strategies import Strategy
+from zonelab.engine.fifo.consumer.context import NS_PER_MS, MemberContext
+from zonelab.engine.fifo.consumer.offsets import Offsets
+from zonelab.engine.fifo.consumer.ownership import Ownership
+from zonelab.engine.fifo.consumer.process_queue import ProcessQueue
+from zonelab.engine.fifo.consumer.pull import Pulls
+from zonelab.engine.fifo.consumer.revoke import Revoke
+from zonelab.engine.fifo.partition import Partition
+from zonelab.engine.fifo.settings import Sharing
+from zonelab.engine.fifo.topics.followed import FollowedRoute
+from zonelab.engine.ports import Promise
 
 
 class Rebalance:

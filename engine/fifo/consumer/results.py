@@ -3,15 +3,15 @@
 from collections.abc import Sequence
 from typing import Any
 
-from engine.common.failures import COMMAND_FAILURES
-from engine.fifo.consumer.asked import asked
-from engine.fifo.consumer.context import MemberContext
-from engine.fifo.consumer.listener import Handling, Outcome
-from engine.fifo.consumer.offsets import Offsets
-from engine.fifo.consumer.process_queue import Cached, ProcessQueue
-from engine.fifo.log.progress import Progress
-from engine.fifo.log.record import Entry
-from engine.fifo.settings import Poison
+from zonelab.engine.common.failures import COMMAND_FAILURES
+from zonelab.engine.fifo.consumer.asked import asked
+from zonelab.engine.fifo.consumer.context import MemberContext
+from zonelab.engine.fifo.consumer.listener import Handling, Outcome
+from zonelab.engine.fifo.consumer.offsets import Offsets
+from zonelab.engine.fifo.consumer.process_queue import Cached, ProcessQueue
+from zonelab.engine.fifo.log.progress import Progress
+from zonelab.engine.fifo.log.record import Entry
+from zonelab.engine.fifo.settings import Poison
 
 LEVELS_SKIPPED = 3
 """A dead letter that failed n times waits as long as a message of the delay level 3 + n."""

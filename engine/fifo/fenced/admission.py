@@ -12,12 +12,12 @@ from collections.abc import Iterable, Mapping
 from hashlib import sha1
 from itertools import count
 
-from engine.fifo.fenced.copying import Copying, send
-from engine.fifo.fenced.keys import LOG_REGISTER, FencedKeys
-from engine.fifo.fenced.scripts import run
-from engine.fifo.fenced.views import Views, ZoneView, generation_of
-from engine.fifo.partition import Partition
-from engine.ports import Connection
+from zonelab.engine.fifo.fenced.copying import Copying, send
+from zonelab.engine.fifo.fenced.keys import LOG_REGISTER, FencedKeys
+from zonelab.engine.fifo.fenced.scripts import run
+from zonelab.engine.fifo.fenced.views import Views, ZoneView, generation_of
+from zonelab.engine.fifo.partition import Partition
+from zonelab.engine.ports import Connection
 
 ALWAYS = ""
 """The era of everybody where nobody has to be admitted."""

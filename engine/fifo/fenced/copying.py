@@ -3,12 +3,12 @@
 from collections.abc import AsyncIterator, Sequence
 from typing import Any
 
-from engine.common.failures import COMMAND_FAILURES
-from engine.fifo.fenced.keys import FencedKeys
-from engine.fifo.fenced.scripts import run
-from engine.fifo.fenced.views import Views, attempt
-from engine.fifo.partition import Partition
-from engine.ports import Command, Connection
+from zonelab.engine.common.failures import COMMAND_FAILURES
+from zonelab.engine.fifo.fenced.keys import FencedKeys
+from zonelab.engine.fifo.fenced.scripts import run
+from zonelab.engine.fifo.fenced.views import Views, attempt
+from zonelab.engine.fifo.partition import Partition
+from zonelab.engine.ports import Command, Connection
 
 PAGE = 200
 """Pairs a command, so that no server is busy with one for long."""

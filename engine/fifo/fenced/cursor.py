@@ -5,12 +5,12 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Self
 
-from engine.common.mutex import Mutex
-from engine.fifo.fenced.keys import group_register
-from engine.fifo.fenced.register import NOTHING, Effects, Register, Store
-from engine.fifo.log.progress import Progress
-from engine.fifo.log.record import Record
-from engine.fifo.partition import Partition
+from zonelab.engine.common.mutex import Mutex
+from zonelab.engine.fifo.fenced.keys import group_register
+from zonelab.engine.fifo.fenced.register import NOTHING, Effects, Register, Store
+from zonelab.engine.fifo.log.progress import Progress
+from zonelab.engine.fifo.log.record import Record
+from zonelab.engine.fifo.partition import Partition
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

@@ -1,18 +1,18 @@
-"""What one zone holds of a fenced partition at rest, as rows of ``analysis.runs.order.FINAL_ORDER``."""
+"""What one zone holds of a fenced partition at rest, as rows of ``zonelab.analysis.runs.order.FINAL_ORDER``."""
 
 import json
 from collections.abc import Iterable, Sequence
 from typing import Any
 
-from engine.common.pipelines import read
-from engine.fifo.fenced.cursor import CursorState
-from engine.fifo.fenced.keys import LOG_REGISTER, FencedKeys, group_register
-from engine.fifo.fenced.log import LogState
-from engine.fifo.fenced.views import RegisterView, generation_of
-from engine.fifo.log.progress import Progress
-from engine.fifo.log.record import Record
-from engine.fifo.partition import Partition
-from engine.ports import Command, Connection
+from zonelab.engine.common.pipelines import read
+from zonelab.engine.fifo.fenced.cursor import CursorState
+from zonelab.engine.fifo.fenced.keys import LOG_REGISTER, FencedKeys, group_register
+from zonelab.engine.fifo.fenced.log import LogState
+from zonelab.engine.fifo.fenced.views import RegisterView, generation_of
+from zonelab.engine.fifo.log.progress import Progress
+from zonelab.engine.fifo.log.record import Record
+from zonelab.engine.fifo.partition import Partition
+from zonelab.engine.ports import Command, Connection
 
 PLACES = {"dead_letter": "dead", "park": "parked"}
 

@@ -2,17 +2,17 @@
 
 from collections.abc import Sequence
 
-from engine.common.failures import COMMAND_FAILURES
-from engine.common.pipelines import write as voted
-from engine.fifo.fenced.admission import Admission
-from engine.fifo.fenced.keys import FencedKeys
-from engine.fifo.fenced.register import ATTEMPTS
-from engine.fifo.fenced.scripts import run
-from engine.fifo.fenced.views import Unadmitted
-from engine.fifo.log.partition_log import Sealed
-from engine.fifo.log.record import Record
-from engine.fifo.partition import Partition
-from engine.ports import Clock, Connection, Indeterminate
+from zonelab.engine.common.failures import COMMAND_FAILURES
+from zonelab.engine.common.pipelines import write as voted
+from zonelab.engine.fifo.fenced.admission import Admission
+from zonelab.engine.fifo.fenced.keys import FencedKeys
+from zonelab.engine.fifo.fenced.register import ATTEMPTS
+from zonelab.engine.fifo.fenced.scripts import run
+from zonelab.engine.fifo.fenced.views import Unadmitted
+from zonelab.engine.fifo.log.partition_log import Sealed
+from zonelab.engine.fifo.log.record import Record
+from zonelab.engine.fifo.partition import Partition
+from zonelab.engine.ports import Clock, Connection, Indeterminate
 
 
 class Inbox:

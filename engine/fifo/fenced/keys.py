@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from engine.fifo.partition import Partition
+from zonelab.engine.fifo.partition import Partition
 
 LOG_REGISTER = "log"
 """The register of whoever gives offsets."""

@@ -1,8 +1,8 @@
 """When a lease that another session has is over, where nobody's clock is believed: it was not renewed for as long."""
 
-from engine.fifo.fenced.views import RegisterView
-from engine.fifo.partition import Partition
-from engine.ports import Runtime
+from zonelab.engine.fifo.fenced.views import RegisterView
+from zonelab.engine.fifo.partition import Partition
+from zonelab.engine.ports import Runtime
 
 NS_PER_MS = 1_000_000
 

@@ -13,14 +13,14 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Self
 
-from engine.common.mutex import Mutex
-from engine.fifo.fenced.keys import LOG_REGISTER, SEAL_REGISTER
-from engine.fifo.fenced.register import Effects, Register, Store
-from engine.fifo.fenced.trimming import slowest_cursor
-from engine.fifo.fenced.views import RegisterView, ZoneView, attempt
-from engine.fifo.log.record import Entry, Record
-from engine.fifo.partition import Partition
-from engine.ports import Command, Indeterminate
+from zonelab.engine.common.mutex import Mutex
+from zonelab.engine.fifo.fenced.keys import LOG_REGISTER, SEAL_REGISTER
+from zonelab.engine.fifo.fenced.register import Effects, Register, Store
+from zonelab.engine.fifo.fenced.trimming import slowest_cursor
+from zonelab.engine.fifo.fenced.views import RegisterView, ZoneView, attempt
+from zonelab.engine.fifo.log.record import Entry, Record
+from zonelab.engine.fifo.partition import Partition
+from zonelab.engine.ports import Command, Indeterminate
 
 READ_MAX = 200
 """Records that get offsets, or are read from a log, at once."""

@@ -9,16 +9,16 @@ from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 
-from engine.common.failures import COMMAND_FAILURES
-from engine.common.mutex import Mutex
-from engine.common.pipelines import write as voted
-from engine.fifo.fenced.admission import Admission
-from engine.fifo.fenced.keys import FencedKeys
-from engine.fifo.fenced.leases import SeenLeases
-from engine.fifo.fenced.scripts import run
-from engine.fifo.fenced.views import RegisterView, Unadmitted, Views
-from engine.fifo.partition import Partition
-from engine.ports import Argument, Clock, Connection, Indeterminate, Runtime, ServerError, Unavailable
+from zonelab.engine.common.failures import COMMAND_FAILURES
+from zonelab.engine.common.mutex import Mutex
+from zonelab.engine.common.pipelines import write as voted
+from zonelab.engine.fifo.fenced.admission import Admission
+from zonelab.engine.fifo.fenced.keys import FencedKeys
+from zonelab.engine.fifo.fenced.leases import SeenLeases
+from zonelab.engine.fifo.fenced.scripts import run
+from zonelab.engine.fifo.fenced.views import RegisterView, Unadmitted, Views
+from zonelab.engine.fifo.partition import Partition
+from zonelab.engine.ports import Argument, Clock, Connection, Indeterminate, Runtime, ServerError, Unavailable
 
 NS_PER_MS = 1_000_000
 ATTEMPTS = 3

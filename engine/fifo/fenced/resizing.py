@@ -4,21 +4,21 @@ A zone with the seal takes no push. Whoever gives offsets to the log gives them 
 (``FencedLog.end_if_sealed``). What became of a push that was refused is read in the log that has ended.
 """
 
-from engine.common.mutex import Mutex
-from engine.fifo.fenced.cursor import CursorState
-from engine.fifo.fenced.keys import LOG_REGISTER, ROUTE_REGISTER, SEAL_REGISTER, group_register, route_partition
-from engine.fifo.fenced.log import LogState
-from engine.fifo.fenced.register import NS_PER_MS, Register, Store
-from engine.fifo.fenced.trimming import groups_of
-from engine.fifo.fenced.views import RegisterView, Views
-from engine.fifo.keys import FifoKeys
-from engine.fifo.log.partition_log import PartitionLogs
-from engine.fifo.log.progress import Progress
-from engine.fifo.log.record import Delayed, Record
-from engine.fifo.partition import Partition
-from engine.fifo.topics.route import Route
-from engine.fifo.topics.routes import Routes
-from engine.ports import Unavailable
+from zonelab.engine.common.mutex import Mutex
+from zonelab.engine.fifo.fenced.cursor import CursorState
+from zonelab.engine.fifo.fenced.keys import LOG_REGISTER, ROUTE_REGISTER, SEAL_REGISTER, group_register, route_partition
+from zonelab.engine.fifo.fenced.log import LogState
+from zonelab.engine.fifo.fenced.register import NS_PER_MS, Register, Store
+from zonelab.engine.fifo.fenced.trimming import groups_of
+from zonelab.engine.fifo.fenced.views import RegisterView, Views
+from zonelab.engine.fifo.keys import FifoKeys
+from zonelab.engine.fifo.log.partition_log import PartitionLogs
+from zonelab.engine.fifo.log.progress import Progress
+from zonelab.engine.fifo.log.record import Delayed, Record
+from zonelab.engine.fifo.partition import Partition
+from zonelab.engine.fifo.topics.route import Route
+from zonelab.engine.fifo.topics.routes import Routes
+from zonelab.engine.ports import Unavailable
 
 SEALED = "sealed"
 LOOK_MS = 50

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from functools import cache
 from pathlib import Path
 
-from engine.ports import Argument, Command
+from zonelab.engine.ports import Argument, Command
 
 _FOLDER = Path(__file__).with_name("lua")
 

@@ -2,10 +2,10 @@
 
 from collections.abc import Collection
 
-from engine.fifo.fenced.cursor import CursorState
-from engine.fifo.fenced.keys import SEAL_REGISTER, group_register
-from engine.fifo.fenced.views import Views
-from engine.fifo.partition import Partition
+from zonelab.engine.fifo.fenced.cursor import CursorState
+from zonelab.engine.fifo.fenced.keys import SEAL_REGISTER, group_register
+from zonelab.engine.fifo.fenced.views import Views
+from zonelab.engine.fifo.partition import Partition
 
 
 async def groups_of(views: Views, partition: Partition) -> list[str]:

@@ -5,10 +5,10 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Self
 
-from engine.common.failures import COMMAND_FAILURES
-from engine.fifo.fenced.keys import FencedKeys
-from engine.fifo.partition import Partition
-from engine.ports import Command, Connection, Runtime, ServerError, Unavailable
+from zonelab.engine.common.failures import COMMAND_FAILURES
+from zonelab.engine.fifo.fenced.keys import FencedKeys
+from zonelab.engine.fifo.partition import Partition
+from zonelab.engine.ports import Command, Connection, Runtime, ServerError, Unavailable
 
 
 class Unadmitted(Unavailable):

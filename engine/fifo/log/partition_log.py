@@ -7,13 +7,13 @@ orders give their records different offsets. RocketMQ has one broker for each lo
 from dataclasses import dataclass
 from typing import Any
 
-from engine.common.pipelines import read, write
-from engine.fifo.keys import FifoKeys
-from engine.fifo.log.progress import Progress
-from engine.fifo.log.record import Delayed, Entry, Record
-from engine.fifo.partition import Partition
-from engine.fifo.scripts import run
-from engine.ports import Command, Connection, ServerError
+from zonelab.engine.common.pipelines import read, write
+from zonelab.engine.fifo.keys import FifoKeys
+from zonelab.engine.fifo.log.progress import Progress
+from zonelab.engine.fifo.log.record import Delayed, Entry, Record
+from zonelab.engine.fifo.partition import Partition
+from zonelab.engine.fifo.scripts import run
+from zonelab.engine.ports import Command, Connection, ServerError
 
 APPENDED, DUPLICATE, OLD, GAP, SEALED, DELAYED, DELAYED_BEFORE = range(7)
 

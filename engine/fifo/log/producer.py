@@ -5,17 +5,17 @@ from contextlib import suppress
 from dataclasses import dataclass, replace
 from enum import StrEnum
 
-from engine.common.failures import COMMAND_FAILURES
-from engine.common.mutex import Mutex
-from engine.fifo.events import Observer, Unobserved
-from engine.fifo.log.due_order import DueOrder
-from engine.fifo.log.partition_log import Appended, EndedWithout, PartitionLogs, Sealed
-from engine.fifo.log.record import Record
-from engine.fifo.partition import Partition
-from engine.fifo.routing.selectors import Selector
-from engine.fifo.topics.followed import FollowedRoute
-from engine.message import Message
-from engine.ports import Clock, Indeterminate, Runtime, ServerError
+from zonelab.engine.common.failures import COMMAND_FAILURES
+from zonelab.engine.common.mutex import Mutex
+from zonelab.engine.fifo.events import Observer, Unobserved
+from zonelab.engine.fifo.log.due_order import DueOrder
+from zonelab.engine.fifo.log.partition_log import Appended, EndedWithout, PartitionLogs, Sealed
+from zonelab.engine.fifo.log.record import Record
+from zonelab.engine.fifo.partition import Partition
+from zonelab.engine.fifo.routing.selectors import Selector
+from zonelab.engine.fifo.topics.followed import FollowedRoute
+from zonelab.engine.message import Message
+from zonelab.engine.ports import Clock, Indeterminate, Runtime, ServerError
 
 NS_PER_MS = 1_000_000
 

@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping
 from functools import partial
 from random import Random
 
-from engine.fifo.routing.string_hash import SIGN, java_hash
+from zonelab.engine.fifo.routing.string_hash import SIGN, java_hash
 
 Selector = Callable[[str, int], int]
 """Takes a key and the number of partitions, at least 1, and gives 0 to that number - 1."""

@@ -2,12 +2,12 @@
 
 from contextlib import suppress
 
-from engine.common.failures import COMMAND_FAILURES
-from engine.fifo.log.partition_log import PartitionLogs
-from engine.fifo.partition import Partition
-from engine.fifo.topics.route import Route
-from engine.fifo.topics.routes import Routes
-from engine.ports import Runtime
+from zonelab.engine.common.failures import COMMAND_FAILURES
+from zonelab.engine.fifo.log.partition_log import PartitionLogs
+from zonelab.engine.fifo.partition import Partition
+from zonelab.engine.fifo.topics.route import Route
+from zonelab.engine.fifo.topics.routes import Routes
+from zonelab.engine.ports import Runtime
 
 NS_PER_MS = 1_000_000
 

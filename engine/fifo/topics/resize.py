@@ -2,14 +2,14 @@
 
 from dataclasses import replace
 
-from engine.fifo.events import Observer, Unobserved
-from engine.fifo.log.partition_log import PartitionLogs
-from engine.fifo.log.record import Delayed
-from engine.fifo.partition import Partition, partitions_of
-from engine.fifo.routing.selectors import selector
-from engine.fifo.topics.route import Predecessors, Route
-from engine.fifo.topics.routes import Routes
-from engine.ports import Runtime
+from zonelab.engine.fifo.events import Observer, Unobserved
+from zonelab.engine.fifo.log.partition_log import PartitionLogs
+from zonelab.engine.fifo.log.record import Delayed
+from zonelab.engine.fifo.partition import Partition, partitions_of
+from zonelab.engine.fifo.routing.selectors import selector
+from zonelab.engine.fifo.topics.route import Predecessors, Route
+from zonelab.engine.fifo.topics.routes import Routes
+from zonelab.engine.ports import Runtime
 
 NS_PER_MS = 1_000_000
 

@@ -4,7 +4,7 @@ import json
 from dataclasses import dataclass
 from typing import Self
 
-from engine.fifo.partition import Partition, partitions_of
+from zonelab.engine.fifo.partition import Partition, partitions_of
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

@@ -1,10 +1,10 @@
 """The route of a topic as the zones keep it, as RocketMQ's name server does."""
 
-from engine.common.pipelines import read, write
-from engine.fifo.keys import FifoKeys
-from engine.fifo.scripts import run
-from engine.fifo.topics.route import Route
-from engine.ports import Connection, ServerError
+from zonelab.engine.common.pipelines import read, write
+from zonelab.engine.fifo.keys import FifoKeys
+from zonelab.engine.fifo.scripts import run
+from zonelab.engine.fifo.topics.route import Route
+from zonelab.engine.ports import Connection, ServerError
 
 
 class RouteChanged(ServerError):

@@ -3,12 +3,12 @@
 import json
 from dataclasses import dataclass
 
-from engine.common.pipelines import read, write
-from engine.fifo.keys import FifoKeys
-from engine.fifo.log.record import Entry
-from engine.fifo.partition import Partition
-from engine.fifo.scripts import run
-from engine.ports import Connection
+from zonelab.engine.common.pipelines import read, write
+from zonelab.engine.fifo.keys import FifoKeys
+from zonelab.engine.fifo.log.record import Entry
+from zonelab.engine.fifo.partition import Partition
+from zonelab.engine.fifo.scripts import run
+from zonelab.engine.ports import Connection
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

@@ -7,11 +7,11 @@ later grant of the same member.
 from collections.abc import Sequence
 from typing import Any
 
-from engine.common.pipelines import write
-from engine.fifo.keys import FifoKeys
-from engine.fifo.partition import Partition
-from engine.fifo.scripts import run
-from engine.ports import Command, Connection
+from zonelab.engine.common.pipelines import write
+from zonelab.engine.fifo.keys import FifoKeys
+from zonelab.engine.fifo.partition import Partition
+from zonelab.engine.fifo.scripts import run
+from zonelab.engine.ports import Command, Connection
 
 
 class Locks:

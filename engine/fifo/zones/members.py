@@ -4,10 +4,10 @@ A program whose connections close is removed at once by whoever notices that (``
 removed when it was silent for the expiry, and nobody is told.
 """
 
-from engine.common.pipelines import read, write
-from engine.fifo.keys import FifoKeys
-from engine.fifo.scripts import run
-from engine.ports import Connection
+from zonelab.engine.common.pipelines import read, write
+from zonelab.engine.fifo.keys import FifoKeys
+from zonelab.engine.fifo.scripts import run
+from zonelab.engine.ports import Connection
 
 
 class Members:

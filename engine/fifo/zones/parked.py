@@ -1,10 +1,10 @@
 """Messages of a key that could not be handled: they wait aside, in their order, for whoever mends the cause."""
 
-from engine.common.pipelines import read, write
-from engine.fifo.keys import FifoKeys
-from engine.fifo.log.record import Entry
-from engine.fifo.partition import Partition
-from engine.ports import Command, Connection
+from zonelab.engine.common.pipelines import read, write
+from zonelab.engine.fifo.keys import FifoKeys
+from zonelab.engine.fifo.log.record import Entry
+from zonelab.engine.fifo.partition import Partition
+from zonelab.engine.ports import Command, Connection
 
 
 class Parked:

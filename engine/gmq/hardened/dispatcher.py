@@ -7,11 +7,11 @@ command, and as many may run as there are zones; each does all of the work.
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from engine.common.lifecycle import BackgroundQueue
-from engine.common.periodic import Periodic
-from engine.dyno.hardened.context import HardenedContext
-from engine.dyno.hardened.upkeep.keeper import Keeper
-from engine.dyno.hardened.upkeep.replica_repair import ReplicaRepair
+from zonelab.engine.common.lifecycle import BackgroundQueue
+from zonelab.engine.common.periodic import Periodic
+from zonelab.engine.dyno.hardened.context import HardenedContext
+from zonelab.engine.dyno.hardened.upkeep.keeper import Keeper
+from zonelab.engine.dyno.hardened.upkeep.replica_repair import ReplicaRepair
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,12 +7,12 @@ and an ack carries the token of its lease (docs/hardened.md). What takes gmq sev
 from collections.abc import Mapping, Sequence
 from functools import partial
 
-from engine.common.failures import COMMAND_FAILURES, operation
-from engine.common.lifecycle import Startable, close_all
-from engine.common.polling import pop_when_ready
-from engine.dyno.hardened import HardenedQueue
-from engine.message import Delivery, Message, Receipt
-from engine.ports import Runtime, ServerError
+from zonelab.engine.common.failures import COMMAND_FAILURES, operation
+from zonelab.engine.common.lifecycle import Startable, close_all
+from zonelab.engine.common.polling import pop_when_ready
+from zonelab.engine.dyno.hardened import HardenedQueue
+from zonelab.engine.message import Delivery, Message, Receipt
+from zonelab.engine.ports import Runtime, ServerError
 
 
 class HardenedGmqQueue(Startable):

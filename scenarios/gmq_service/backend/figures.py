@@ -3,9 +3,9 @@
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
-from engine.gmq.buckets import Bucket
-from engine.gmq.dispatcher import GmqDispatcher
-from scenarios.gmq_service.traffic import Traffic
+from zonelab.engine.gmq.buckets import Bucket
+from zonelab.engine.gmq.dispatcher import GmqDispatcher
+from zonelab.scenarios.gmq_service.traffic import Traffic
 
 _NS_PER_S = 1_000_000_000
 

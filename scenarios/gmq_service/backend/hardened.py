@@ -6,17 +6,17 @@ from collections.abc import Callable, Sequence
 from itertools import islice
 from typing import Any
 
-from engine.common.lifecycle import close_all
-from engine.common.pipelines import read
-from engine.dyno.hardened import HardenedQueue, HardenedSettings
-from engine.dyno.hardened.context import HardenedContext
-from engine.gmq.hardened import HardenedDispatcher
-from engine.gmq.jobs import Job
-from engine.gmq.served_jobs import Ack
-from engine.gmq.settings import SECONDS_MAX
-from engine.message import Delivery, Message
-from engine.ports import Clock, Connection, Runtime
-from scenarios.gmq_service.backend.jobs import Refused
+from zonelab.engine.common.lifecycle import close_all
+from zonelab.engine.common.pipelines import read
+from zonelab.engine.dyno.hardened import HardenedQueue, HardenedSettings
+from zonelab.engine.dyno.hardened.context import HardenedContext
+from zonelab.engine.gmq.hardened import HardenedDispatcher
+from zonelab.engine.gmq.jobs import Job
+from zonelab.engine.gmq.served_jobs import Ack
+from zonelab.engine.gmq.settings import SECONDS_MAX
+from zonelab.engine.message import Delivery, Message
+from zonelab.engine.ports import Clock, Connection, Runtime
+from zonelab.scenarios.gmq_service.backend.jobs import Refused
 
 SHARD = "server"
 KEEPER_MS = 5_000

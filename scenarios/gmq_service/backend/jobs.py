@@ -3,9 +3,9 @@
 from collections.abc import Callable, Sequence
 from typing import Protocol
 
-from engine.gmq.jobs import Job
-from engine.gmq.served_jobs import Ack
-from engine.ports import ServerError
+from zonelab.engine.gmq.jobs import Job
+from zonelab.engine.gmq.served_jobs import Ack
+from zonelab.engine.ports import ServerError
 
 
 class Refused(ServerError):
@@ -13,7 +13,7 @@ class Refused(ServerError):
 
 
 class Jobs(Protocol):
-    """Raises ``engine.common.failures.COMMAND_FAILURES`` and ``BrokenJob``."""
+    """Raises ``zonelab.engine.common.failures.COMMAND_FAILURES`` and ``BrokenJob``."""
 
     async def start(self) -> None: ...
 

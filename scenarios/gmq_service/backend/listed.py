@@ -3,14 +3,14 @@
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 
-from engine.common.pipelines import read
-from engine.gmq.channel import Channel
-from engine.gmq.dispatcher import GmqDispatcher, Handed
-from engine.gmq.jobs import Job
-from engine.gmq.served_jobs import Ack, ServedJobs
-from engine.gmq.settings import SECONDS_MAX, GmqSettings
-from engine.ports import Clock, Command, Connection, Runtime
-from scenarios.gmq_service.backend.jobs import Refused
+from zonelab.engine.common.pipelines import read
+from zonelab.engine.gmq.channel import Channel
+from zonelab.engine.gmq.dispatcher import GmqDispatcher, Handed
+from zonelab.engine.gmq.jobs import Job
+from zonelab.engine.gmq.served_jobs import Ack, ServedJobs
+from zonelab.engine.gmq.settings import SECONDS_MAX, GmqSettings
+from zonelab.engine.ports import Clock, Command, Connection, Runtime
+from zonelab.scenarios.gmq_service.backend.jobs import Refused
 
 
 class ListedJobs:

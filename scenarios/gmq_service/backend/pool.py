@@ -3,13 +3,13 @@
 import asyncio
 from collections import deque
 
-from cluster.connections.answered import answered
-from cluster.connections.server import ServerConnection
-from cluster.connections.timeouts import Timeouts
-from cluster.coordinators.direct import DirectConnection
-from cluster.real.connection import GreetingUpstream
-from cluster.zone import Address, ClusterError
-from engine.ports import Command, Reply, Runtime, Unavailable
+from zonelab.cluster.connections.answered import answered
+from zonelab.cluster.connections.server import ServerConnection
+from zonelab.cluster.connections.timeouts import Timeouts
+from zonelab.cluster.coordinators.direct import DirectConnection
+from zonelab.cluster.real.connection import GreetingUpstream
+from zonelab.cluster.zone import Address, ClusterError
+from zonelab.engine.ports import Command, Reply, Runtime, Unavailable
 
 RECONNECT_MS = (50, 100, 200, 400, 500)
 """A server that was away is there again for clients half a second after its return."""

@@ -6,10 +6,10 @@ import json
 import logging
 from typing import Any
 
-from cluster.zone import ClusterError
-from engine.common.failures import COMMAND_FAILURES
-from engine.ports import Connection, Reply
-from scenarios.gmq_service.settings import Mode
+from zonelab.cluster.zone import ClusterError
+from zonelab.engine.common.failures import COMMAND_FAILURES
+from zonelab.engine.ports import Connection, Reply
+from zonelab.scenarios.gmq_service.settings import Mode
 
 LOG = logging.getLogger("gmq.service")
 

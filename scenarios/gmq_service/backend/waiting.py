@@ -4,9 +4,9 @@ import asyncio
 from collections import defaultdict
 from collections.abc import Callable, Sequence
 
-from engine.gmq.jobs import Job
-from scenarios.gmq_service.backend.jobs import Jobs
-from scenarios.gmq_service.backend.pool import Slots
+from zonelab.engine.gmq.jobs import Job
+from zonelab.scenarios.gmq_service.backend.jobs import Jobs
+from zonelab.scenarios.gmq_service.backend.pool import Slots
 
 LOOK_S = 0.1
 """A job that another program made ready is found after this long."""

@@ -7,8 +7,8 @@ with BlockingGmqClient("127.0.0.1:9503") as gmq:
         gmq.ack(job.id)
 """
 
-from scenarios.gmq_service.clients.asynchronous import GmqClient
-from scenarios.gmq_service.clients.blocking import BlockingGmqClient
-from scenarios.gmq_service.clients.messages import GmqError, JobGone, PoppedJob, WrongReply
+from zonelab.scenarios.gmq_service.clients.asynchronous import GmqClient
+from zonelab.scenarios.gmq_service.clients.blocking import BlockingGmqClient
+from zonelab.scenarios.gmq_service.clients.messages import GmqError, JobGone, PoppedJob, WrongReply
 
 __all__ = ["BlockingGmqClient", "GmqClient", "GmqError", "JobGone", "PoppedJob", "WrongReply"]

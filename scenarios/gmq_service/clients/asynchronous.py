@@ -4,8 +4,8 @@ import asyncio
 from types import TracebackType
 from typing import Any, Self
 
-from scenarios.gmq_service.addresses import parse_listen
-from scenarios.gmq_service.clients.messages import (
+from zonelab.scenarios.gmq_service.addresses import parse_listen
+from zonelab.scenarios.gmq_service.clients.messages import (
     ADDRESS_DEFAULT,
     REPLY_BYTES_MAX,
     GmqError,

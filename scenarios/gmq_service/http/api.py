@@ -18,14 +18,22 @@ from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import Route
 
-from cluster.admin.guard import Guard
-from engine.common.failures import COMMAND_FAILURES
-from engine.gmq.jobs import BrokenJob, Job
-from scenarios.gmq_service.backend.jobs import Jobs
-from scenarios.gmq_service.backend.waiting import Pops
-from scenarios.gmq_service.http.asking import EVERY_METHOD, BadBody, answer, body_of, caller_of, number_in, text_in
-from scenarios.gmq_service.http.commands import Commands
-from scenarios.gmq_service.traffic import Traffic
+from zonelab.cluster.admin.guard import Guard
+from zonelab.engine.common.failures import COMMAND_FAILURES
+from zonelab.engine.gmq.jobs import BrokenJob, Job
+from zonelab.scenarios.gmq_service.backend.jobs import Jobs
+from zonelab.scenarios.gmq_service.backend.waiting import Pops
+from zonelab.scenarios.gmq_service.http.asking import (
+    EVERY_METHOD,
+    BadBody,
+    answer,
+    body_of,
+    caller_of,
+    number_in,
+    text_in,
+)
+from zonelab.scenarios.gmq_service.http.commands import Commands
+from zonelab.scenarios.gmq_service.traffic import Traffic
 
 POP_S = 178
 """The original's ``queue_block_timeout``."""

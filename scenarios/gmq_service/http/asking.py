@@ -8,8 +8,8 @@ from typing import Any
 from starlette.requests import ClientDisconnect, Request
 from starlette.responses import Response
 
-from scenarios.gmq_service.backend.waiting import Caller
-from scenarios.gmq_service.rpc.go_json import decoded, encoded, scan_value, whole
+from zonelab.scenarios.gmq_service.backend.waiting import Caller
+from zonelab.scenarios.gmq_service.rpc.go_json import decoded, encoded, scan_value, whole
 
 EVERY_METHOD = ["GET", "POST", "PUT", "PATCH", "DELETE"]
 JSON = "application/json; charset=utf-8"

@@ -8,12 +8,12 @@ from typing import Any
 from starlette.requests import Request
 from starlette.responses import Response
 
-from engine.common.failures import COMMAND_FAILURES
-from engine.gmq.jobs import BrokenJob, Job
-from scenarios.gmq_service.backend.jobs import Jobs
-from scenarios.gmq_service.backend.waiting import Pops
-from scenarios.gmq_service.http.asking import BadBody, answer, body_of, caller_of, number_in, text_in
-from scenarios.gmq_service.traffic import Traffic
+from zonelab.engine.common.failures import COMMAND_FAILURES
+from zonelab.engine.gmq.jobs import BrokenJob, Job
+from zonelab.scenarios.gmq_service.backend.jobs import Jobs
+from zonelab.scenarios.gmq_service.backend.waiting import Pops
+from zonelab.scenarios.gmq_service.http.asking import BadBody, answer, body_of, caller_of, number_in, text_in
+from zonelab.scenarios.gmq_service.traffic import Traffic
 
 COMMANDS = ("add", "pop", "finish", "delete")
 

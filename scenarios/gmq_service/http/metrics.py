@@ -7,13 +7,13 @@ from collections.abc import Iterator
 
 from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, HistogramMetricFamily, Metric
 
-from cluster.admin.exposition import exposed
-from cluster.admin.metrics import cumulative
-from engine.common.failures import COMMAND_FAILURES
-from engine.common.pipelines import read
-from engine.gmq.keys import GmqKeys
-from engine.ports import Connection
-from scenarios.gmq_service.backend.figures import Figures
+from zonelab.cluster.admin.exposition import exposed
+from zonelab.cluster.admin.metrics import cumulative
+from zonelab.engine.common.failures import COMMAND_FAILURES
+from zonelab.engine.common.pipelines import read
+from zonelab.engine.gmq.keys import GmqKeys
+from zonelab.engine.ports import Connection
+from zonelab.scenarios.gmq_service.backend.figures import Figures
 
 _GAUGES = {
     "clients": "Clients of JSON-RPC that are connected.",

@@ -19,16 +19,16 @@ from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import Route
 
-from cluster.admin.exposition import MEDIA_TYPE
-from cluster.admin.guard import Guard
-from engine.common.failures import COMMAND_FAILURES
-from engine.common.pipelines import read
-from engine.gmq.jobs import Status
-from engine.gmq.keys import GmqKeys
-from engine.ports import Command, Connection
-from scenarios.gmq_service.backend.figures import BucketFigures, Figures
-from scenarios.gmq_service.http.asking import answer
-from scenarios.gmq_service.http.metrics import exposition
+from zonelab.cluster.admin.exposition import MEDIA_TYPE
+from zonelab.cluster.admin.guard import Guard
+from zonelab.engine.common.failures import COMMAND_FAILURES
+from zonelab.engine.common.pipelines import read
+from zonelab.engine.gmq.jobs import Status
+from zonelab.engine.gmq.keys import GmqKeys
+from zonelab.engine.ports import Command, Connection
+from zonelab.scenarios.gmq_service.backend.figures import BucketFigures, Figures
+from zonelab.scenarios.gmq_service.http.asking import answer
+from zonelab.scenarios.gmq_service.http.metrics import exposition
 
 LIMIT_DEFAULT = 20
 LIMIT_MAX = 10_000

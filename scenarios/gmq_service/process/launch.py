@@ -10,11 +10,11 @@ import time
 from pathlib import Path
 from typing import Any
 
-from cluster.zone import ClusterError
-from scenarios.gmq_service.conf_ini import TOKEN_VARIABLE
-from scenarios.gmq_service.process.pid_file import PidFile, Serving
-from scenarios.gmq_service.process.stopping import STEPS
-from scenarios.gmq_service.settings import ServiceSettings
+from zonelab.cluster.zone import ClusterError
+from zonelab.scenarios.gmq_service.conf_ini import TOKEN_VARIABLE
+from zonelab.scenarios.gmq_service.process.pid_file import PidFile, Serving
+from zonelab.scenarios.gmq_service.process.stopping import STEPS
+from zonelab.scenarios.gmq_service.settings import ServiceSettings
 
 STOP_MARGIN_S = 5.0
 """Beyond what the settings give to each step of a stop."""
@@ -23,7 +23,8 @@ _POLL_S = 0.02
 
 
 def start(settings: ServiceSettings, *, arguments: list[str]) -> dict[str, Any]:
-    """Start the program, which lives on; where it serves. ``arguments``: those of ``python -m scenarios.gmq_service``.
+    """Start the program, which lives on; where it serves. ``arguments``: those of
+    ``python -m zonelab.scenarios.gmq_service``.
 
     Raises ``Serving`` if one runs, ``ClusterError`` if it does not begin.
     """
@@ -35,7 +36,7 @@ def start(settings: ServiceSettings, *, arguments: list[str]) -> dict[str, Any]:
         environment[TOKEN_VARIABLE] = settings.token
     with tempfile.TemporaryFile() as errors:
         program = subprocess.Popen(
-            [sys.executable, "-m", "scenarios.gmq_service", *arguments],
+            [sys.executable, "-m", "zonelab.scenarios.gmq_service", *arguments],
             stdin=subprocess.DEVNULL,
             stdout=subprocess.PIPE,
             stderr=errors,

@@ -10,8 +10,8 @@ import sys
 from logging.handlers import RotatingFileHandler
 from pathlib import Path
 
-from cluster.zone import ClusterError
-from scenarios.gmq_service.settings import ServiceSettings
+from zonelab.cluster.zone import ClusterError
+from zonelab.scenarios.gmq_service.settings import ServiceSettings
 
 FILES_KEPT = 5
 _BEGIN_BYTES = 8

@@ -14,9 +14,9 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from analysis.whole_files import write_json
-from cluster.process.file_lock import locked, locked_at
-from cluster.zone import ClusterError
+from zonelab.analysis.whole_files import write_json
+from zonelab.cluster.process.file_lock import locked, locked_at
+from zonelab.cluster.zone import ClusterError
 
 PATIENCE_S = 0.5
 """Who only looks at the file holds it for a moment, too."""

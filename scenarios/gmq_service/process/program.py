@@ -13,11 +13,11 @@ from typing import Any
 
 import uvloop
 
-from cluster.zone import ClusterError
-from scenarios.gmq_service.process.log_file import log_as_told
-from scenarios.gmq_service.process.pid_file import PidFile
-from scenarios.gmq_service.process.service import LOG, Service
-from scenarios.gmq_service.settings import ServiceSettings
+from zonelab.cluster.zone import ClusterError
+from zonelab.scenarios.gmq_service.process.log_file import log_as_told
+from zonelab.scenarios.gmq_service.process.pid_file import PidFile
+from zonelab.scenarios.gmq_service.process.service import LOG, Service
+from zonelab.scenarios.gmq_service.settings import ServiceSettings
 
 SIGNALS = (signal.SIGTERM, signal.SIGINT, signal.SIGHUP)
 """As gmq; after the first one further ones change nothing."""

@@ -10,27 +10,27 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from cluster.admin.serving import Bounds, serving
-from cluster.clock import NodeClock
-from cluster.real.runtime import RealRuntime
-from cluster.zone import Address, ClusterError
-from engine.gmq.keys import GmqKeys
-from engine.gmq.settings import GmqSettings
-from scenarios.gmq_service.addresses import Listen
-from scenarios.gmq_service.backend.figures import Figures
-from scenarios.gmq_service.backend.hardened import HardenedJobs
-from scenarios.gmq_service.backend.jobs import Jobs
-from scenarios.gmq_service.backend.listed import ListedJobs
-from scenarios.gmq_service.backend.pool import Pool
-from scenarios.gmq_service.backend.presence import Presence
-from scenarios.gmq_service.backend.waiting import Pops
-from scenarios.gmq_service.http.api import Api
-from scenarios.gmq_service.http.web import Web
-from scenarios.gmq_service.process.stopping import stop_serving
-from scenarios.gmq_service.rpc.methods import Methods
-from scenarios.gmq_service.rpc.protocol import RpcConnection, RpcPort
-from scenarios.gmq_service.settings import PREFIX, Mode, ServiceSettings
-from scenarios.gmq_service.traffic import Traffic
+from zonelab.cluster.admin.serving import Bounds, serving
+from zonelab.cluster.clock import NodeClock
+from zonelab.cluster.real.runtime import RealRuntime
+from zonelab.cluster.zone import Address, ClusterError
+from zonelab.engine.gmq.keys import GmqKeys
+from zonelab.engine.gmq.settings import GmqSettings
+from zonelab.scenarios.gmq_service.addresses import Listen
+from zonelab.scenarios.gmq_service.backend.figures import Figures
+from zonelab.scenarios.gmq_service.backend.hardened import HardenedJobs
+from zonelab.scenarios.gmq_service.backend.jobs import Jobs
+from zonelab.scenarios.gmq_service.backend.listed import ListedJobs
+from zonelab.scenarios.gmq_service.backend.pool import Pool
+from zonelab.scenarios.gmq_service.backend.presence import Presence
+from zonelab.scenarios.gmq_service.backend.waiting import Pops
+from zonelab.scenarios.gmq_service.http.api import Api
+from zonelab.scenarios.gmq_service.http.web import Web
+from zonelab.scenarios.gmq_service.process.stopping import stop_serving
+from zonelab.scenarios.gmq_service.rpc.methods import Methods
+from zonelab.scenarios.gmq_service.rpc.protocol import RpcConnection, RpcPort
+from zonelab.scenarios.gmq_service.settings import PREFIX, Mode, ServiceSettings
+from zonelab.scenarios.gmq_service.traffic import Traffic
 
 LOG = logging.getLogger("gmq.service")
 

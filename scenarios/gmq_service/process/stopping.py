@@ -4,9 +4,9 @@ import asyncio
 import logging
 from contextlib import AsyncExitStack
 
-from scenarios.gmq_service.backend.jobs import Jobs
-from scenarios.gmq_service.backend.waiting import Pops
-from scenarios.gmq_service.rpc.protocol import RpcPort
+from zonelab.scenarios.gmq_service.backend.jobs import Jobs
+from zonelab.scenarios.gmq_service.backend.waiting import Pops
+from zonelab.scenarios.gmq_service.rpc.protocol import RpcPort
 
 LOG = logging.getLogger("gmq.service")
 

@@ -1,4 +1,6 @@
-"""JSON as Go's encoding/json reads and writes it, where that differs from Python's (https://pkg.go.dev/encoding/json)."""
+"""JSON as Go's encoding/json reads and writes it, where that differs from Python's
+(https://pkg.go.dev/encoding/json).
+"""
 
 import codecs
 import json

@@ -7,16 +7,16 @@ from collections.abc import Awaitable, Callable
 from enum import Enum, auto
 from typing import Any
 
-from cluster.connections.failures import STORAGE_REFUSED
-from engine.common.failures import COMMAND_FAILURES
-from engine.gmq.jobs import BrokenJob, Job
-from engine.gmq.keys import GmqKeys
-from engine.gmq.served_jobs import Ack
-from engine.ports import ServerError, Unavailable
-from scenarios.gmq_service.backend.jobs import Jobs, Refused
-from scenarios.gmq_service.backend.waiting import Caller, Pops
-from scenarios.gmq_service.rpc.go_json import int_of, printed, quoted, whole
-from scenarios.gmq_service.rpc.requests import ABSENT, Request
+from zonelab.cluster.connections.failures import STORAGE_REFUSED
+from zonelab.engine.common.failures import COMMAND_FAILURES
+from zonelab.engine.gmq.jobs import BrokenJob, Job
+from zonelab.engine.gmq.keys import GmqKeys
+from zonelab.engine.gmq.served_jobs import Ack
+from zonelab.engine.ports import ServerError, Unavailable
+from zonelab.scenarios.gmq_service.backend.jobs import Jobs, Refused
+from zonelab.scenarios.gmq_service.backend.waiting import Caller, Pops
+from zonelab.scenarios.gmq_service.rpc.go_json import int_of, printed, quoted, whole
+from zonelab.scenarios.gmq_service.rpc.requests import ABSENT, Request
 
 ATOI = 'strconv.Atoi: parsing "": invalid syntax'
 _ACKS = {

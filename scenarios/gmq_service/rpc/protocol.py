@@ -6,12 +6,12 @@ from collections.abc import Callable, Coroutine
 from time import perf_counter
 from typing import Any, cast
 
-from cluster.resp.commands.busy_poll import BusyPoll
-from cluster.resp.held_bytes import HeldBytes
-from scenarios.gmq_service.backend.waiting import Caller
-from scenarios.gmq_service.rpc.methods import Methods, Outcome, response
-from scenarios.gmq_service.rpc.requests import Framing, NotJson, Request
-from scenarios.gmq_service.traffic import Traffic
+from zonelab.cluster.resp.commands.busy_poll import BusyPoll
+from zonelab.cluster.resp.held_bytes import HeldBytes
+from zonelab.scenarios.gmq_service.backend.waiting import Caller
+from zonelab.scenarios.gmq_service.rpc.methods import Methods, Outcome, response
+from zonelab.scenarios.gmq_service.rpc.requests import Framing, NotJson, Request
+from zonelab.scenarios.gmq_service.traffic import Traffic
 
 UNDER_WAY_MAX = 64
 """Requests of one client; what it sends beyond waits in its socket."""

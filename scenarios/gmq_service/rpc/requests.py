@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from json.decoder import scanstring  # type: ignore[attr-defined]
 from typing import Any
 
-from scenarios.gmq_service.rpc.go_json import WHITESPACE, compacted, decoded, scan_value, whole
+from zonelab.scenarios.gmq_service.rpc.go_json import WHITESPACE, compacted, decoded, scan_value, whole
 
 _NULL = b"null"
 _BLANKS = re.compile(rb"[ \t\n\r]+")

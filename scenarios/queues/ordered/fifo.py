@@ -1,39 +1,41 @@
-"""Ordered messages (``engine.fifo``) as the queue under test: partitions, and a group that every consumer is in."""
+"""Ordered messages (``zonelab.engine.fifo``) as the queue under test: partitions, and a group that every consumer is
+in.
+"""
 
 from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import replace
 from typing import Any
 
-from analysis.runs.order import OrderHistory
-from cluster.testbed import Testbed
-from engine.common.failures import COMMAND_FAILURES
-from engine.fifo.consumer.context import NS_PER_MS, MemberContext, Zones
-from engine.fifo.consumer.listener import Listener
-from engine.fifo.consumer.member import Member
-from engine.fifo.events import Observer, Unobserved
-from engine.fifo.keys import FifoKeys
-from engine.fifo.log.partition_log import PartitionLogs
-from engine.fifo.log.producer import Producer
-from engine.fifo.log.progress import Progress
-from engine.fifo.log.record import Delayed, Entry
-from engine.fifo.partition import Partition, partitions_of
-from engine.fifo.routing.selectors import selector
-from engine.fifo.settings import Begin, ConsumerSettings, Sharing
-from engine.fifo.topics.followed import FollowedRoute
-from engine.fifo.topics.resize import Resizing
-from engine.fifo.topics.route import Route
-from engine.fifo.topics.routes import Routes
-from engine.message import Message, Receipt
-from engine.queue import Queue
-from scenarios.queues.end_state import answer_of, sorted_set, state_row
-from scenarios.queues.ordered.fifo_resizing import ResizeProgram
-from scenarios.queues.ordered.fifo_state import cursor_row, dead_row, log_row
-from scenarios.queues.ordered.order_observer import OrderObserver
-from scenarios.queues.under_test import OF_A_RUN, Depth, Naming, Site, Wrap, site_of
-from scenarios.spec.ordered.fifo_settings import FifoQueueSettings
-from scenarios.spec.ordered.resizes import all_partitions
-from scenarios.spec.scenario import Scenario
+from zonelab.analysis.runs.order import OrderHistory
+from zonelab.cluster.testbed import Testbed
+from zonelab.engine.common.failures import COMMAND_FAILURES
+from zonelab.engine.fifo.consumer.context import NS_PER_MS, MemberContext, Zones
+from zonelab.engine.fifo.consumer.listener import Listener
+from zonelab.engine.fifo.consumer.member import Member
+from zonelab.engine.fifo.events import Observer, Unobserved
+from zonelab.engine.fifo.keys import FifoKeys
+from zonelab.engine.fifo.log.partition_log import PartitionLogs
+from zonelab.engine.fifo.log.producer import Producer
+from zonelab.engine.fifo.log.progress import Progress
+from zonelab.engine.fifo.log.record import Delayed, Entry
+from zonelab.engine.fifo.partition import Partition, partitions_of
+from zonelab.engine.fifo.routing.selectors import selector
+from zonelab.engine.fifo.settings import Begin, ConsumerSettings, Sharing
+from zonelab.engine.fifo.topics.followed import FollowedRoute
+from zonelab.engine.fifo.topics.resize import Resizing
+from zonelab.engine.fifo.topics.route import Route
+from zonelab.engine.fifo.topics.routes import Routes
+from zonelab.engine.message import Message, Receipt
+from zonelab.engine.queue import Queue
+from zonelab.scenarios.queues.end_state import answer_of, sorted_set, state_row
+from zonelab.scenarios.queues.ordered.fifo_resizing import ResizeProgram
+from zonelab.scenarios.queues.ordered.fifo_state import cursor_row, dead_row, log_row
+from zonelab.scenarios.queues.ordered.order_observer import OrderObserver
+from zonelab.scenarios.queues.under_test import OF_A_RUN, Depth, Naming, Site, Wrap, site_of
+from zonelab.scenarios.spec.ordered.fifo_settings import FifoQueueSettings
+from zonelab.scenarios.spec.ordered.resizes import all_partitions
+from zonelab.scenarios.spec.scenario import Scenario
 
 PREFIX = "fifo"
 TOPIC = "orders"
@@ -180,7 +182,9 @@ class FifoUnderTest:
             yield state_row(zone, "dead", dead["message_id"], shard=dead["partition"], score=dead["offset"])
 
     async def final_order(self, zone: str) -> AsyncIterator[dict[str, Any]]:
-        """Rows of ``analysis.runs.order.FINAL_ORDER`` as the server of ``zone`` has them. Raises ``PortError``."""
+        """Rows of ``zonelab.analysis.runs.order.FINAL_ORDER`` as the server of ``zone`` has them. Raises
+        ``PortError``.
+        """
         for name in self._by_name:
             async for entry in self._entries(zone, name):
                 yield log_row(zone, name, entry)

@@ -1,23 +1,23 @@
-"""Fenced partitions (``engine.fifo.fenced``) as the queue under test."""
+"""Fenced partitions (``zonelab.engine.fifo.fenced``) as the queue under test."""
 
 from collections.abc import AsyncIterator, Collection, Sequence
 from itertools import count
 from typing import Any
 
-from cluster.testbed import Testbed
-from engine.fifo.consumer.context import Zones
-from engine.fifo.fenced.final import final_rows, unplaced, waiting
-from engine.fifo.fenced.keys import FencedKeys, route_partition
-from engine.fifo.fenced.mechanisms import Fencing
-from engine.fifo.fenced.member.zones import FencedLogs, FencedZones, Wires
-from engine.fifo.fenced.resizing import FencedRoutes, SealedLogs
-from engine.fifo.log.partition_log import PartitionLogs
-from engine.fifo.settings import Begin, ConsumerSettings
-from engine.fifo.topics.routes import Routes
-from scenarios.queues.end_state import state_row
-from scenarios.queues.ordered.fifo import FifoUnderTest
-from scenarios.queues.under_test import OF_A_RUN, Depth, Naming, Site
-from scenarios.spec.scenario import Scenario
+from zonelab.cluster.testbed import Testbed
+from zonelab.engine.fifo.consumer.context import Zones
+from zonelab.engine.fifo.fenced.final import final_rows, unplaced, waiting
+from zonelab.engine.fifo.fenced.keys import FencedKeys, route_partition
+from zonelab.engine.fifo.fenced.mechanisms import Fencing
+from zonelab.engine.fifo.fenced.member.zones import FencedLogs, FencedZones, Wires
+from zonelab.engine.fifo.fenced.resizing import FencedRoutes, SealedLogs
+from zonelab.engine.fifo.log.partition_log import PartitionLogs
+from zonelab.engine.fifo.settings import Begin, ConsumerSettings
+from zonelab.engine.fifo.topics.routes import Routes
+from zonelab.scenarios.queues.end_state import state_row
+from zonelab.scenarios.queues.ordered.fifo import FifoUnderTest
+from zonelab.scenarios.queues.under_test import OF_A_RUN, Depth, Naming, Site
+from zonelab.scenarios.spec.scenario import Scenario
 
 
 class FencedUnderTest(FifoUnderTest):

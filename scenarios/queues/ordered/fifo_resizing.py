@@ -2,14 +2,14 @@
 
 from collections.abc import Awaitable, Callable, Sequence
 
-from engine.common.failures import COMMAND_FAILURES
-from engine.common.lifecycle import Startable
-from engine.fifo.consumer.context import NS_PER_MS
-from engine.fifo.events import Observer
-from engine.fifo.topics.resize import ResizeRefused, Resizing
-from engine.fifo.topics.routes import Routes
-from engine.ports import Runtime, Task
-from scenarios.spec.ordered.resizes import Practice, Resize
+from zonelab.engine.common.failures import COMMAND_FAILURES
+from zonelab.engine.common.lifecycle import Startable
+from zonelab.engine.fifo.consumer.context import NS_PER_MS
+from zonelab.engine.fifo.events import Observer
+from zonelab.engine.fifo.topics.resize import ResizeRefused, Resizing
+from zonelab.engine.fifo.topics.routes import Routes
+from zonelab.engine.ports import Runtime, Task
+from zonelab.scenarios.spec.ordered.resizes import Practice, Resize
 
 AGAIN_MS = 200
 """Between two tries of a step that got no answer."""

@@ -1,9 +1,9 @@
-"""Rows of ``analysis.runs.order.FINAL_ORDER`` of what a zone holds of ordered messages."""
+"""Rows of ``zonelab.analysis.runs.order.FINAL_ORDER`` of what a zone holds of ordered messages."""
 
 import json
 from typing import Any
 
-from engine.fifo.log.record import Entry
+from zonelab.engine.fifo.log.record import Entry
 
 
 def log_row(zone: str, partition: str, entry: Entry) -> dict[str, Any]:
@@ -25,7 +25,7 @@ def cursor_row(zone: str, group: str, partition: str, cursor: int) -> dict[str, 
 
 
 def dead_row(zone: str, group: str, member: str) -> dict[str, Any]:
-    """``member``: as ``engine.fifo.zones.dead_letters`` writes it."""
+    """``member``: as ``zonelab.engine.fifo.zones.dead_letters`` writes it."""
     message_id, partition, offset, _ = json.loads(member.partition(" ")[2])
     columns = {"group": group, "partition": partition, "offset": offset, "message_id": message_id}
     return {"place": "dead", "zone": zone, **columns}

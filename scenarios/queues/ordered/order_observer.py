@@ -2,15 +2,15 @@
 
 from typing import Any, cast
 
-from analysis.runs.order import OrderHistory, OrderKind, Outcome
-from engine.ports import Runtime
+from zonelab.analysis.runs.order import OrderHistory, OrderKind, Outcome
+from zonelab.engine.ports import Runtime
 
 _NS_PER_MS = 1_000_000
 _LEASED = (OrderKind.GRANT, OrderKind.RENEW)
 
 
 class OrderObserver:
-    """``engine.fifo.events.Observer`` of the programs of ``zone``.
+    """``zonelab.engine.fifo.events.Observer`` of the programs of ``zone``.
 
     A lease ends ``lease_ns`` after it was asked for: a zone counts it from when it hears of that, which is no earlier.
     """

@@ -7,19 +7,19 @@ from typing import Annotated, Any, ClassVar
 
 from pydantic import BeforeValidator, Field, model_validator
 
-from engine.fifo.log.producer import Sending
-from engine.fifo.modes import FACTOR, MARGIN_SHARE, Profile, group_settings
-from engine.fifo.modes import Mode as EngineMode
-from engine.fifo.settings import FOREVER, Begin, ConsumerSettings, LeaseClock, Order, Poison, Sharing, Times
-from scenarios.fields import Count, Millis, MillisFrom0
-from scenarios.spec.ordered.resizes import Resize
-from scenarios.spec.queue_settings import Mode, QueueSettings, named
+from zonelab.engine.fifo.log.producer import Sending
+from zonelab.engine.fifo.modes import FACTOR, MARGIN_SHARE, Profile, group_settings
+from zonelab.engine.fifo.modes import Mode as EngineMode
+from zonelab.engine.fifo.settings import FOREVER, Begin, ConsumerSettings, LeaseClock, Order, Poison, Sharing, Times
+from zonelab.scenarios.fields import Count, Millis, MillisFrom0
+from zonelab.scenarios.spec.ordered.resizes import Resize
+from zonelab.scenarios.spec.queue_settings import Mode, QueueSettings, named
 
 _PROFILE = group_settings(EngineMode.ROCKETMQ_5_3).times_ms
 
 
 class SelectorName(StrEnum):
-    """Which partition a key goes to: ``engine.fifo.routing.selectors``."""
+    """Which partition a key goes to: ``zonelab.engine.fifo.routing.selectors``."""
 
     HASH = "hash"
     RANDOM = "random"
@@ -27,7 +27,7 @@ class SelectorName(StrEnum):
 
 
 class AssignmentName(StrEnum):
-    """Which partitions a member gets: ``engine.fifo.assignment.strategies``."""
+    """Which partitions a member gets: ``zonelab.engine.fifo.assignment.strategies``."""
 
     AVERAGE = "average"
     CIRCLE = "circle"

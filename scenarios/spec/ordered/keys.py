@@ -3,7 +3,7 @@
 from collections.abc import Callable
 from random import Random
 
-from scenarios.spec.ordered.sections import Keys
+from zonelab.scenarios.spec.ordered.sections import Keys
 
 
 def keying(keys: Keys | None, payload_bytes: int, zone: str, random: Random) -> Callable[[str], dict[str, str]]:

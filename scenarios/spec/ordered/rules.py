@@ -2,11 +2,11 @@
 
 from collections.abc import Iterator
 
-from engine.fifo.settings import LeaseClock, Order
-from scenarios.fields import Problem
-from scenarios.spec.ordered.fifo_settings import FifoQueueSettings
-from scenarios.spec.ordered.resizes import Practice
-from scenarios.spec.scenario import Scenario
+from zonelab.engine.fifo.settings import LeaseClock, Order
+from zonelab.scenarios.fields import Problem
+from zonelab.scenarios.spec.ordered.fifo_settings import FifoQueueSettings
+from zonelab.scenarios.spec.ordered.resizes import Practice
+from zonelab.scenarios.spec.scenario import Scenario
 
 
 def order_problems(scenario: Scenario) -> Iterator[Problem]:

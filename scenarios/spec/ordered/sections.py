@@ -5,8 +5,8 @@ from typing import Annotated
 
 from pydantic import Field
 
-from analysis.checkers.order.properties import FORBIDDEN, Property
-from scenarios.fields import Count, Flag, Positive, Section
+from zonelab.analysis.checkers.order.properties import FORBIDDEN, Property
+from zonelab.scenarios.fields import Count, Flag, Positive, Section
 
 
 class Keys(Section):

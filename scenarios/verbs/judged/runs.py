@@ -4,17 +4,17 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from analysis.checkers.consistency.verdict import MEANINGS, ConsistencyVerdict
-from analysis.checkers.verdict import MEANING_OF as BROKEN
-from analysis.checkers.verdict import Verdict
-from scenarios.terminal.junit import Case, Outcome, Suite
+from zonelab.analysis.checkers.consistency.verdict import MEANINGS, ConsistencyVerdict
+from zonelab.analysis.checkers.verdict import MEANING_OF as BROKEN
+from zonelab.analysis.checkers.verdict import Verdict
+from zonelab.scenarios.terminal.junit import Case, Outcome, Suite
 
 if TYPE_CHECKING:
-    from analysis.comparison.compare import Comparison
-    from analysis.runs.info import RunInfo
-    from scenarios.verbs.engines import Compared, EngineRun
-    from scenarios.verbs.replay import ReplayedMachine
-    from scenarios.verbs.run import Performed
+    from zonelab.analysis.comparison.compare import Comparison
+    from zonelab.analysis.runs.info import RunInfo
+    from zonelab.scenarios.verbs.engines import Compared, EngineRun
+    from zonelab.scenarios.verbs.replay import ReplayedMachine
+    from zonelab.scenarios.verbs.run import Performed
 
 SHOWN = 5
 """So many cases of a class are named."""

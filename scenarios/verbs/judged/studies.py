@@ -3,20 +3,20 @@
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from analysis.comparison.confirmation import Confirmed
-from analysis.proportions import share_words
-from analysis.rates.decisions import Status
-from scenarios.terminal.junit import Case, Outcome, Suite
-from scenarios.verbs.judged.runs import MEANING_OF, SHOWN
+from zonelab.analysis.comparison.confirmation import Confirmed
+from zonelab.analysis.proportions import share_words
+from zonelab.analysis.rates.decisions import Status
+from zonelab.scenarios.terminal.junit import Case, Outcome, Suite
+from zonelab.scenarios.verbs.judged.runs import MEANING_OF, SHOWN
 
 if TYPE_CHECKING:
-    from scenarios.evaluate.result import EvaluationResult
-    from scenarios.hunt.findings import Group, HuntResult
-    from scenarios.spec.scenario import Scenario
-    from scenarios.studies.ablation_report import AblationReport
-    from scenarios.studies.matrix_report import MatrixReport
-    from scenarios.studies.option_report import OptionReport
-    from scenarios.sweep.result import SweepResult
+    from zonelab.scenarios.evaluate.result import EvaluationResult
+    from zonelab.scenarios.hunt.findings import Group, HuntResult
+    from zonelab.scenarios.spec.scenario import Scenario
+    from zonelab.scenarios.studies.ablation_report import AblationReport
+    from zonelab.scenarios.studies.matrix_report import MatrixReport
+    from zonelab.scenarios.studies.option_report import OptionReport
+    from zonelab.scenarios.sweep.result import SweepResult
 
 _UNMET = (Status.NOT_MET, Status.UNDECIDED)
 

@@ -11,11 +11,11 @@ from typing import Any
 import uvloop
 from rich.text import Text
 
-from cluster.zone import Address
-from scenarios.lags.measurement import FITS_SHOWN, SHARES, Measured, measured
-from scenarios.lags.probe import Probe, measure
-from scenarios.lags.questions import Command
-from scenarios.terminal.console import Cell, error_console, print_rows
+from zonelab.cluster.zone import Address
+from zonelab.scenarios.lags.measurement import FITS_SHOWN, SHARES, Measured, measured
+from zonelab.scenarios.lags.probe import Probe, measure
+from zonelab.scenarios.lags.questions import Command
+from zonelab.scenarios.terminal.console import Cell, error_console, print_rows
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -67,7 +67,7 @@ async def _measured(
 
 
 def _rows(found: Sequence[Measured]) -> Iterator[Sequence[Cell]]:
-    from analysis.lags.distributions import quantiles_ms
+    from zonelab.analysis.lags.distributions import quantiles_ms
 
     shares = [share for share in SHARES.values() if share < 1]
     for one in found:

@@ -7,18 +7,18 @@ from typing import Any
 
 from rich.table import Table
 
-from analysis.pbs.estimates import CONFIDENCE, FIRST_PASSAGE_ITERATIONS
-from analysis.pbs.messages import Model
-from analysis.pbs.models import MODELS, same_legs
-from analysis.pbs.prediction import Prediction, predict, rules_of
-from analysis.pbs.published import STEPS_MS
-from analysis.pbs.reproduction import Reproduction, reproduce
-from analysis.pbs.rules import DYNOMITE_REPLICAS_MAX, Quorum
-from cluster.links.lag_text import parse_lag
-from scenarios.errors import NotAccepted
-from scenarios.lags.distributions import distribution_of
-from scenarios.terminal.console import console
-from scenarios.terminal.pbs_tables import prediction_table, reproduction_table
+from zonelab.analysis.pbs.estimates import CONFIDENCE, FIRST_PASSAGE_ITERATIONS
+from zonelab.analysis.pbs.messages import Model
+from zonelab.analysis.pbs.models import MODELS, same_legs
+from zonelab.analysis.pbs.prediction import Prediction, predict, rules_of
+from zonelab.analysis.pbs.published import STEPS_MS
+from zonelab.analysis.pbs.reproduction import Reproduction, reproduce
+from zonelab.analysis.pbs.rules import DYNOMITE_REPLICAS_MAX, Quorum
+from zonelab.cluster.links.lag_text import parse_lag
+from zonelab.scenarios.errors import NotAccepted
+from zonelab.scenarios.lags.distributions import distribution_of
+from zonelab.scenarios.terminal.console import console
+from zonelab.scenarios.terminal.pbs_tables import prediction_table, reproduction_table
 
 REPLICAS_MAX = 20
 TRIALS_MAX = 10_000_000

@@ -11,8 +11,8 @@ import pytest
 from support.scenarios.sim_columns import Done, run_completed
 from support.scenarios.sim_runs import small
 
-from cluster.sim.redis.values import SortedSet
-from cluster.sim.server import SimServer
+from zonelab.cluster.sim.redis.values import SortedSet
+from zonelab.cluster.sim.server import SimServer
 
 SCENARIO = small(
     topology={"zones": ["a"]},

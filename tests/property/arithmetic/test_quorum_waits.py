@@ -11,17 +11,17 @@ import pytest
 from scipy import stats
 from support.scenarios.sim_runs import run_in_memory, small
 
-from analysis.lags.distributions import Floats, quantiles_ms
-from analysis.statistics import distribution_margin
-from cluster.connections.timeouts import Timeouts
-from cluster.links.lag_text import parse_lag
-from cluster.links.link import Link
-from cluster.sim.cluster import SimCluster, SimSettings
-from cluster.sim.server import ServerSettings
-from cluster.votes import rules, vote
-from cluster.votes.levels import Level
-from scenarios.lags.distributions import distribution_of
-from scenarios.run_files.tables import OPERATIONS_NAME
+from zonelab.analysis.lags.distributions import Floats, quantiles_ms
+from zonelab.analysis.statistics import distribution_margin
+from zonelab.cluster.connections.timeouts import Timeouts
+from zonelab.cluster.links.lag_text import parse_lag
+from zonelab.cluster.links.link import Link
+from zonelab.cluster.sim.cluster import SimCluster, SimSettings
+from zonelab.cluster.sim.server import ServerSettings
+from zonelab.cluster.votes import rules, vote
+from zonelab.cluster.votes.levels import Level
+from zonelab.scenarios.lags.distributions import distribution_of
+from zonelab.scenarios.run_files.tables import OPERATIONS_NAME
 
 COMMANDS = 1_000
 MARGIN = distribution_margin(COMMANDS, confidence=0.9999)

@@ -12,9 +12,9 @@ import pytest
 from support.scenarios.sim_columns import Done, deliveries, run_ended
 from support.scenarios.sim_runs import small
 
-from analysis.proportions import proportion_interval
-from cluster.sim.cluster import EPOCH_NS
-from engine.dyno.v1 import unack
+from zonelab.analysis.proportions import proportion_interval
+from zonelab.cluster.sim.cluster import EPOCH_NS
+from zonelab.engine.dyno.v1 import unack
 
 WORK_MS, LEASE_MS, LOOKS_MS = 100, 200, 1_000
 SCENARIO = small(

@@ -14,10 +14,10 @@ import pytest
 from scipy import stats
 from support.scenarios.sim_runs import small
 
-from cluster.sim.server import SimServer
-from cluster.sim.station import Station
-from scenarios.run.simulated import ROUND_TRIP_NS, simulate
-from scenarios.run_files.tables import OPERATIONS_NAME, MemoryTables
+from zonelab.cluster.sim.server import SimServer
+from zonelab.cluster.sim.station import Station
+from zonelab.scenarios.run.simulated import ROUND_TRIP_NS, simulate
+from zonelab.scenarios.run_files.tables import OPERATIONS_NAME, MemoryTables
 
 RATE_PER_S = 500
 LOAD_S = 20

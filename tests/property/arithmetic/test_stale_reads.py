@@ -7,15 +7,15 @@ within its coherence, and each server is at hand: then a read sees the write if 
 import pytest
 from support.scenarios.sim_runs import run_in_memory, small
 
-from analysis.pbs.estimates import sample
-from analysis.pbs.messages import Model
-from analysis.pbs.models import same_legs
-from analysis.pbs.rules import LocalRead, Quorum, Rule
-from analysis.proportions import Interval, proportion_interval
-from analysis.runs.accesses import VALUES_NAME
-from cluster.links.lag_text import parse_lag
-from cluster.links.link import Link
-from scenarios.lags.distributions import distribution_of
+from zonelab.analysis.pbs.estimates import sample
+from zonelab.analysis.pbs.messages import Model
+from zonelab.analysis.pbs.models import same_legs
+from zonelab.analysis.pbs.rules import LocalRead, Quorum, Rule
+from zonelab.analysis.proportions import Interval, proportion_interval
+from zonelab.analysis.runs.accesses import VALUES_NAME
+from zonelab.cluster.links.lag_text import parse_lag
+from zonelab.cluster.links.link import Link
+from zonelab.scenarios.lags.distributions import distribution_of
 
 LAG = "exponential:20ms"
 PAIRS = 250

@@ -10,8 +10,8 @@ import pytest
 from support.scenarios.sim_columns import run_completed
 from support.scenarios.sim_runs import small
 
-from analysis.lags.distributions import Floats
-from analysis.statistics import mean_interval
+from zonelab.analysis.lags.distributions import Floats
+from zonelab.analysis.statistics import mean_interval
 
 PAUSE_MS = 50.0
 """Between two looks of a waiting pop; dyno-queues' own."""

@@ -21,20 +21,20 @@ from hypothesis import strategies as st
 from pyspark.sql import SparkSession
 from support.analysis.wild import wild_run
 
-from analysis.checkers.order.order import check_order
-from analysis.checkers.queue.queue import check
-from analysis.checkers.verdict import FIRST_OFFENDERS
-from analysis.message_classes import MessageClass
-from analysis.runs.order import ORDER_NAME
-from analysis.spark.classes import CLASSES, TOTALS
-from analysis.spark.inputs import RunInput, find_runs
-from analysis.spark.order import appended, cursors, exclusion, sequence
-from analysis.spark.order.counts import create_order_views
-from analysis.spark.order.queries import PROPERTIES
-from analysis.spark.order.queries import VIEWS as ORDER_VIEWS
-from analysis.spark.queries import VIEWS
-from analysis.spark.session import INTERPRETED, spark_session
-from analysis.spark.views import create_views
+from zonelab.analysis.checkers.order.order import check_order
+from zonelab.analysis.checkers.queue.queue import check
+from zonelab.analysis.checkers.verdict import FIRST_OFFENDERS
+from zonelab.analysis.message_classes import MessageClass
+from zonelab.analysis.runs.order import ORDER_NAME
+from zonelab.analysis.spark.classes import CLASSES, TOTALS
+from zonelab.analysis.spark.inputs import RunInput, find_runs
+from zonelab.analysis.spark.order import appended, cursors, exclusion, sequence
+from zonelab.analysis.spark.order.counts import create_order_views
+from zonelab.analysis.spark.order.queries import PROPERTIES
+from zonelab.analysis.spark.order.queries import VIEWS as ORDER_VIEWS
+from zonelab.analysis.spark.queries import VIEWS
+from zonelab.analysis.spark.session import INTERPRETED, spark_session
+from zonelab.analysis.spark.views import create_views
 
 pytestmark = pytest.mark.java
 

@@ -14,8 +14,8 @@ import redis
 from support.programs import until
 from support.scenarios.gmq_service import confirmed
 
-from cluster.zone import Restart
-from scenarios.gmq_service.clients import BlockingGmqClient, GmqError
+from zonelab.cluster.zone import Restart
+from zonelab.scenarios.gmq_service.clients import BlockingGmqClient, GmqError
 
 pytestmark = pytest.mark.real
 

@@ -11,8 +11,8 @@ import redis
 import uvloop
 from support.programs import Program, until
 
-from cluster.real.zones import zones
-from cluster.votes.levels import Level
+from zonelab.cluster.real.zones import zones
+from zonelab.cluster.votes.levels import Level
 
 ZONES = ("a", "b", "c")
 
@@ -24,7 +24,7 @@ class Gateway(Program):
         configuration = Path(directory) / f"{zone}.json"
         settings = {"zone": zone, "zones": {name: str(address) for name, address in addresses.items()}, **options}
         configuration.write_text(json.dumps(settings))
-        super().__init__("-m", "cluster.resp", "--config", str(configuration))
+        super().__init__("-m", "zonelab.cluster.resp", "--config", str(configuration))
         host, _, port = self.said["port"].rpartition(":")
         self.host, self.port = host, int(port)
 

@@ -16,8 +16,8 @@ from support.cluster.delaying_proxy import DelayingProxy
 from support.cluster.servers import started_lab
 from support.scenarios.commands import Done, zonelab_here
 
-from cluster.links.lag_text import parse_lag
-from scenarios.lags import probe
+from zonelab.cluster.links.lag_text import parse_lag
+from zonelab.scenarios.lags import probe
 
 pytestmark = pytest.mark.real
 

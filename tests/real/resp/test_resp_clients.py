@@ -13,10 +13,10 @@ import redis
 import redis.asyncio
 from support.programs import until
 
-from cluster.resp.commands.connection_commands import PORT_COMMANDS
-from cluster.resp.gateway.gateway import introduced
-from cluster.votes.levels import Level
-from cluster.zone import Restart
+from zonelab.cluster.resp.commands.connection_commands import PORT_COMMANDS
+from zonelab.cluster.resp.gateway.gateway import introduced
+from zonelab.cluster.votes.levels import Level
+from zonelab.cluster.zone import Restart
 
 pytestmark = pytest.mark.real
 

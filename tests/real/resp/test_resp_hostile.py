@@ -14,9 +14,9 @@ import pytest
 import redis
 from support.programs import until
 
-from cluster.resp.gateway.program import allow_files
-from cluster.resp.protocol import wire
-from cluster.votes.levels import Level
+from zonelab.cluster.resp.gateway.program import allow_files
+from zonelab.cluster.resp.protocol import wire
+from zonelab.cluster.votes.levels import Level
 
 pytestmark = pytest.mark.real
 

@@ -7,7 +7,7 @@ import pytest
 import redis
 from support.programs import until
 
-from cluster.zone import Restart
+from zonelab.cluster.zone import Restart
 
 pytestmark = pytest.mark.real
 

@@ -15,16 +15,16 @@ import uvloop
 from support.cluster.real import until
 from support.coroutines import coroutine
 
-from cluster.admin.links import LinkControls, LinkState
-from cluster.connections.timeouts import Timeouts
-from cluster.links.lag import Constant
-from cluster.links.lag_text import parse_lag
-from cluster.links.link import Cut
-from cluster.resp.gateway.gateway import ZoneGateway
-from cluster.resp.settings import PortSettings
-from cluster.votes.levels import Level
-from cluster.wiring.settings import NetworkSettings
-from cluster.zone import Address, ClusterError, Restart
+from zonelab.cluster.admin.links import LinkControls, LinkState
+from zonelab.cluster.connections.timeouts import Timeouts
+from zonelab.cluster.links.lag import Constant
+from zonelab.cluster.links.lag_text import parse_lag
+from zonelab.cluster.links.link import Cut
+from zonelab.cluster.resp.gateway.gateway import ZoneGateway
+from zonelab.cluster.resp.settings import PortSettings
+from zonelab.cluster.votes.levels import Level
+from zonelab.cluster.wiring.settings import NetworkSettings
+from zonelab.cluster.zone import Address, ClusterError, Restart
 
 pytestmark = pytest.mark.real
 
@@ -50,8 +50,8 @@ COMPANION = """
 import sys
 from contextlib import asynccontextmanager
 from pathlib import Path
-from cluster.resp.gateway.configuration import read_configuration
-from cluster.resp.gateway.program import run
+from zonelab.cluster.resp.gateway.configuration import read_configuration
+from zonelab.cluster.resp.gateway.program import run
 
 @asynccontextmanager
 async def beside(gateway):
@@ -94,7 +94,7 @@ def test_a_gateway_that_cannot_begin_says_why_in_one_line(cluster, quorum, tmp_p
     zone_texts = {name: str(address) for name, address in cluster.addresses.items()}
     text = json.dumps({"zone": "a", "zones": zone_texts, **change})
     path.write_text(text.replace('"TAKEN"', taken).replace("TAKEN", taken).replace("FILE", str(path)))
-    command = [sys.executable, "-m", "cluster.resp", "--config", str(path)]
+    command = [sys.executable, "-m", "zonelab.cluster.resp", "--config", str(path)]
     done = subprocess.run(command, capture_output=True, text=True, timeout=DEADLINE_S, check=False)
     assert (done.returncode, done.stdout) == (3, "")
     assert said.replace("TAKEN", taken) in done.stderr
@@ -209,7 +209,7 @@ async def test_clients_that_watch_no_more_leave_few_connections_open_and_their_t
 
 @coroutine
 async def test_more_clients_than_allowed_cannot_watch_and_one_that_leaves_makes_room(cluster, monkeypatch):
-    monkeypatch.setattr("cluster.resp.gateway.gateway.WATCHERS_MAX", 2)
+    monkeypatch.setattr("zonelab.cluster.resp.gateway.gateway.WATCHERS_MAX", 2)
     async with (
         gateway(cluster) as one,
         client_of(one, **SINGLE) as first,
@@ -226,14 +226,14 @@ async def test_more_clients_than_allowed_cannot_watch_and_one_that_leaves_makes_
 
 @coroutine
 async def test_a_gateway_needs_a_server_to_learn_its_commands_from(monkeypatch):
-    monkeypatch.setattr("cluster.resp.gateway.gateway.READY_S", 0.2)
+    monkeypatch.setattr("zonelab.cluster.resp.gateway.gateway.READY_S", 0.2)
     with pytest.raises(ClusterError, match=r"no server answers at 127\.0\.0\.1:1"):
         await ZoneGateway("a", {"a": Address("127.0.0.1", 1)}, settings=NetworkSettings(seed=1)).start()
 
 
 @coroutine
 async def test_a_gateway_begins_without_its_own_zone_and_serves_it_once_it_is_there(cluster, monkeypatch):
-    monkeypatch.setattr("cluster.resp.gateway.gateway.CONNECT_S", 0.2)
+    monkeypatch.setattr("zonelab.cluster.resp.gateway.gateway.CONNECT_S", 0.2)
     addresses = {**cluster.addresses, "a": Address("127.0.0.1", 1)}
     settings = NetworkSettings(seed=1, timeouts=Timeouts(factor=0.1))
     one = ZoneGateway("a", addresses, settings=settings, port=PortSettings(), level=Level.DC_QUORUM)

@@ -6,11 +6,11 @@ import socket
 import pytest
 import uvloop
 
-from cluster.resp.gateway.gateway import ZoneGateway
-from cluster.resp.protocol import wire
-from cluster.resp.protocol.replies import ReplyCutter
-from cluster.votes.levels import Level
-from cluster.wiring.settings import NetworkSettings
+from zonelab.cluster.resp.gateway.gateway import ZoneGateway
+from zonelab.cluster.resp.protocol import wire
+from zonelab.cluster.resp.protocol.replies import ReplyCutter
+from zonelab.cluster.votes.levels import Level
+from zonelab.cluster.wiring.settings import NetworkSettings
 
 pytestmark = pytest.mark.real
 

@@ -12,9 +12,9 @@ from support.cluster.strict_forms import EXAMPLES, TAKEN
 from support.cluster.zones import peers
 from support.programs import until
 
-from cluster.options.strict.forms import PREFIX
-from cluster.votes.levels import Level
-from cluster.zone import Restart
+from zonelab.cluster.options.strict.forms import PREFIX
+from zonelab.cluster.votes.levels import Level
+from zonelab.cluster.zone import Restart
 
 pytestmark = pytest.mark.real
 

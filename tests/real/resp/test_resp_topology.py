@@ -13,7 +13,7 @@ import redis
 from support.cluster.zones import peers
 from support.programs import until
 
-from cluster.resp.commands.command_table import table_from
+from zonelab.cluster.resp.commands.command_table import table_from
 
 pytestmark = pytest.mark.real
 
@@ -50,7 +50,7 @@ def test_coordinators_of_different_passwords_get_nothing_to_each_other_and_it_is
         options = {"zone": "a", "zones": zone_texts, "topology": PLACED, "peers": at, "password": "one"}
         configuration.write_text(json.dumps(options))
         admin.write_text("{}")
-        arguments = ["-m", "cluster.admin", "--config", str(configuration), "--admin", str(admin)]
+        arguments = ["-m", "zonelab.cluster.admin", "--config", str(configuration), "--admin", str(admin)]
         with cluster.gateway("c", topology=PLACED, peers=at, password="another"):
             near = subprocess.Popen([sys.executable, *arguments], stdout=subprocess.PIPE, text=True)
             try:

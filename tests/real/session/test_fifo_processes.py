@@ -17,9 +17,9 @@ import pytest
 from support.engine.fifo_process import KEYS, PARTITIONS, connected
 from support.programs import until
 
-from cluster.real.runtime import RealRuntime
-from engine.fifo.log.partition_log import PartitionLogs
-from engine.fifo.log.record import Record
+from zonelab.cluster.real.runtime import RealRuntime
+from zonelab.engine.fifo.log.partition_log import PartitionLogs
+from zonelab.engine.fifo.log.record import Record
 
 pytestmark = pytest.mark.real
 

@@ -16,15 +16,15 @@ from support.programs import until
 from support.scenarios.browser import chromium, opened
 from support.scenarios.page_figures import Reader, readings, shown, wrong
 
-from cluster.clock import NodeClock
-from cluster.connections.server import ServerConnection
-from cluster.connections.timeouts import Timeouts
-from cluster.coordinators.direct import DirectConnection
-from cluster.real.connection import RedisUpstream
-from cluster.real.runtime import RealRuntime
-from cluster.zone import Address
-from engine.dyno import DynoQueue, DynoSettings
-from engine.message import Message
+from zonelab.cluster.clock import NodeClock
+from zonelab.cluster.connections.server import ServerConnection
+from zonelab.cluster.connections.timeouts import Timeouts
+from zonelab.cluster.coordinators.direct import DirectConnection
+from zonelab.cluster.real.connection import RedisUpstream
+from zonelab.cluster.real.runtime import RealRuntime
+from zonelab.cluster.zone import Address
+from zonelab.engine.dyno import DynoQueue, DynoSettings
+from zonelab.engine.message import Message
 
 pytestmark = pytest.mark.real
 

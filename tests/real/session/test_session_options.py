@@ -8,7 +8,7 @@ import json
 import pytest
 import redis
 
-from cluster.options.strict.door import REFUSED
+from zonelab.cluster.options.strict.door import REFUSED
 
 pytestmark = pytest.mark.real
 

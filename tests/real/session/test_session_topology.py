@@ -16,8 +16,8 @@ import pytest
 import redis
 from support.scenarios.session_cluster import EAST, NODES, WEST, SessionCluster
 
-from cluster.connections.failures import NO_QUORUM
-from cluster.votes.levels import Level
+from zonelab.cluster.connections.failures import NO_QUORUM
+from zonelab.cluster.votes.levels import Level
 
 pytestmark = pytest.mark.real
 

@@ -8,8 +8,8 @@ from time import perf_counter
 import pytest
 from support.scenarios.session_cluster import SessionCluster
 
-from cluster.real.zones.docker.zone_image import build_image
-from cluster.topology.described import Placement
+from zonelab.cluster.real.zones.docker.zone_image import build_image
+from zonelab.cluster.topology.described import Placement
 
 pytestmark = pytest.mark.real
 

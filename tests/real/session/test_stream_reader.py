@@ -8,13 +8,13 @@ import asyncio
 import pytest
 from support.analysis.orders import INFO
 
-from analysis.checkers.order.order import OrderRun, order_verdict
-from analysis.checkers.order.properties import Property
-from analysis.runs.order import FINAL_ORDER, ORDER, OrderHistory, OrderKind
-from analysis.runs.order_rules import OrderRules
-from analysis.runs.tables import MemoryTable
-from cluster.real.cluster import RealCluster, RealSettings
-from cluster.real.zones import zones
+from zonelab.analysis.checkers.order.order import OrderRun, order_verdict
+from zonelab.analysis.checkers.order.properties import Property
+from zonelab.analysis.runs.order import FINAL_ORDER, ORDER, OrderHistory, OrderKind
+from zonelab.analysis.runs.order_rules import OrderRules
+from zonelab.analysis.runs.tables import MemoryTable
+from zonelab.cluster.real.cluster import RealCluster, RealSettings
+from zonelab.cluster.real.zones import zones
 
 pytestmark = pytest.mark.real
 

@@ -20,8 +20,8 @@ from support.scenarios.commands import zonelab_here
 from support.scenarios.short_runs import servers_of, zonelab_command
 from support.scenarios.sim_runs import SMALL
 
-from analysis.spark.session import INTERPRETED
-from scenarios.sweep.every_setting import RESULTS_NAME
+from zonelab.analysis.spark.session import INTERPRETED
+from zonelab.scenarios.sweep.every_setting import RESULTS_NAME
 
 pytestmark = [pytest.mark.java, pytest.mark.real]
 

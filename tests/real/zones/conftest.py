@@ -2,7 +2,7 @@ import asyncio
 
 import pytest
 
-from cluster.real.zones.docker.zone_image import build_image
+from zonelab.cluster.real.zones.docker.zone_image import build_image
 
 
 @pytest.fixture

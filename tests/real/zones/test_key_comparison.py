@@ -9,8 +9,8 @@ import pytest
 from support.cluster.zones import client, make_zone, running
 from support.coroutines import coroutine
 
-from cluster.real.zones import key_comparison
-from cluster.real.zones.key_comparison import compare_zones
+from zonelab.cluster.real.zones import key_comparison
+from zonelab.cluster.real.zones.key_comparison import compare_zones
 
 pytestmark = pytest.mark.real
 TASKS = [f"task-{number}" for number in range(255)]

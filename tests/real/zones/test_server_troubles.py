@@ -7,9 +7,9 @@ import pytest
 from support.cluster.zones import eventually
 from support.coroutines import coroutine
 
-from cluster.admin.server_troubles import FILE, MEMORY, troubles_of
-from cluster.real.zones import admin, zones
-from cluster.zone import Address, Persistence
+from zonelab.cluster.admin.server_troubles import FILE, MEMORY, troubles_of
+from zonelab.cluster.real.zones import admin, zones
+from zonelab.cluster.zone import Address, Persistence
 
 pytestmark = pytest.mark.real
 

@@ -21,9 +21,9 @@ from support.cluster.zones import (
 )
 from support.coroutines import coroutine
 
-from cluster.real.zones import ProcessZone, ProcessZoneSettings, ZoneSet, zones
-from cluster.real.zones.docker.container import remove_leftovers
-from cluster.zone import Restart, ZoneError, ZoneState
+from zonelab.cluster.real.zones import ProcessZone, ProcessZoneSettings, ZoneSet, zones
+from zonelab.cluster.real.zones.docker.container import remove_leftovers
+from zonelab.cluster.zone import Restart, ZoneError, ZoneState
 
 ENDINGS = [signal.SIGINT, signal.SIGTERM, signal.SIGHUP]
 

@@ -6,7 +6,7 @@ import pytest
 from support.cluster.zones import client, eventually, make_zone, running
 from support.coroutines import coroutine
 
-from cluster.zone import Persistence, Restart, ZoneError, ZoneState
+from zonelab.cluster.zone import Persistence, Restart, ZoneError, ZoneState
 
 BOTH = [b"saved", b"unsaved"]
 

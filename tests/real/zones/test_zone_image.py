@@ -6,8 +6,8 @@ import pytest
 from docker.client import DockerClient
 from support.coroutines import coroutine
 
-from cluster.real.zones import zones
-from cluster.real.zones.docker.zone_image import USER_ID, VERSION_LABEL, build_image, default_image
+from zonelab.cluster.real.zones import zones
+from zonelab.cluster.real.zones.docker.zone_image import USER_ID, VERSION_LABEL, build_image, default_image
 
 pytestmark = pytest.mark.docker
 

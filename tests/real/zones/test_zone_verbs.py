@@ -11,9 +11,9 @@ from redis.exceptions import ConnectionError as RedisConnectionError
 from support.cluster.zones import client, eventually, is_refused, make_zone, running
 from support.coroutines import coroutine
 
-from cluster.real.zones import ProcessZone
-from cluster.real.zones.docker.container import DockerZone
-from cluster.zone import Restart, ZoneError, ZoneState
+from zonelab.cluster.real.zones import ProcessZone
+from zonelab.cluster.real.zones.docker.container import DockerZone
+from zonelab.cluster.zone import Restart, ZoneError, ZoneState
 
 ALLOWED = {
     ZoneState.STOPPED: {"start", "stop"},

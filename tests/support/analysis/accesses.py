@@ -8,14 +8,14 @@ from typing import Any
 
 import pyarrow as pa
 
-from analysis.checkers.consistency.consistency import check_accesses
-from analysis.checkers.consistency.verdict import FORBIDDEN_OF, ConsistencyVerdict
-from analysis.runs.accesses import FINAL_VALUES, VALUES
-from analysis.runs.history import OPERATIONS, History
-from analysis.runs.info import FORMAT, RunInfo
-from analysis.runs.segments import table_in
-from analysis.runs.tables import MemoryTable
-from analysis.workloads import WorkloadKind
+from zonelab.analysis.checkers.consistency.consistency import check_accesses
+from zonelab.analysis.checkers.consistency.verdict import FORBIDDEN_OF, ConsistencyVerdict
+from zonelab.analysis.runs.accesses import FINAL_VALUES, VALUES
+from zonelab.analysis.runs.history import OPERATIONS, History
+from zonelab.analysis.runs.info import FORMAT, RunInfo
+from zonelab.analysis.runs.segments import table_in
+from zonelab.analysis.runs.tables import MemoryTable
+from zonelab.analysis.workloads import WorkloadKind
 
 
 @dataclass
@@ -129,7 +129,7 @@ class Story:
 
 
 class _Told:
-    """``analysis.runs.accesses.AccessRun`` of a story."""
+    """``zonelab.analysis.runs.accesses.AccessRun`` of a story."""
 
     def __init__(self, story: Story) -> None:
         self.info = RunInfo.model_validate(story.info())

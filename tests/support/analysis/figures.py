@@ -11,8 +11,8 @@ from matplotlib.collections import LineCollection
 from matplotlib.figure import Figure
 from matplotlib.text import Text
 
-from analysis.figures import plot_style
-from analysis.figures.kinds.curves import INTERVAL
+from zonelab.analysis.figures import plot_style
+from zonelab.analysis.figures.kinds.curves import INTERVAL
 
 _ONE_PIXEL = base64.b64decode(
     "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAQAAAC1HAwCAAAAC0lEQVR42mNkYAAAAAYAAjCB0C8AAAAASUVORK5CYII="

@@ -1,6 +1,6 @@
 """Histories of one register for tests: an oracle that tries every order, and another that knows the values' spans."""
 
-from analysis.checkers.consistency.linear import Kind, RegisterOperation
+from zonelab.analysis.checkers.consistency.linear import Kind, RegisterOperation
 
 
 def operation(number, kind, value, begin, end, expected=None):

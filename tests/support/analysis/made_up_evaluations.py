@@ -4,11 +4,11 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from analysis.rates.decisions import LOOKS_MAX, Status, error_at, judge
-from analysis.rates.figures import Measured
-from analysis.rates.objectives import YEAR_S, Figure, Objective
-from analysis.rates.outcomes import Outcomes, RunOutcome
-from analysis.rates.year import NO_FAULT, Cell, FaultClass, Year
+from zonelab.analysis.rates.decisions import LOOKS_MAX, Status, error_at, judge
+from zonelab.analysis.rates.figures import Measured
+from zonelab.analysis.rates.objectives import YEAR_S, Figure, Objective
+from zonelab.analysis.rates.outcomes import Outcomes, RunOutcome
+from zonelab.analysis.rates.year import NO_FAULT, Cell, FaultClass, Year
 
 RUN_S = 10.0
 MESSAGES = 100

@@ -3,12 +3,12 @@
 from dataclasses import dataclass, field
 from typing import Any
 
-from analysis.checkers.order.order import OrderRun, order_verdict
-from analysis.checkers.order.verdict import OrderVerdict
-from analysis.runs.info import RunInfo
-from analysis.runs.order import FINAL_ORDER, ORDER, OrderKind
-from analysis.runs.order_rules import OrderRules
-from analysis.runs.tables import MemoryTable
+from zonelab.analysis.checkers.order.order import OrderRun, order_verdict
+from zonelab.analysis.checkers.order.verdict import OrderVerdict
+from zonelab.analysis.runs.info import RunInfo
+from zonelab.analysis.runs.order import FINAL_ORDER, ORDER, OrderKind
+from zonelab.analysis.runs.order_rules import OrderRules
+from zonelab.analysis.runs.tables import MemoryTable
 
 MS = 1_000_000
 LEASE_MS = 1000

@@ -5,11 +5,11 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from analysis.rates.figures import Measured
-from analysis.rates.objectives import PREFER_DEFAULT, Figure, Objective
-from analysis.rates.outcomes import Outcomes, RunOutcome
-from analysis.rates.recommendation import Recommendation, recommend
-from analysis.rates.year import NO_FAULT, Cell, FaultClass, Year
+from zonelab.analysis.rates.figures import Measured
+from zonelab.analysis.rates.objectives import PREFER_DEFAULT, Figure, Objective
+from zonelab.analysis.rates.outcomes import Outcomes, RunOutcome
+from zonelab.analysis.rates.recommendation import Recommendation, recommend
+from zonelab.analysis.rates.year import NO_FAULT, Cell, FaultClass, Year
 
 DOWN = "one zone down"
 MESSAGES = 60

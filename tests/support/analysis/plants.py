@@ -2,8 +2,8 @@
 
 from collections.abc import Callable
 
-from analysis.message_classes import MessageClass
-from analysis.runs.builder import RunBuilder
+from zonelab.analysis.message_classes import MessageClass
+from zonelab.analysis.runs.builder import RunBuilder
 
 
 def plant_lost(run: RunBuilder) -> None:

@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 from random import Random
 
-from analysis.checkers.consistency.linear import Kind, RegisterOperation, Value
+from zonelab.analysis.checkers.consistency.linear import Kind, RegisterOperation, Value
 
 WRITE_SHARE = 0.4
 

@@ -5,8 +5,8 @@ from pathlib import Path
 import numpy as np
 import pyarrow.parquet as pq
 
-from analysis.runs.builder import RunBuilder
-from analysis.runs.history import ADDED
+from zonelab.analysis.runs.builder import RunBuilder
+from zonelab.analysis.runs.history import ADDED
 
 
 def eventful_run(path: Path, *, level: str = "DC_QUORUM", seed: int = 1, offset_ms: int = 0) -> RunBuilder:

@@ -9,9 +9,9 @@ import pyarrow.parquet as pq
 from support.analysis.plants import PLANTS
 from support.analysis.wild_order import add_wild_order
 
-from analysis.runs.builder import Pop, RunBuilder
-from analysis.runs.history import OPERATIONS
-from analysis.runs.segments import segment_path
+from zonelab.analysis.runs.builder import Pop, RunBuilder
+from zonelab.analysis.runs.history import OPERATIONS
+from zonelab.analysis.runs.segments import segment_path
 
 ZONES = "abc"
 _SPAN_MS = 60

@@ -5,9 +5,9 @@ Three racks, default time-outs; the steps are those of ``tests/unit/cluster/coor
 
 import pytest
 
-from cluster.connections.failures import PEER_NOT_CONNECTED, PEER_REFUSED, STORAGE_REFUSED
-from cluster.links.link import Cut
-from cluster.votes.levels import LEVELS_OF_ONE_DC
+from zonelab.cluster.connections.failures import PEER_NOT_CONNECTED, PEER_REFUSED, STORAGE_REFUSED
+from zonelab.cluster.links.link import Cut
+from zonelab.cluster.votes.levels import LEVELS_OF_ONE_DC
 
 ONE, QUORUM, SAFE = LEVELS_OF_ONE_DC
 QUORUMS = (QUORUM, SAFE)

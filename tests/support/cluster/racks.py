@@ -1,6 +1,6 @@
 """Zones of several nodes."""
 
-from cluster.topology.topology import TOKENS, Node, Rack, even_tokens, node_names
+from zonelab.cluster.topology.topology import TOKENS, Node, Rack, even_tokens, node_names
 
 
 def even_rack(name, nodes, *, offset=0):

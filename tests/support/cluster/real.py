@@ -7,9 +7,9 @@ from typing import Any
 import uvloop
 from support.coroutines import given
 
-from cluster.real.cluster import RealCluster, RealSettings
-from cluster.real.zones import zones
-from engine.ports import Command, Connection, Indeterminate, Unavailable
+from zonelab.cluster.real.cluster import RealCluster, RealSettings
+from zonelab.cluster.real.zones import zones
+from zonelab.engine.ports import Command, Connection, Indeterminate, Unavailable
 
 PATIENCE_S = 60.0
 

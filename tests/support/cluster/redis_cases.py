@@ -5,7 +5,7 @@ Each case is a title and steps: a command and the server's reply to it.
 
 from support.cluster.redis_script_cases import SCRIPT_CASES, WRONG_TYPE
 
-from engine.ports import ServerError
+from zonelab.engine.ports import ServerError
 
 SYNTAX = ServerError("ERR syntax error")
 NOT_AN_INTEGER = ServerError("ERR value is not an integer or out of range")

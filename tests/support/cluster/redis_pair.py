@@ -9,10 +9,10 @@ from contextlib import contextmanager
 
 import hiredis
 
-from cluster.real.zones import ProcessZone
-from cluster.sim.redis import RedisModel
-from cluster.zone import Address
-from engine.ports import Command, Reply, ServerError
+from zonelab.cluster.real.zones import ProcessZone
+from zonelab.cluster.sim.redis import RedisModel
+from zonelab.cluster.zone import Address
+from zonelab.engine.ports import Command, Reply, ServerError
 
 UNORDERED = frozenset(["SMEMBERS", "KEYS", "HKEYS", "HVALS", "SUNION", "SINTER", "SDIFF"])
 """Commands whose reply has no order that the server promises."""

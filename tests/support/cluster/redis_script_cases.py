@@ -1,6 +1,6 @@
 """What scripts on a Valkey 9.1 server answer and leave behind: a part of ``redis_cases``, in the same form."""
 
-from engine.ports import ServerError
+from zonelab.engine.ports import ServerError
 
 WRONG_TYPE = ServerError("WRONGTYPE Operation against a key holding the wrong kind of value")
 IN_SCRIPT = " script: on @user_script:1."

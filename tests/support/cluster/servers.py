@@ -7,11 +7,11 @@ from typing import Any, TypeVar
 
 import uvloop
 
-from cluster.connections.timeouts import Timeouts
-from cluster.real.cluster import RealCluster, RealSettings
-from cluster.real.zones import zones
-from cluster.votes.levels import Level
-from engine.ports import Connection, Runtime
+from zonelab.cluster.connections.timeouts import Timeouts
+from zonelab.cluster.real.cluster import RealCluster, RealSettings
+from zonelab.cluster.real.zones import zones
+from zonelab.cluster.votes.levels import Level
+from zonelab.engine.ports import Connection, Runtime
 
 T = TypeVar("T")
 

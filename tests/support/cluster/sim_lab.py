@@ -9,11 +9,11 @@ from typing import Any, TypeVar
 
 from support.coroutines import given
 
-from cluster.links.lag_text import parse_lag
-from cluster.options.strict.door import REFUSED
-from cluster.sim.cluster import SimCluster, SimSettings
-from cluster.votes.levels import Level
-from engine.ports import Connection, Runtime
+from zonelab.cluster.links.lag_text import parse_lag
+from zonelab.cluster.options.strict.door import REFUSED
+from zonelab.cluster.sim.cluster import SimCluster, SimSettings
+from zonelab.cluster.votes.levels import Level
+from zonelab.engine.ports import Connection, Runtime
 
 T = TypeVar("T")
 

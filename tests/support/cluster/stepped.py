@@ -3,18 +3,18 @@
 from collections.abc import Iterable, Sequence
 from typing import Any
 
-from cluster.clock import NodeClock
-from cluster.connections.batch import Channel
-from cluster.connections.timeouts import Timeouts
-from cluster.links.lag import Constant, Lag
-from cluster.links.link import Cut
-from cluster.sim.cluster import SimCluster, SimSettings
-from cluster.sim.redis.model import Prepared
-from cluster.sim.redis.store import Snapshot
-from cluster.sim.runtime import SimRuntime
-from cluster.sim.server import ServerSettings, SimServer
-from cluster.votes.levels import Level
-from engine.ports import Command, Indeterminate, Reply, ServerError, Unavailable
+from zonelab.cluster.clock import NodeClock
+from zonelab.cluster.connections.batch import Channel
+from zonelab.cluster.connections.timeouts import Timeouts
+from zonelab.cluster.links.lag import Constant, Lag
+from zonelab.cluster.links.link import Cut
+from zonelab.cluster.sim.cluster import SimCluster, SimSettings
+from zonelab.cluster.sim.redis.model import Prepared
+from zonelab.cluster.sim.redis.store import Snapshot
+from zonelab.cluster.sim.runtime import SimRuntime
+from zonelab.cluster.sim.server import ServerSettings, SimServer
+from zonelab.cluster.votes.levels import Level
+from zonelab.engine.ports import Command, Indeterminate, Reply, ServerError, Unavailable
 
 MS = 1_000_000
 S = 1_000_000_000

@@ -9,20 +9,20 @@ from typing import Any
 
 import hiredis
 
-from cluster.connections.server import ServerConnection
-from cluster.connections.timeouts import Timeouts
-from cluster.coordinators.coordinator import Coordinator
-from cluster.coordinators.plain import PlainCoordinator
-from cluster.resp.client import PortHost
-from cluster.resp.commands.command_table import table_from
-from cluster.resp.commands.dispatch import dispatch
-from cluster.resp.protocol import wire
-from cluster.resp.protocol.upstream import GatheredWrites, RawUpstream
-from cluster.resp.session import Session
-from cluster.resp.settings import PortSettings
-from cluster.votes.levels import Level
-from cluster.zone import Address
-from engine.ports import ServerError
+from zonelab.cluster.connections.server import ServerConnection
+from zonelab.cluster.connections.timeouts import Timeouts
+from zonelab.cluster.coordinators.coordinator import Coordinator
+from zonelab.cluster.coordinators.plain import PlainCoordinator
+from zonelab.cluster.resp.client import PortHost
+from zonelab.cluster.resp.commands.command_table import table_from
+from zonelab.cluster.resp.commands.dispatch import dispatch
+from zonelab.cluster.resp.protocol import wire
+from zonelab.cluster.resp.protocol.upstream import GatheredWrites, RawUpstream
+from zonelab.cluster.resp.session import Session
+from zonelab.cluster.resp.settings import PortSettings
+from zonelab.cluster.votes.levels import Level
+from zonelab.cluster.zone import Address
+from zonelab.engine.ports import ServerError
 
 Execute = Callable[[list[bytes], int], bytes]
 """What a server replies to a command, given the RESP version of its connection."""

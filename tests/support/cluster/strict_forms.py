@@ -3,10 +3,10 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
-from cluster.options.strict import forms
-from cluster.options.strict.forms import REPLIES, REQUESTS, VOTES, Form
-from cluster.votes.levels import Level
-from engine.ports import Command
+from zonelab.cluster.options.strict import forms
+from zonelab.cluster.options.strict.forms import REPLIES, REQUESTS, VOTES, Form
+from zonelab.cluster.votes.levels import Level
+from zonelab.engine.ports import Command
 
 (UNKNOWN_LEVEL, UNKNOWN, LENGTH, NO_KEYS, FEW_KEYS, EMPTY_KEY, LONG_KEY, LARGE_WRITE, ONE_ZONE, *_REST) = REQUESTS
 (MANY_ZONES, EACH, STORED, STORED_NEAR) = _REST

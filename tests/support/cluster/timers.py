@@ -1,6 +1,6 @@
 """Virtual time in which every timer that is set is counted."""
 
-from cluster.sim.runtime import SimRuntime
+from zonelab.cluster.sim.runtime import SimRuntime
 
 
 class CountedTimers(SimRuntime):

@@ -4,17 +4,17 @@ from random import Random
 
 import hiredis
 
-from cluster.commands.routes import Route
-from cluster.connections.failures import PEER_NOT_CONNECTED, ZoneFailure
-from cluster.coordinators.token_ring import RingStatistics
-from cluster.real.upstream import pack
-from cluster.resp.commands.command_table import KINDS, table_from
-from cluster.resp.gateway.token_ring import PassingRing, WireRing
-from cluster.resp.protocol import wire
-from cluster.resp.protocol.upstream import WireCommands
-from cluster.sim.redis import RedisModel
-from cluster.sim.runtime import SimRuntime
-from cluster.votes.levels import Level
+from zonelab.cluster.commands.routes import Route
+from zonelab.cluster.connections.failures import PEER_NOT_CONNECTED, ZoneFailure
+from zonelab.cluster.coordinators.token_ring import RingStatistics
+from zonelab.cluster.real.upstream import pack
+from zonelab.cluster.resp.commands.command_table import KINDS, table_from
+from zonelab.cluster.resp.gateway.token_ring import PassingRing, WireRing
+from zonelab.cluster.resp.protocol import wire
+from zonelab.cluster.resp.protocol.upstream import WireCommands
+from zonelab.cluster.sim.redis import RedisModel
+from zonelab.cluster.sim.runtime import SimRuntime
+from zonelab.cluster.votes.levels import Level
 
 ONE, QUORUM, SAFE, EACH = Level
 READ, WRITE = KINDS[Route.READ], KINDS[Route.WRITE]

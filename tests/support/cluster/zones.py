@@ -13,10 +13,10 @@ from redis.asyncio.retry import Retry
 from redis.backoff import NoBackoff
 from support.programs import Program
 
-from cluster.real.zones import DockerZoneSettings, ProcessZone, ProcessZoneSettings, RealZone
-from cluster.real.zones.docker.container import DockerZone
-from cluster.real.zones.port import PortReservation
-from cluster.zone import Address, Persistence
+from zonelab.cluster.real.zones import DockerZoneSettings, ProcessZone, ProcessZoneSettings, RealZone
+from zonelab.cluster.real.zones.docker.container import DockerZone
+from zonelab.cluster.real.zones.port import PortReservation
+from zonelab.cluster.zone import Address, Persistence
 
 DEADLINE_S = 30.0
 
@@ -121,8 +121,8 @@ def containers(run_id: str) -> list[str]:
 
 LAB = """
 import asyncio, json, os, sys
-from cluster.real.zones import zones
-from cluster.real.zones.process.process import ProcessZone
+from zonelab.cluster.real.zones import zones
+from zonelab.cluster.real.zones.process.process import ProcessZone
 
 async def say(zone_set):
     pids = [zone.pid for zone in zone_set if isinstance(zone, ProcessZone)]

@@ -5,9 +5,9 @@ from dataclasses import dataclass, field
 from itertools import count
 from typing import Any
 
-from engine.common.timings import MetricsSource
-from engine.dyno import DynoQueue, DynoSettings, Keys, ShardingStrategy
-from engine.ports import Command, Connection, Indeterminate, Reply, Runtime, Unavailable
+from zonelab.engine.common.timings import MetricsSource
+from zonelab.engine.dyno import DynoQueue, DynoSettings, Keys, ShardingStrategy
+from zonelab.engine.ports import Command, Connection, Indeterminate, Reply, Runtime, Unavailable
 
 EPOCH_MS = 1_700_000_000_000
 SHARDS = ("a", "b", "c")

@@ -2,8 +2,8 @@
 
 from support.engine.dyno import EPOCH_MS, OnServer, content, fresh_name, make_queue
 
-from engine.dyno import LocalOnly
-from engine.message import Message
+from zonelab.engine.dyno import LocalOnly
+from zonelab.engine.message import Message
 
 LEASE_MS = 1000
 X = Message(id="x", payload="p", priority=7)

@@ -7,8 +7,8 @@ from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, pr
 from support.engine.dyno import EPOCH_MS, CuttingConnection, SettableClock, content, fresh_name, make_queue
 from support.engine.dyno_model import Model
 
-from engine.message import Message
-from engine.ports import PortError
+from zonelab.engine.message import Message
+from zonelab.engine.ports import PortError
 
 SERVED = ("a", "b")
 LEASE_MS = 1000

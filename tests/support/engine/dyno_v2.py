@@ -5,11 +5,11 @@ from dataclasses import dataclass, field
 import pytest
 from support.engine.dyno import SHARDS, CuttingConnection, OnServer, fresh_name
 
-from engine.dyno import LocalOnly
-from engine.dyno.v2 import PipelinedKeys, PipelinedQueue, PipelinedSettings
-from engine.dyno.v2.multi import MultiQueue
-from engine.message import Message
-from engine.ports import Command, Connection, PortError, Reply, ServerError
+from zonelab.engine.dyno import LocalOnly
+from zonelab.engine.dyno.v2 import PipelinedKeys, PipelinedQueue, PipelinedSettings
+from zonelab.engine.dyno.v2.multi import MultiQueue
+from zonelab.engine.message import Message
+from zonelab.engine.ports import Command, Connection, PortError, Reply, ServerError
 
 LEASE_MS = 1000
 REFUSAL = ServerError("OOM command not allowed when used memory > 'maxmemory'.")

@@ -8,30 +8,30 @@ from random import Random
 from support.analysis.orders import INFO, MS
 from support.engine.fifo_group import Pause
 
-from analysis.checkers.order.order import OrderRun, order_verdict
-from analysis.runs.order import FINAL_ORDER, ORDER, OrderHistory, OrderKind
-from analysis.runs.order_rules import OrderRules
-from analysis.runs.tables import MemoryTable
-from cluster.connections.timeouts import Timeouts
-from cluster.links.lag_text import parse_lag
-from cluster.sim.cluster import SimCluster, SimSettings
-from cluster.sim.server import ServerSettings
-from cluster.votes.levels import Level
-from cluster.zone import Persistence
-from engine.common.failures import COMMAND_FAILURES
-from engine.fifo.consumer.context import MemberContext
-from engine.fifo.consumer.listener import Outcome
-from engine.fifo.consumer.member import Member
-from engine.fifo.fenced.final import final_rows
-from engine.fifo.fenced.keys import LOG_REGISTER, FencedKeys
-from engine.fifo.fenced.member.zones import FencedLogs, FencedZones, Wires
-from engine.fifo.fenced.views import Views
-from engine.fifo.keys import FifoKeys
-from engine.fifo.log.producer import Producer, Sending
-from engine.fifo.modes import Mode, group_settings
-from engine.fifo.partition import partitions_of
-from engine.fifo.routing.selectors import selector
-from engine.message import Message
+from zonelab.analysis.checkers.order.order import OrderRun, order_verdict
+from zonelab.analysis.runs.order import FINAL_ORDER, ORDER, OrderHistory, OrderKind
+from zonelab.analysis.runs.order_rules import OrderRules
+from zonelab.analysis.runs.tables import MemoryTable
+from zonelab.cluster.connections.timeouts import Timeouts
+from zonelab.cluster.links.lag_text import parse_lag
+from zonelab.cluster.sim.cluster import SimCluster, SimSettings
+from zonelab.cluster.sim.server import ServerSettings
+from zonelab.cluster.votes.levels import Level
+from zonelab.cluster.zone import Persistence
+from zonelab.engine.common.failures import COMMAND_FAILURES
+from zonelab.engine.fifo.consumer.context import MemberContext
+from zonelab.engine.fifo.consumer.listener import Outcome
+from zonelab.engine.fifo.consumer.member import Member
+from zonelab.engine.fifo.fenced.final import final_rows
+from zonelab.engine.fifo.fenced.keys import LOG_REGISTER, FencedKeys
+from zonelab.engine.fifo.fenced.member.zones import FencedLogs, FencedZones, Wires
+from zonelab.engine.fifo.fenced.views import Views
+from zonelab.engine.fifo.keys import FifoKeys
+from zonelab.engine.fifo.log.producer import Producer, Sending
+from zonelab.engine.fifo.modes import Mode, group_settings
+from zonelab.engine.fifo.partition import partitions_of
+from zonelab.engine.fifo.routing.selectors import selector
+from zonelab.engine.message import Message
 
 ZONES = "abc"
 

@@ -5,10 +5,10 @@ from itertools import count
 from support.analysis.orders import MS
 from support.engine.fenced import ZONES, FencedBench
 
-from cluster.links.link import Cut
-from cluster.zone import Restart
-from engine.fifo.fenced.log import OTHERS_EVERY, FencedLog
-from engine.fifo.fenced.scripts import run
+from zonelab.cluster.links.link import Cut
+from zonelab.cluster.zone import Restart
+from zonelab.engine.fifo.fenced.log import OTHERS_EVERY, FencedLog
+from zonelab.engine.fifo.fenced.scripts import run
 
 LEASE_MS = 200
 MARGIN_MS = 20

@@ -3,13 +3,13 @@
 from itertools import count
 from random import Random
 
-from engine.fifo.keys import FifoKeys
-from engine.fifo.log.partition_log import PartitionLogs
-from engine.fifo.log.producer import Producer, Sending
-from engine.fifo.log.record import Record
-from engine.fifo.partition import partitions_of
-from engine.fifo.routing.selectors import selector
-from engine.message import Message
+from zonelab.engine.fifo.keys import FifoKeys
+from zonelab.engine.fifo.log.partition_log import PartitionLogs
+from zonelab.engine.fifo.log.producer import Producer, Sending
+from zonelab.engine.fifo.log.record import Record
+from zonelab.engine.fifo.partition import partitions_of
+from zonelab.engine.fifo.routing.selectors import selector
+from zonelab.engine.message import Message
 
 NS_PER_MS = 1_000_000
 

@@ -6,15 +6,15 @@ from itertools import count
 
 from support.engine.fifo import NS_PER_MS, LogBench
 
-from engine.fifo.consumer.context import MemberContext, Zones
-from engine.fifo.consumer.listener import Outcome
-from engine.fifo.consumer.member import Member
-from engine.fifo.log.record import Record
-from engine.fifo.modes import Mode, group_settings
-from engine.fifo.settings import Order, Poison, Sharing
-from engine.fifo.topics.followed import FollowedRoute
-from engine.fifo.topics.resize import Resizing
-from engine.fifo.topics.routes import Routes
+from zonelab.engine.fifo.consumer.context import MemberContext, Zones
+from zonelab.engine.fifo.consumer.listener import Outcome
+from zonelab.engine.fifo.consumer.member import Member
+from zonelab.engine.fifo.log.record import Record
+from zonelab.engine.fifo.modes import Mode, group_settings
+from zonelab.engine.fifo.settings import Order, Poison, Sharing
+from zonelab.engine.fifo.topics.followed import FollowedRoute
+from zonelab.engine.fifo.topics.resize import Resizing
+from zonelab.engine.fifo.topics.routes import Routes
 
 
 class Pause:

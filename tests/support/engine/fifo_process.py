@@ -8,20 +8,20 @@ import asyncio
 import json
 import sys
 
-from cluster.clock import NodeClock
-from cluster.connections.server import ServerConnection
-from cluster.connections.timeouts import Timeouts
-from cluster.coordinators.direct import DirectConnection
-from cluster.real.connection import RedisUpstream
-from cluster.real.runtime import RealRuntime
-from cluster.zone import Address
-from engine.fifo.consumer.context import MemberContext, Zones
-from engine.fifo.consumer.listener import Outcome
-from engine.fifo.consumer.member import Member
-from engine.fifo.events import Unobserved
-from engine.fifo.keys import FifoKeys
-from engine.fifo.modes import Mode, group_settings
-from engine.fifo.partition import partitions_of
+from zonelab.cluster.clock import NodeClock
+from zonelab.cluster.connections.server import ServerConnection
+from zonelab.cluster.connections.timeouts import Timeouts
+from zonelab.cluster.coordinators.direct import DirectConnection
+from zonelab.cluster.real.connection import RedisUpstream
+from zonelab.cluster.real.runtime import RealRuntime
+from zonelab.cluster.zone import Address
+from zonelab.engine.fifo.consumer.context import MemberContext, Zones
+from zonelab.engine.fifo.consumer.listener import Outcome
+from zonelab.engine.fifo.consumer.member import Member
+from zonelab.engine.fifo.events import Unobserved
+from zonelab.engine.fifo.keys import FifoKeys
+from zonelab.engine.fifo.modes import Mode, group_settings
+from zonelab.engine.fifo.partition import partitions_of
 
 PARTITIONS = partitions_of("t", 1, ("a",))
 KEYS = FifoKeys(prefix="processes")

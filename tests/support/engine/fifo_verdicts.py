@@ -6,13 +6,13 @@ from support.analysis.orders import INFO
 from support.engine.fifo import NS_PER_MS
 from support.engine.fifo_group import GroupBench, Told
 
-from analysis.checkers.order.order import OrderRun, order_verdict
-from analysis.runs.order import FINAL_ORDER, ORDER, OrderHistory, OrderKind
-from analysis.runs.order_rules import OrderRules
-from analysis.runs.tables import MemoryTable
-from engine.fifo.log.producer import Producer, Sending
-from engine.fifo.routing.selectors import selector
-from engine.message import Message
+from zonelab.analysis.checkers.order.order import OrderRun, order_verdict
+from zonelab.analysis.runs.order import FINAL_ORDER, ORDER, OrderHistory, OrderKind
+from zonelab.analysis.runs.order_rules import OrderRules
+from zonelab.analysis.runs.tables import MemoryTable
+from zonelab.engine.fifo.log.producer import Producer, Sending
+from zonelab.engine.fifo.routing.selectors import selector
+from zonelab.engine.message import Message
 
 
 class Recorded(Told):

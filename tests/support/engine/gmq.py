@@ -2,8 +2,8 @@
 
 from support.engine.dyno import EPOCH_MS, OnServer
 
-from engine.gmq import Channel, GmqDispatcher, GmqKeys, GmqQueue, GmqSettings, Handed
-from engine.message import Message
+from zonelab.engine.gmq import Channel, GmqDispatcher, GmqKeys, GmqQueue, GmqSettings, Handed
+from zonelab.engine.message import Message
 
 TTR_S = 10
 GRACE_S = 3

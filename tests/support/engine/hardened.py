@@ -6,16 +6,16 @@ from typing import Any
 
 from support.engine.dyno import CuttingConnection
 
-from cluster.connections.timeouts import Timeouts
-from cluster.coordinators.direct import SingleZoneReads
-from cluster.sim.cluster import SimCluster, SimSettings
-from cluster.sim.runtime import SimRuntime
-from cluster.votes.levels import Level
-from engine.common.timings import MetricsSource
-from engine.dyno.hardened import HardenedKeys, HardenedQueue, HardenedSettings
-from engine.gmq.hardened import HardenedDispatcher, HardenedGmqQueue
-from engine.message import Delivery, Message
-from engine.ports import Command, Connection
+from zonelab.cluster.connections.timeouts import Timeouts
+from zonelab.cluster.coordinators.direct import SingleZoneReads
+from zonelab.cluster.sim.cluster import SimCluster, SimSettings
+from zonelab.cluster.sim.runtime import SimRuntime
+from zonelab.cluster.votes.levels import Level
+from zonelab.engine.common.timings import MetricsSource
+from zonelab.engine.dyno.hardened import HardenedKeys, HardenedQueue, HardenedSettings
+from zonelab.engine.gmq.hardened import HardenedDispatcher, HardenedGmqQueue
+from zonelab.engine.message import Delivery, Message
+from zonelab.engine.ports import Command, Connection
 
 ZONES = ("a", "b", "c")
 MS = 1_000_000

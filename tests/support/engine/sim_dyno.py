@@ -4,10 +4,10 @@ from dataclasses import dataclass, field
 
 from support.engine.dyno import Content, content
 
-from cluster.testbed import Testbed
-from cluster.votes.levels import Level
-from engine.dyno import DynoQueue, DynoSettings
-from engine.message import Message
+from zonelab.cluster.testbed import Testbed
+from zonelab.cluster.votes.levels import Level
+from zonelab.engine.dyno import DynoQueue, DynoSettings
+from zonelab.engine.message import Message
 
 MS = 1_000_000
 PATIENCE_NS = 60_000 * MS

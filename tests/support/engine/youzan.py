@@ -2,8 +2,8 @@
 
 from support.engine.dyno import EPOCH_MS, OnServer, fresh_name
 
-from engine.message import Message
-from engine.youzan import YouzanKeys, YouzanQueue, YouzanSettings, YouzanTimers
+from zonelab.engine.message import Message
+from zonelab.engine.youzan import YouzanKeys, YouzanQueue, YouzanSettings, YouzanTimers
 
 TTR_S = 10
 

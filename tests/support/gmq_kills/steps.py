@@ -2,10 +2,11 @@
 
 from pathlib import Path
 
-import engine.gmq
+import zonelab.engine.gmq
 
 SCRIPTS = {
-    path.read_bytes(): path.stem.removeprefix("original_") for path in Path(engine.gmq.__file__).parent.glob("*.lua")
+    path.read_bytes(): path.stem.removeprefix("original_")
+    for path in Path(zonelab.engine.gmq.__file__).parent.glob("*.lua")
 }
 
 

@@ -6,19 +6,19 @@ from dataclasses import replace
 from typing import Any
 from unittest.mock import patch
 
-from engine.common.failures import COMMAND_FAILURES
-from engine.fifo.consumer import process_queue
-from engine.fifo.consumer.consume_loop import ConsumeLoop
-from engine.fifo.consumer.results import GOES_ON, Results, columns_of
-from engine.fifo.fenced.cursor import CursorState, Effects, GroupCursor, SetAside
-from engine.fifo.fenced.member.ownership import FencedOwnership
-from engine.fifo.fenced.member.results import FencedResults
-from engine.fifo.fenced.member.told import told
-from engine.fifo.log.producer import Producer
-from engine.fifo.log.progress import Progress
-from engine.fifo.settings import ConsumerSettings, Order
-from scenarios.clients.sinks import Sink
-from scenarios.queues.ordered.fifo_fenced import FencedUnderTest
+from zonelab.engine.common.failures import COMMAND_FAILURES
+from zonelab.engine.fifo.consumer import process_queue
+from zonelab.engine.fifo.consumer.consume_loop import ConsumeLoop
+from zonelab.engine.fifo.consumer.results import GOES_ON, Results, columns_of
+from zonelab.engine.fifo.fenced.cursor import CursorState, Effects, GroupCursor, SetAside
+from zonelab.engine.fifo.fenced.member.ownership import FencedOwnership
+from zonelab.engine.fifo.fenced.member.results import FencedResults
+from zonelab.engine.fifo.fenced.member.told import told
+from zonelab.engine.fifo.log.producer import Producer
+from zonelab.engine.fifo.log.progress import Progress
+from zonelab.engine.fifo.settings import ConsumerSettings, Order
+from zonelab.scenarios.clients.sinks import Sink
+from zonelab.scenarios.queues.ordered.fifo_fenced import FencedUnderTest
 
 Plant = Callable[[], AbstractContextManager[Any]]
 
@@ -150,7 +150,7 @@ async def always_passed(*_: Any) -> bool:
 
 @contextmanager
 def no_barrier() -> Iterator[None]:
-    with patch("engine.fifo.topics.followed.FollowedRoute.passed", always_passed):
+    with patch("zonelab.engine.fifo.topics.followed.FollowedRoute.passed", always_passed):
         yield
 
 

@@ -24,26 +24,26 @@ from support.order_mutants.bugs import (
     zones_of_one_name,
 )
 
-from analysis.checkers.order.properties import Property
-from cluster.votes.levels import Level
-from engine.fifo.consumer.consume_loop import ConsumeLoop
-from engine.fifo.consumer.results import Results
-from engine.fifo.fenced.cursor import GroupCursor
-from engine.fifo.fenced.mechanisms import Fencing
-from engine.fifo.fenced.member.results import FencedResults
-from engine.fifo.log.producer import Producer, Sending
-from engine.fifo.settings import Begin
-from scenarios.clients.sinks import Sink
-from scenarios.fault_draws.fault_classes import EngineMode, FaultClass, scenario_of_class
-from scenarios.faults.seen import CommandDelay, MemberHidden
-from scenarios.queues.catalogue import MakeQueue, queue_under_test
-from scenarios.queues.ordered.fifo_fenced import FencedUnderTest
-from scenarios.run.trial import attempt
-from scenarios.shrink.queue_run import shrink
-from scenarios.spec.queue_settings import Mode
-from scenarios.spec.reading import scenario_of
-from scenarios.spec.scenario import Scenario
-from scenarios.studies.ablated_queue import Ablation
+from zonelab.analysis.checkers.order.properties import Property
+from zonelab.cluster.votes.levels import Level
+from zonelab.engine.fifo.consumer.consume_loop import ConsumeLoop
+from zonelab.engine.fifo.consumer.results import Results
+from zonelab.engine.fifo.fenced.cursor import GroupCursor
+from zonelab.engine.fifo.fenced.mechanisms import Fencing
+from zonelab.engine.fifo.fenced.member.results import FencedResults
+from zonelab.engine.fifo.log.producer import Producer, Sending
+from zonelab.engine.fifo.settings import Begin
+from zonelab.scenarios.clients.sinks import Sink
+from zonelab.scenarios.fault_draws.fault_classes import EngineMode, FaultClass, scenario_of_class
+from zonelab.scenarios.faults.seen import CommandDelay, MemberHidden
+from zonelab.scenarios.queues.catalogue import MakeQueue, queue_under_test
+from zonelab.scenarios.queues.ordered.fifo_fenced import FencedUnderTest
+from zonelab.scenarios.run.trial import attempt
+from zonelab.scenarios.shrink.queue_run import shrink
+from zonelab.scenarios.spec.queue_settings import Mode
+from zonelab.scenarios.spec.reading import scenario_of
+from zonelab.scenarios.spec.scenario import Scenario
+from zonelab.scenarios.studies.ablated_queue import Ablation
 
 STORE = Path(__file__).with_name("small_runs.yaml")
 SEEDS_MAX, SHRINK_RUNS_MAX = 80, 400

@@ -6,15 +6,15 @@ It does not look for ended leases by itself: whoever runs it calls ``process_una
 from collections.abc import AsyncIterator, Sequence
 from typing import Any, ClassVar
 
-from cluster.testbed import Testbed
-from engine.common.lifecycle import Startable
-from engine.common.periodic import Periodic
-from engine.message import Delivery, Message, Receipt
-from engine.ports import Reply
-from scenarios.properties import QueueMachine
-from scenarios.queues.end_state import sizes_of, sorted_set, state_row
-from scenarios.queues.under_test import Depth, Site, Wrap, site_of
-from scenarios.spec.scenario import Scenario
+from zonelab.cluster.testbed import Testbed
+from zonelab.engine.common.lifecycle import Startable
+from zonelab.engine.common.periodic import Periodic
+from zonelab.engine.message import Delivery, Message, Receipt
+from zonelab.engine.ports import Reply
+from zonelab.scenarios.properties import QueueMachine
+from zonelab.scenarios.queues.end_state import sizes_of, sorted_set, state_row
+from zonelab.scenarios.queues.under_test import Depth, Site, Wrap, site_of
+from zonelab.scenarios.spec.scenario import Scenario
 
 HERE = "support.own_queues.leased"
 ZONE = "a"

@@ -10,7 +10,7 @@ from typing import Any
 from playwright.sync_api import Browser, Page, sync_playwright
 from starlette.types import ASGIApp
 
-from cluster.admin.serving import serving
+from zonelab.cluster.admin.serving import serving
 
 PATIENCE_MS = 30_000
 

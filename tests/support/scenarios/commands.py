@@ -9,8 +9,8 @@ from unittest.mock import patch
 
 from support.analysis.figures import left_blank
 
-from analysis.figures import plot_style
-from scenarios.cli.main import run_cli
+from zonelab.analysis.figures import plot_style
+from zonelab.scenarios.cli.main import run_cli
 
 
 @dataclass(frozen=True)

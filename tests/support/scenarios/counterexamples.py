@@ -9,15 +9,15 @@ import re
 import sys
 from pathlib import Path
 
-from analysis.message_classes import MessageClass
-from cluster.votes.levels import Level
-from scenarios.fault_draws.fault_classes import EngineMode, FaultClass
-from scenarios.run.trial import QueueTrial, attempt
-from scenarios.run_files.directory import program_fingerprint
-from scenarios.spec.reading import dump_scenario, load_scenario
-from scenarios.spec.scenario import Found, Scenario
-from scenarios.studies.matrix import Cell
-from scenarios.studies.matrix_report import TITLES
+from zonelab.analysis.message_classes import MessageClass
+from zonelab.cluster.votes.levels import Level
+from zonelab.scenarios.fault_draws.fault_classes import EngineMode, FaultClass
+from zonelab.scenarios.run.trial import QueueTrial, attempt
+from zonelab.scenarios.run_files.directory import program_fingerprint
+from zonelab.scenarios.spec.reading import dump_scenario, load_scenario
+from zonelab.scenarios.spec.scenario import Found, Scenario
+from zonelab.scenarios.studies.matrix import Cell
+from zonelab.scenarios.studies.matrix_report import TITLES
 
 DOCS = Path(__file__).parents[3] / "docs"
 _DETAILS_COLUMNS = 8

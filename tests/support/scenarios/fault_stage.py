@@ -4,15 +4,15 @@ from typing import Any
 
 from support.scenarios.sim_runs import run_in_memory, small
 
-from analysis.checkers.verdict import Verdict
-from analysis.message_classes import MessageClass
-from analysis.runs.history import FAULTS, OPERATIONS
-from cluster.sim.cluster import SimCluster
-from cluster.votes.levels import Level
-from scenarios.faults.fault import Stage as FaultStage
-from scenarios.faults.schedule import PlannedFault, plan_faults
-from scenarios.run.simulated import settings_of
-from scenarios.run_files.tables import FAULTS_NAME, OPERATIONS_NAME, MemoryTables
+from zonelab.analysis.checkers.verdict import Verdict
+from zonelab.analysis.message_classes import MessageClass
+from zonelab.analysis.runs.history import FAULTS, OPERATIONS
+from zonelab.cluster.sim.cluster import SimCluster
+from zonelab.cluster.votes.levels import Level
+from zonelab.scenarios.faults.fault import Stage as FaultStage
+from zonelab.scenarios.faults.schedule import PlannedFault, plan_faults
+from zonelab.scenarios.run.simulated import settings_of
+from zonelab.scenarios.run_files.tables import FAULTS_NAME, OPERATIONS_NAME, MemoryTables
 
 MS = 1_000_000
 ZONES = ("a", "b", "c")

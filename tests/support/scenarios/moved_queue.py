@@ -7,15 +7,15 @@ from collections.abc import AsyncIterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from cluster.testbed import Testbed
-from engine.common.lifecycle import Startable
-from engine.common.mutex import Mutex
-from engine.common.periodic import Periodic
-from engine.message import Delivery, Message, Receipt
-from engine.ports import ServerError
-from scenarios.queues.end_state import sizes_of, state_row
-from scenarios.queues.under_test import Depth, Site, Wrap, site_of
-from scenarios.spec.scenario import Scenario
+from zonelab.cluster.testbed import Testbed
+from zonelab.engine.common.lifecycle import Startable
+from zonelab.engine.common.mutex import Mutex
+from zonelab.engine.common.periodic import Periodic
+from zonelab.engine.message import Delivery, Message, Receipt
+from zonelab.engine.ports import ServerError
+from zonelab.scenarios.queues.end_state import sizes_of, state_row
+from zonelab.scenarios.queues.under_test import Depth, Site, Wrap, site_of
+from zonelab.scenarios.spec.scenario import Scenario
 
 FACTORY = "support.scenarios.moved_queue:MovedQueue"
 MOVE_MS = 20

@@ -3,20 +3,20 @@
 from collections.abc import Awaitable, Callable, Sequence
 from typing import Any
 
-from analysis.message_classes import MessageClass
-from engine.common.failures import Effects, operation
-from engine.dyno import DynoQueue
-from engine.dyno.message_json import decode
-from engine.dyno.results import UnackResult
-from engine.dyno.scores import due_score
-from engine.dyno.v1.ack import Acks
-from engine.dyno.v1.context import Context
-from engine.dyno.v1.pop import FreshPopper, no_claims
-from engine.dyno.v1.unack import UnackHandler
-from engine.message import Delivery, Message, Receipt
-from engine.queue import Queue
-from scenarios.queues.dyno import DynoUnderTest
-from scenarios.queues.under_test import Wrap
+from zonelab.analysis.message_classes import MessageClass
+from zonelab.engine.common.failures import Effects, operation
+from zonelab.engine.dyno import DynoQueue
+from zonelab.engine.dyno.message_json import decode
+from zonelab.engine.dyno.results import UnackResult
+from zonelab.engine.dyno.scores import due_score
+from zonelab.engine.dyno.v1.ack import Acks
+from zonelab.engine.dyno.v1.context import Context
+from zonelab.engine.dyno.v1.pop import FreshPopper, no_claims
+from zonelab.engine.dyno.v1.unack import UnackHandler
+from zonelab.engine.message import Delivery, Message, Receipt
+from zonelab.engine.queue import Queue
+from zonelab.scenarios.queues.dyno import DynoUnderTest
+from zonelab.scenarios.queues.under_test import Wrap
 
 
 class Planted(DynoUnderTest):

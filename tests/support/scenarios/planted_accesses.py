@@ -4,12 +4,12 @@ from collections.abc import Callable
 from functools import partial
 from typing import Any
 
-from analysis.checkers.consistency.verdict import Anomaly
-from cluster.sim.cluster import SimCluster
-from cluster.votes.levels import Setting
-from engine.ports import Command, Connection, Reply, Unavailable
-from scenarios.run.trial import AccessTrial, attempt_accesses
-from scenarios.spec.scenario import Scenario
+from zonelab.analysis.checkers.consistency.verdict import Anomaly
+from zonelab.cluster.sim.cluster import SimCluster
+from zonelab.cluster.votes.levels import Setting
+from zonelab.engine.ports import Command, Connection, Reply, Unavailable
+from zonelab.scenarios.run.trial import AccessTrial, attempt_accesses
+from zonelab.scenarios.spec.scenario import Scenario
 
 SCENARIO = {
     "name": "planted",

@@ -4,9 +4,9 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from analysis.rates.outcomes import RunOutcome
-from analysis.rates.year import Cell
-from scenarios.many_runs.task import Finished
+from zonelab.analysis.rates.outcomes import RunOutcome
+from zonelab.analysis.rates.year import Cell
+from zonelab.scenarios.many_runs.task import Finished
 
 
 @dataclass

@@ -1,6 +1,6 @@
 """The cluster of a session with data centres, and which server owns what by its topology."""
 
-from cluster.topology.described import Placement
+from zonelab.cluster.topology.described import Placement
 
 EAST, WEST = ("a1", "a2", "b1", "b2", "c1", "c2"), ("d1", "d2", "e1", "e2", "f1", "f2")
 NODES = (*EAST, *WEST)

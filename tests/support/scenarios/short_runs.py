@@ -12,15 +12,15 @@ import pyarrow.parquet as pq
 import yaml
 from support.programs import HANGS_S
 
-from analysis.checkers.queue.queue import check
-from analysis.checkers.verdict import Verdict
-from analysis.runs.directory import RunDirectory
-from scenarios.arms import ZoneKind
-from scenarios.clients.recorder import Outcome
-from scenarios.queues.catalogue import MakeQueue, queue_under_test
-from scenarios.run.on_servers import run_on_servers
-from scenarios.run_files.record import RunRecord
-from scenarios.spec.reading import load_scenario
+from zonelab.analysis.checkers.queue.queue import check
+from zonelab.analysis.checkers.verdict import Verdict
+from zonelab.analysis.runs.directory import RunDirectory
+from zonelab.scenarios.arms import ZoneKind
+from zonelab.scenarios.clients.recorder import Outcome
+from zonelab.scenarios.queues.catalogue import MakeQueue, queue_under_test
+from zonelab.scenarios.run.on_servers import run_on_servers
+from zonelab.scenarios.run_files.record import RunRecord
+from zonelab.scenarios.spec.reading import load_scenario
 
 # Leases are long, so that a noisy machine does not end one before its ack; what needs short ones says so.
 SHORT: dict[str, Any] = {
@@ -115,7 +115,7 @@ def zonelab(*arguments: str, cwd: Path, **options: Any) -> subprocess.CompletedP
 
 
 def zonelab_command(*arguments: str) -> list[str]:
-    return [sys.executable, "-c", "from scenarios.cli.main import main; main()", *arguments]
+    return [sys.executable, "-c", "from zonelab.scenarios.cli.main import main; main()", *arguments]
 
 
 def servers_of(marker: str) -> list[int]:

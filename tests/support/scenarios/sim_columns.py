@@ -6,8 +6,8 @@ from typing import Any
 
 from support.scenarios.sim_runs import run_in_memory
 
-from scenarios.run_files.tables import OPERATIONS_NAME, MemoryTables
-from scenarios.spec.scenario import Scenario
+from zonelab.scenarios.run_files.tables import OPERATIONS_NAME, MemoryTables
+from zonelab.scenarios.spec.scenario import Scenario
 
 
 @dataclass(frozen=True, slots=True)

@@ -4,13 +4,13 @@ import json
 from pathlib import Path
 from typing import Any
 
-from analysis.checkers.queue.queue import check_recorded
-from analysis.checkers.verdict import Verdict
-from scenarios.queues.catalogue import MakeQueue, queue_under_test
-from scenarios.run.simulated import Simulated, recorded, simulate
-from scenarios.run_files.tables import MemoryTables
-from scenarios.spec.reading import scenario_of
-from scenarios.spec.scenario import Scenario
+from zonelab.analysis.checkers.queue.queue import check_recorded
+from zonelab.analysis.checkers.verdict import Verdict
+from zonelab.scenarios.queues.catalogue import MakeQueue, queue_under_test
+from zonelab.scenarios.run.simulated import Simulated, recorded, simulate
+from zonelab.scenarios.run_files.tables import MemoryTables
+from zonelab.scenarios.spec.reading import scenario_of
+from zonelab.scenarios.spec.scenario import Scenario
 
 SMALL: dict[str, Any] = {
     "name": "small",

@@ -9,10 +9,10 @@ from typing import Any
 from hypothesis import HealthCheck, Phase, seed, settings
 from hypothesis.stateful import RuleBasedStateMachine, run_state_machine_as_test
 
-from analysis.message_classes import MessageClass
-from cluster.votes.levels import Level
-from scenarios.properties import QueueMachine, Violation
-from scenarios.properties.ledger import Fate
+from zonelab.analysis.message_classes import MessageClass
+from zonelab.cluster.votes.levels import Level
+from zonelab.scenarios.properties import QueueMachine, Violation
+from zonelab.scenarios.properties.ledger import Fate
 
 GONE = frozenset({MessageClass.LOST, MessageClass.ABANDONED, MessageClass.STUCK})
 

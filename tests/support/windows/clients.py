@@ -3,7 +3,7 @@
 from support.windows.crashes import leased, pushed, redelivery
 from support.windows.stage import Stage, X, messages, repeats, said
 
-from engine.dyno import RoundRobin
+from zonelab.engine.dyno import RoundRobin
 
 
 async def lease_repeated(stage: Stage) -> str:

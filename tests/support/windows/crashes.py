@@ -5,8 +5,8 @@ from functools import partial
 
 from support.windows.stage import Stage, X, death, dies, failure, loses_reply, meanwhile, messages, said
 
-from engine.dyno import IdHash, RoundRobin
-from engine.message import Message
+from zonelab.engine.dyno import IdHash, RoundRobin
+from zonelab.engine.message import Message
 
 
 async def pushed(stage: Stage) -> None:

@@ -26,9 +26,9 @@ from support.windows.stage import (
     said,
 )
 
-from cluster.votes.levels import Level
-from engine.dyno import LocalOnly, RoundRobin
-from engine.message import Message
+from zonelab.cluster.votes.levels import Level
+from zonelab.engine.dyno import LocalOnly, RoundRobin
+from zonelab.engine.message import Message
 
 HardenedCourse = Callable[[HardenedStage], Coroutine[Any, Any, str]]
 

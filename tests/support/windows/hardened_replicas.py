@@ -8,10 +8,10 @@ from support.windows.lags import ACK_NOT_THERE_YET, CONSUMED_STILL_SHOWN, LATE, 
 from support.windows.replicas import ties
 from support.windows.stage import LEASE_MS, X, failure, said
 
-from cluster.votes.levels import Level
-from engine.dyno import LocalOnly
-from engine.dyno.hardened import HardenedQueue
-from engine.message import Delivery
+from zonelab.cluster.votes.levels import Level
+from zonelab.engine.dyno import LocalOnly
+from zonelab.engine.dyno.hardened import HardenedQueue
+from zonelab.engine.message import Delivery
 
 
 async def taken(queue: HardenedQueue, shard: str) -> list[Delivery]:

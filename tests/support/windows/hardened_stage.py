@@ -5,11 +5,11 @@ from typing import Any
 from support.engine.dyno import SHARDS
 from support.windows.stage import LEASE_MS, NAME, PREFIX, Stage, Wrap, X
 
-from cluster.coordinators.direct import SingleZoneReads
-from cluster.votes.levels import Level
-from engine.dyno import LocalOnly, ShardingStrategy
-from engine.dyno.hardened import HardenedQueue, HardenedSettings, Hardening
-from engine.message import Delivery
+from zonelab.cluster.coordinators.direct import SingleZoneReads
+from zonelab.cluster.votes.levels import Level
+from zonelab.engine.dyno import LocalOnly, ShardingStrategy
+from zonelab.engine.dyno.hardened import HardenedQueue, HardenedSettings, Hardening
+from zonelab.engine.message import Delivery
 
 DRAIN_MS = 12_000
 ROUND_MS = 250

@@ -3,9 +3,9 @@
 from support.windows.hardened_stage import HardenedStage, push
 from support.windows.stage import LEASE_MS, failure, messages, said
 
-from cluster.votes.levels import Level
-from cluster.zone import Restart
-from engine.dyno import RoundRobin
+from zonelab.cluster.votes.levels import Level
+from zonelab.cluster.zone import Restart
+from zonelab.engine.dyno import RoundRobin
 
 
 async def without_consumers(stage: HardenedStage) -> str:

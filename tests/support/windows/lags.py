@@ -7,9 +7,9 @@ from typing import Any
 from support.windows.crashes import redelivery
 from support.windows.stage import LEASE_MS, AnyStage, Stage, X, failure, meanwhile, said
 
-from cluster.votes.levels import Level
-from cluster.zone import Restart
-from engine.dyno import LocalOnly
+from zonelab.cluster.votes.levels import Level
+from zonelab.cluster.zone import Restart
+from zonelab.engine.dyno import LocalOnly
 
 LATE = "constant:300ms"
 LATER_THAN_TIME_OUT = "constant:3s"

@@ -4,9 +4,9 @@ from functools import partial
 
 from support.windows.stage import LEASE_MS, Stage, X, death, dies, dies_within, fails, messages, said
 
-from cluster.zone import Restart
-from engine.dyno import RoundRobin
-from engine.ports import PortError
+from zonelab.cluster.zone import Restart
+from zonelab.engine.dyno import RoundRobin
+from zonelab.engine.ports import PortError
 
 BATCH = "uv"
 

@@ -7,7 +7,7 @@ from typing import Any
 from support.windows.crashes import leased, pushed, redelivery
 from support.windows.stage import Stage, X, death, dies, fails, failure, meanwhile, messages, said
 
-from engine.dyno import DynoQueue, RoundRobin, UnackResult
+from zonelab.engine.dyno import DynoQueue, RoundRobin, UnackResult
 
 
 async def two_poppers(stage: Stage) -> str:

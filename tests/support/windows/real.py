@@ -4,11 +4,11 @@ from support.engine.dyno import SHARDS
 from support.windows import clients, crashes, lags, pipelines, races, replicas, zones
 from support.windows.stage import Course, Stage, Wrapper
 
-from cluster.links.lag_text import parse_lag
-from cluster.real.cluster import RealCluster
-from cluster.votes.levels import Level
-from cluster.zone import ZoneState
-from engine.ports import Command, Connection, Reply
+from zonelab.cluster.links.lag_text import parse_lag
+from zonelab.cluster.real.cluster import RealCluster
+from zonelab.cluster.votes.levels import Level
+from zonelab.cluster.zone import ZoneState
+from zonelab.engine.ports import Command, Connection, Reply
 
 MS = 1_000_000
 PATIENCE_NS = 30_000 * MS

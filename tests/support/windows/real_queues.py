@@ -8,7 +8,7 @@ from support.windows.real import COURSES as DYNO_COURSES
 from support.windows.real import MS, PATIENCE_NS, RealStage
 from support.windows.youzan import YouzanStage
 
-from engine.gmq import GmqDispatcher
+from zonelab.engine.gmq import GmqDispatcher
 
 _GMQ = (
     "two_pushes_at_once",

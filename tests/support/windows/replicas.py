@@ -6,9 +6,9 @@ from typing import Any
 from support.windows.crashes import redelivery
 from support.windows.stage import AnyStage, Stage, X, failure, messages, said
 
-from cluster.votes.levels import Level
-from engine.dyno import DynoQueue
-from engine.message import Delivery, Message
+from zonelab.cluster.votes.levels import Level
+from zonelab.engine.dyno import DynoQueue
+from zonelab.engine.message import Delivery, Message
 
 
 async def one_down_others_differ_safe(stage: Stage) -> str:

@@ -7,10 +7,10 @@ from support.engine.dyno import SHARDS
 from support.windows.crashes import redelivery
 from support.windows.stage import NAME, PREFIX, SIMULATION, Stage, X, said
 
-from cluster.sim.cluster import SimCluster
-from cluster.topology.topology import DataCentre, Topology
-from cluster.votes.levels import Level
-from engine.dyno import Keys, LocalOnly
+from zonelab.cluster.sim.cluster import SimCluster
+from zonelab.cluster.topology.topology import DataCentre, Topology
+from zonelab.cluster.votes.levels import Level
+from zonelab.engine.dyno import Keys, LocalOnly
 
 TOPOLOGY = Topology((DataCentre("dc", tuple(even_rack(zone, 2) for zone in SHARDS)),))
 KEYS = Keys(prefix=PREFIX, queue=NAME)

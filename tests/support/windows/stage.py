@@ -7,19 +7,19 @@ from typing import Any, TypeVar
 from support.engine.dyno import SHARDS, Content, Interceptor, content
 from support.engine.dyno_v2 import make_pipelined, shard_content
 
-from cluster.connections.timeouts import Timeouts
-from cluster.links.lag_text import parse_lag
-from cluster.links.link import Cut
-from cluster.real.cluster import RealCluster
-from cluster.sim.cluster import SimCluster, SimSettings
-from cluster.sim.schedule import Schedule, TieBreak
-from cluster.votes.levels import Level
-from cluster.zone import Restart
-from engine.dyno import DynoQueue, DynoSettings, Keys, LocalOnly, ShardingStrategy, UnackResult
-from engine.dyno.v2 import PipelinedQueue
-from engine.dyno.v2.multi import MultiQueue
-from engine.message import Delivery, Message
-from engine.ports import Command, Connection, Indeterminate, PortError, Reply, ServerError, Unavailable
+from zonelab.cluster.connections.timeouts import Timeouts
+from zonelab.cluster.links.lag_text import parse_lag
+from zonelab.cluster.links.link import Cut
+from zonelab.cluster.real.cluster import RealCluster
+from zonelab.cluster.sim.cluster import SimCluster, SimSettings
+from zonelab.cluster.sim.schedule import Schedule, TieBreak
+from zonelab.cluster.votes.levels import Level
+from zonelab.cluster.zone import Restart
+from zonelab.engine.dyno import DynoQueue, DynoSettings, Keys, LocalOnly, ShardingStrategy, UnackResult
+from zonelab.engine.dyno.v2 import PipelinedQueue
+from zonelab.engine.dyno.v2.multi import MultiQueue
+from zonelab.engine.message import Delivery, Message
+from zonelab.engine.ports import Command, Connection, Indeterminate, PortError, Reply, ServerError, Unavailable
 
 MS = 1_000_000
 LEASE_MS = 1000
@@ -306,7 +306,7 @@ async def failure(operation: Coroutine[Any, Any, Any]) -> str:
     try:
         return said(await operation)
     except (PortError, ServerError) as error:
-        kind = next(base for base in type(error).__mro__ if base.__module__ == "engine.ports")
+        kind = next(base for base in type(error).__mro__ if base.__module__ == "zonelab.engine.ports")
         return kind.__name__
 
 

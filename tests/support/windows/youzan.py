@@ -20,9 +20,9 @@ from support.windows.stage import (
     said,
 )
 
-from engine.message import Delivery, Message
-from engine.ports import Connection, ServerError
-from engine.youzan import YouzanKeys, YouzanQueue, YouzanSettings, YouzanTimers
+from zonelab.engine.message import Delivery, Message
+from zonelab.engine.ports import Connection, ServerError
+from zonelab.engine.youzan import YouzanKeys, YouzanQueue, YouzanSettings, YouzanTimers
 
 TTR_S = 2
 S = 1_000

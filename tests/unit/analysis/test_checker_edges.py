@@ -4,10 +4,10 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
-from analysis.checkers.queue.deliveries import Ack, Deliveries, Extension, Lease
-from analysis.checkers.queue.events import ABSENT, FAIL, INFO, INVOKE, OK, PUSH, Rows
-from analysis.checkers.queue.inversion import SERVED, passed_over
-from analysis.checkers.verdict import MessageClass
+from zonelab.analysis.checkers.queue.deliveries import Ack, Deliveries, Extension, Lease
+from zonelab.analysis.checkers.queue.events import ABSENT, FAIL, INFO, INVOKE, OK, PUSH, Rows
+from zonelab.analysis.checkers.queue.inversion import SERVED, passed_over
+from zonelab.analysis.checkers.verdict import MessageClass
 
 
 @pytest.mark.parametrize(

@@ -13,14 +13,14 @@ from pathlib import Path
 import pytest
 from support.analysis.runs import eventful_run, lognormal_run
 
-from analysis.comparison.compare import Comparison, compare
-from analysis.comparison.metrics import WITHIN
-from analysis.comparison.samples import Metric
-from analysis.figures.compare_plot import plot_comparison
-from analysis.message_classes import DUPLICATE_CAUSES
-from analysis.runs.builder import RunBuilder
-from analysis.runs.errors import RunError
-from analysis.summary.queue_summary import LOSSES, summarise
+from zonelab.analysis.comparison.compare import Comparison, compare
+from zonelab.analysis.comparison.metrics import WITHIN
+from zonelab.analysis.comparison.samples import Metric
+from zonelab.analysis.figures.compare_plot import plot_comparison
+from zonelab.analysis.message_classes import DUPLICATE_CAUSES
+from zonelab.analysis.runs.builder import RunBuilder
+from zonelab.analysis.runs.errors import RunError
+from zonelab.analysis.summary.queue_summary import LOSSES, summarise
 
 
 @pytest.fixture(scope="module")

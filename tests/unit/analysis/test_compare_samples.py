@@ -8,10 +8,10 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
-from analysis.comparison.samples import Lateness, Metric, Series, Thinned, read_series
-from analysis.id_hashes import id_hashes
-from analysis.runs.builder import RunBuilder
-from analysis.runs.directory import RunDirectory
+from zonelab.analysis.comparison.samples import Lateness, Metric, Series, Thinned, read_series
+from zonelab.analysis.id_hashes import id_hashes
+from zonelab.analysis.runs.builder import RunBuilder
+from zonelab.analysis.runs.directory import RunDirectory
 
 
 def series_of(run: RunBuilder, **changes: object) -> dict[Metric, Series]:

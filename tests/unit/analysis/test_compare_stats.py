@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from analysis.comparison.metrics import MetricComparison, compare_series
-from analysis.comparison.samples import Metric, Series
-from analysis.statistics import (
+from zonelab.analysis.comparison.metrics import MetricComparison, compare_series
+from zonelab.analysis.comparison.samples import Metric, Series
+from zonelab.analysis.statistics import (
     Interval,
     block_bootstrap_quantiles,
     dependence_block_length,

@@ -8,13 +8,13 @@ import pyarrow.parquet as pq
 import pytest
 from support.analysis.accesses import Story
 
-from analysis.checkers.consistency.consistency import check_consistency
-from analysis.checkers.consistency.verdict import Anomaly, ConsistencyVerdict
-from analysis.report import build_report
-from analysis.runs.directory import RunDirectory
-from analysis.runs.errors import RunError
-from analysis.summary.access_summary import load_consistency, summarise_accesses
-from analysis.workloads import WorkloadKind
+from zonelab.analysis.checkers.consistency.consistency import check_consistency
+from zonelab.analysis.checkers.consistency.verdict import Anomaly, ConsistencyVerdict
+from zonelab.analysis.report import build_report
+from zonelab.analysis.runs.directory import RunDirectory
+from zonelab.analysis.runs.errors import RunError
+from zonelab.analysis.summary.access_summary import load_consistency, summarise_accesses
+from zonelab.analysis.workloads import WorkloadKind
 
 REGISTER, SET, LOCK, COUNTER, LIST = WorkloadKind
 

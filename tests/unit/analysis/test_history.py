@@ -6,8 +6,8 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from analysis.runs.history import DEPTH, OPERATIONS, HistoryWriter, Touched
-from analysis.runs.tables import TableWriter
+from zonelab.analysis.runs.history import DEPTH, OPERATIONS, HistoryWriter, Touched
+from zonelab.analysis.runs.tables import TableWriter
 
 
 def read(directory: Path) -> list[dict[str, object]]:

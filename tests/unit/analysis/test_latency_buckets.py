@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from analysis.latency_buckets import (
+from zonelab.analysis.latency_buckets import (
     ERROR_MAX,
     BucketCount,
     bucket_of,
@@ -18,8 +18,8 @@ from analysis.latency_buckets import (
     merged,
     quantiles_ms,
 )
-from analysis.spark.session import spark_session
-from analysis.statistics import QUANTILES
+from zonelab.analysis.spark.session import spark_session
+from zonelab.analysis.statistics import QUANTILES
 
 TO_P9999 = {**QUANTILES, "p9999": 0.9999}
 BORDERS = [sign * ((1 << power) + near) for sign in (1, -1) for power in range(1, 63) for near in (-1, 0, 1)]

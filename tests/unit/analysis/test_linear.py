@@ -7,9 +7,9 @@ import pytest
 from support.analysis.linear import cas, differs, operation, read, write
 from support.analysis.register_histories import register_history
 
-from analysis.checkers.consistency.linear import Kind, SearchBudget, check_register
-from analysis.checkers.consistency.linear_shrink import smallest_violation
-from analysis.checkers.consistency.linear_timeline import timeline
+from zonelab.analysis.checkers.consistency.linear import Kind, SearchBudget, check_register
+from zonelab.analysis.checkers.consistency.linear_shrink import smallest_violation
+from zonelab.analysis.checkers.consistency.linear_timeline import timeline
 
 STALE_READ = [write(0, "x", 0, 1), write(1, "y", 2, 3), read(2, "x", 4, 5)]
 LOST_WRITE = [write(0, "x", 0, 1), read(1, None, 2, 3)]

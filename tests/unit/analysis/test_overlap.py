@@ -7,9 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from analysis.checkers.queue.queue import check
-from analysis.checkers.verdict import Verdict
-from analysis.runs.builder import RunBuilder
+from zonelab.analysis.checkers.queue.queue import check
+from zonelab.analysis.checkers.verdict import Verdict
+from zonelab.analysis.runs.builder import RunBuilder
 
 
 @pytest.fixture

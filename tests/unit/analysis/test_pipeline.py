@@ -13,19 +13,19 @@ import pytest
 from support.analysis.runs import as_written_before, eventful_run
 from support.scenarios.commands import zonelab_here
 
-from analysis.checkers.queue.queue import check
-from analysis.checkers.verdict import Verdict
-from analysis.latency_buckets import ERROR_MAX
-from analysis.message_classes import MessageClass
-from analysis.runs.directory import RunDirectory
-from analysis.runs.errors import RunError
-from analysis.spark.aggregates import Aggregates, SettingFigures
-from analysis.spark.groups import grouped
-from analysis.spark.inputs import NoRunFound
-from analysis.spark.pipeline import aggregate
-from analysis.spark.session import JavaMissing, SparkFailed, spark_session
-from analysis.summary.queue_summary import Summary, summarise
-from scenarios.cli.main import run_cli
+from zonelab.analysis.checkers.queue.queue import check
+from zonelab.analysis.checkers.verdict import Verdict
+from zonelab.analysis.latency_buckets import ERROR_MAX
+from zonelab.analysis.message_classes import MessageClass
+from zonelab.analysis.runs.directory import RunDirectory
+from zonelab.analysis.runs.errors import RunError
+from zonelab.analysis.spark.aggregates import Aggregates, SettingFigures
+from zonelab.analysis.spark.groups import grouped
+from zonelab.analysis.spark.inputs import NoRunFound
+from zonelab.analysis.spark.pipeline import aggregate
+from zonelab.analysis.spark.session import JavaMissing, SparkFailed, spark_session
+from zonelab.analysis.summary.queue_summary import Summary, summarise
+from zonelab.scenarios.cli.main import run_cli
 
 QUANTILES = ("p50", "p90", "p99", "p999", "max")
 COMPARED = tuple(map(str, MessageClass))
@@ -139,7 +139,7 @@ def test_latency_errors_and_lateness_equal_those_of_the_summary(
 @pytest.mark.java
 def test_spark_is_silent_and_leaves_nothing_behind(runs: list[Path], tmp_path: Path) -> None:
     code = (
-        "import sys, pathlib; from analysis.spark.pipeline import aggregate;"
+        "import sys, pathlib; from zonelab.analysis.spark.pipeline import aggregate;"
         "print(len(aggregate([pathlib.Path(sys.argv[1])], master='local[1]').settings))"
     )
     (tmp_path / "cwd").mkdir()

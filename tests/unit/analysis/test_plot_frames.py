@@ -14,12 +14,12 @@ from support.analysis.accesses import Story
 from support.analysis.figures import kept_figures, overlaps
 from support.analysis.runs import eventful_run
 
-from analysis.figures import plot_style
-from analysis.figures.kinds.draw import draw
-from analysis.figures.kinds.names import Format, Kind
-from analysis.figures.text_layout import width_points, wrapped
-from analysis.runs.directory import RunDirectory
-from analysis.workloads import WorkloadKind
+from zonelab.analysis.figures import plot_style
+from zonelab.analysis.figures.kinds.draw import draw
+from zonelab.analysis.figures.kinds.names import Format, Kind
+from zonelab.analysis.figures.text_layout import width_points, wrapped
+from zonelab.analysis.runs.directory import RunDirectory
+from zonelab.analysis.workloads import WorkloadKind
 
 COLUMN_INCHES = 3.5
 LEVELS = ("DC_ONE", "DC_QUORUM", "DC_SAFE_QUORUM", "DC_EACH_SAFE_QUORUM")
@@ -82,8 +82,8 @@ def test_words_are_wrapped_to_the_width_and_none_is_lost() -> None:
 
 
 def test_equal_input_makes_equal_files_whatever_the_process(queue_runs: list[Path], tmp_path: Path) -> None:
-    words = "import sys; from pathlib import Path; from analysis.figures.kinds.draw import draw; "
-    words += "from analysis.figures.kinds.names import Kind; run, *files = map(Path, sys.argv[1:]); "
+    words = "import sys; from pathlib import Path; from zonelab.analysis.figures.kinds.draw import draw; "
+    words += "from zonelab.analysis.figures.kinds.names import Kind; run, *files = map(Path, sys.argv[1:]); "
     words += "[draw([run], Kind.LATENCY, file) for file in files]"
     here, there = ([tmp_path / f"{name}.{format_}" for format_ in Format] for name in ("here", "there"))
     for file in here:

@@ -15,14 +15,14 @@ from support.analysis.accesses import Story
 from support.analysis.figures import hidden_intervals, interval, kept_figures, line, panel, wrong_sizes
 from support.analysis.runs import eventful_run, lognormal_run
 
-from analysis.checkers.queue.queue import check
-from analysis.figures.kinds.draw import draw
-from analysis.figures.kinds.names import Kind, NotDrawable
-from analysis.figures.staleness_plot import plot_staleness_over_time
-from analysis.runs.builder import RunBuilder
-from analysis.runs.directory import RunDirectory
-from analysis.runs.errors import RunError
-from analysis.workloads import WorkloadKind
+from zonelab.analysis.checkers.queue.queue import check
+from zonelab.analysis.figures.kinds.draw import draw
+from zonelab.analysis.figures.kinds.names import Kind, NotDrawable
+from zonelab.analysis.figures.staleness_plot import plot_staleness_over_time
+from zonelab.analysis.runs.builder import RunBuilder
+from zonelab.analysis.runs.directory import RunDirectory
+from zonelab.analysis.runs.errors import RunError
+from zonelab.analysis.workloads import WorkloadKind
 
 SEEDS = range(1, 8)
 
@@ -240,7 +240,7 @@ def test_against_a_swept_value_runs_are_the_unit(figures: dict[str, Figure], tmp
 def test_a_figure_that_hides_an_interval_or_tells_a_wrong_size_is_caught(
     spoil: str, figures: dict[str, Figure], seven: list[Path], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from analysis.figures.kinds import distribution_plots
+    from zonelab.analysis.figures.kinds import distribution_plots
 
     honest: dict[str, tuple[np.ndarray, np.ndarray]] = {}
     drawn = distribution_plots.draw

@@ -6,9 +6,9 @@ from pathlib import Path
 import pytest
 from support.analysis.figures import interval, kept_figures, line, panel
 
-from analysis.figures.kinds.draw import draw
-from analysis.figures.kinds.names import Kind, NotDrawable
-from analysis.runs.errors import RunError
+from zonelab.analysis.figures.kinds.draw import draw
+from zonelab.analysis.figures.kinds.names import Kind, NotDrawable
+from zonelab.analysis.runs.errors import RunError
 
 
 def sweep(folder: Path) -> Path:

@@ -12,12 +12,12 @@ from matplotlib.figure import Figure
 from support.analysis.figures import kept_figures
 from support.analysis.runs import differing_zones, eventful_run
 
-from analysis.figures import plot_style, plots
-from analysis.figures.plot_data import completions, drawn_points, window_s, windowed_quantiles
-from analysis.figures.plots import plot_comparison, plot_run
-from analysis.figures.rate_plot import plot_rates, rates
-from analysis.runs.builder import RunBuilder
-from analysis.runs.directory import RunDirectory
+from zonelab.analysis.figures import plot_style, plots
+from zonelab.analysis.figures.plot_data import completions, drawn_points, window_s, windowed_quantiles
+from zonelab.analysis.figures.plots import plot_comparison, plot_run
+from zonelab.analysis.figures.rate_plot import plot_rates, rates
+from zonelab.analysis.runs.builder import RunBuilder
+from zonelab.analysis.runs.directory import RunDirectory
 
 LEVELS = ("DC_ONE", "DC_QUORUM", "DC_SAFE_QUORUM")
 

@@ -9,11 +9,11 @@ import pyarrow.parquet as pq
 import pytest
 from support.analysis.runs import eventful_run
 
-from analysis.checkers.queue.queue import check
-from analysis.message_classes import FORBIDDEN_DEFAULT
-from analysis.runs.directory import RunDirectory
-from analysis.runs.errors import RunError
-from analysis.summary.queue_summary import load_summary, load_verdict, summarise
+from zonelab.analysis.checkers.queue.queue import check
+from zonelab.analysis.message_classes import FORBIDDEN_DEFAULT
+from zonelab.analysis.runs.directory import RunDirectory
+from zonelab.analysis.runs.errors import RunError
+from zonelab.analysis.summary.queue_summary import load_summary, load_verdict, summarise
 
 HISTORY = "history/operations-000001.parquet"
 

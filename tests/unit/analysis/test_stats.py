@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 from scipy import stats as reference
 
-from analysis.proportions import Interval, proportion_interval
-from analysis.statistics import (
+from zonelab.analysis.proportions import Interval, proportion_interval
+from zonelab.analysis.statistics import (
     QUANTILES,
     average_ranks,
     empirical_cdf,

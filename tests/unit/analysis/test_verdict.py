@@ -9,10 +9,10 @@ import pyarrow.parquet as pq
 import pytest
 from support.analysis.runs import as_written_before, eventful_run
 
-from analysis.checkers.queue.queue import check
-from analysis.checkers.verdict import FIRST_OFFENDERS, Verdict, judge
-from analysis.message_classes import DESCRIPTIONS, MessageClass
-from analysis.runs.builder import Outcome, RunBuilder
+from zonelab.analysis.checkers.queue.queue import check
+from zonelab.analysis.checkers.verdict import FIRST_OFFENDERS, Verdict, judge
+from zonelab.analysis.message_classes import DESCRIPTIONS, MessageClass
+from zonelab.analysis.runs.builder import Outcome, RunBuilder
 
 
 @pytest.fixture

@@ -1,6 +1,6 @@
 """Goal: a node's clock shows true time plus the offset that faults gave it. Method: run time moved by hand."""
 
-from cluster.clock import NodeClock
+from zonelab.cluster.clock import NodeClock
 
 
 class Run:

@@ -3,8 +3,8 @@
 import subprocess
 import sys
 
-from cluster.clock import NodeClock
-from cluster.random_streams import Streams
+from zonelab.cluster.clock import NodeClock
+from zonelab.cluster.random_streams import Streams
 
 
 def test_equal_seed_and_name_give_equal_draws_whatever_else_is_drawn():
@@ -25,7 +25,7 @@ def test_a_stream_is_asked_for_again_where_it_was_left():
 
 
 def test_draws_do_not_depend_on_pythons_hash_seed():
-    program = "from cluster.random_streams import Streams; print(Streams(7).stream('x').random())"
+    program = "from zonelab.cluster.random_streams import Streams; print(Streams(7).stream('x').random())"
     drawn = {
         subprocess.run(
             [sys.executable, "-c", program],

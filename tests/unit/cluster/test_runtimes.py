@@ -5,9 +5,9 @@ import asyncio
 import pytest
 import uvloop
 
-from cluster.real.runtime import RealRuntime
-from cluster.sim.runtime import Cancelled, SimRuntime
-from cluster.sim.schedule import Schedule, TieBreak
+from zonelab.cluster.real.runtime import RealRuntime
+from zonelab.cluster.sim.runtime import Cancelled, SimRuntime
+from zonelab.cluster.sim.schedule import Schedule, TieBreak
 
 MS = 1_000_000
 

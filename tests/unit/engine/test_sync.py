@@ -11,10 +11,10 @@ import threading
 import pytest
 from support.engine.dyno import SettableClock, make_queue
 
-from engine.dyno import DynoQueue, LocalOnly, ShardSize
-from engine.message import Message
-from engine.ports import Unavailable
-from engine.sync import BlockingDynoQueue, BlockingQueue
+from zonelab.engine.dyno import DynoQueue, LocalOnly, ShardSize
+from zonelab.engine.message import Message
+from zonelab.engine.ports import Unavailable
+from zonelab.engine.sync import BlockingDynoQueue, BlockingQueue
 
 
 def operations(kind):

@@ -14,7 +14,7 @@ from support.windows.hardened import HARDENED_COURSES
 from support.windows.hardened_stage import HardenedStage
 from support.windows.page import DYNO, FIFO, GMQ, YOUZAN
 
-from engine.dyno.hardened import Hardening
+from zonelab.engine.dyno.hardened import Hardening
 
 PAGES = {"dyno": DYNO, "gmq": GMQ, "youzan": YOUZAN, "fifo": FIFO}
 ROWS = {name: page.rows() for name, page in PAGES.items()}

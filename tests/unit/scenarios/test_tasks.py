@@ -5,8 +5,8 @@ Method: virtual time, so that every duration is exact.
 
 import pytest
 
-from cluster.sim.runtime import SimRuntime
-from scenarios.tasks import Halt, TaskGroup
+from zonelab.cluster.sim.runtime import SimRuntime
+from zonelab.scenarios.tasks import Halt, TaskGroup
 
 S = 1_000_000_000
 

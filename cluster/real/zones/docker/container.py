@@ -9,17 +9,17 @@ from typing import TYPE_CHECKING, Any
 from docker.errors import APIError, ImageNotFound, NotFound
 from docker.types import LogConfig
 
-from cluster.real.owner import Owner
-from cluster.real.zones import last_resort
-from cluster.real.zones.base import RealZone
-from cluster.real.zones.docker.daemon import connect, daemon_errors
-from cluster.real.zones.docker.zone_image import default_image
-from cluster.real.zones.port import HOST
-from cluster.real.zones.process.binary import find_binary
-from cluster.real.zones.server_file import server_configuration
-from cluster.real.zones.settings import DockerZoneSettings
-from cluster.real.zones.waiting import in_thread
-from cluster.zone import Address, ZoneError
+from zonelab.cluster.real.owner import Owner
+from zonelab.cluster.real.zones import last_resort
+from zonelab.cluster.real.zones.base import RealZone
+from zonelab.cluster.real.zones.docker.daemon import connect, daemon_errors
+from zonelab.cluster.real.zones.docker.zone_image import default_image
+from zonelab.cluster.real.zones.port import HOST
+from zonelab.cluster.real.zones.process.binary import find_binary
+from zonelab.cluster.real.zones.server_file import server_configuration
+from zonelab.cluster.real.zones.settings import DockerZoneSettings
+from zonelab.cluster.real.zones.waiting import in_thread
+from zonelab.cluster.zone import Address, ZoneError
 
 if TYPE_CHECKING:
     from docker import APIClient, DockerClient

@@ -8,7 +8,7 @@ import requests
 from docker.client import DockerClient
 from docker.errors import APIError, DockerException
 
-from cluster.zone import ZoneError
+from zonelab.cluster.zone import ZoneError
 
 _DEFAULT_SOCKET = "unix:///var/run/docker.sock"
 _CALL_TIMEOUT_S = 60

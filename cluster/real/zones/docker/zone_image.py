@@ -13,9 +13,9 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
 
-from cluster.real.zones.docker.daemon import connect, daemon_errors
-from cluster.real.zones.process.binary import ServerBinary, find_binary
-from cluster.zone import ZoneError
+from zonelab.cluster.real.zones.docker.daemon import connect, daemon_errors
+from zonelab.cluster.real.zones.process.binary import ServerBinary, find_binary
+from zonelab.cluster.zone import ZoneError
 
 REPOSITORY = "zonelab-zone"
 VERSION_LABEL = "zonelab.server"

@@ -1,4 +1,4 @@
 """Zones as processes of this machine: which server program runs, how it starts, and its directory.
 
-Read first: ``cluster.real.zones.process.process``.
+Read first: ``zonelab.cluster.real.zones.process.process``.
 """

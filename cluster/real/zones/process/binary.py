@@ -8,7 +8,7 @@ import subprocess
 from dataclasses import dataclass
 from pathlib import Path
 
-from cluster.zone import ZoneError
+from zonelab.cluster.zone import ZoneError
 
 _VERSION_TIMEOUT_S = 10.0
 

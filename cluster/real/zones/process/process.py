@@ -9,16 +9,16 @@ import sys
 import time
 from pathlib import Path
 
-from cluster.real.zones import last_resort
-from cluster.real.zones.admin import poll
-from cluster.real.zones.base import RealZone
-from cluster.real.zones.port import HOST, PortReservation
-from cluster.real.zones.process import workspace
-from cluster.real.zones.process.binary import ServerBinary, find_binary
-from cluster.real.zones.server_file import server_configuration
-from cluster.real.zones.settings import ProcessZoneSettings
-from cluster.real.zones.waiting import in_thread
-from cluster.zone import Address, ZoneError
+from zonelab.cluster.real.zones import last_resort
+from zonelab.cluster.real.zones.admin import poll
+from zonelab.cluster.real.zones.base import RealZone
+from zonelab.cluster.real.zones.port import HOST, PortReservation
+from zonelab.cluster.real.zones.process import workspace
+from zonelab.cluster.real.zones.process.binary import ServerBinary, find_binary
+from zonelab.cluster.real.zones.server_file import server_configuration
+from zonelab.cluster.real.zones.settings import ProcessZoneSettings
+from zonelab.cluster.real.zones.waiting import in_thread
+from zonelab.cluster.zone import Address, ZoneError
 
 _LAUNCHER = Path(__file__).with_name("launcher.py")
 _SIGNAL_TIMEOUT_S = 10.0

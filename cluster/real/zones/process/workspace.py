@@ -5,8 +5,8 @@ import shutil
 import tempfile
 from pathlib import Path
 
-from cluster.real.owner import Owner
-from cluster.zone import ZoneError
+from zonelab.cluster.real.owner import Owner
+from zonelab.cluster.zone import ZoneError
 
 PREFIX = "zonelab-"
 

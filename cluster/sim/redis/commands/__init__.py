@@ -1,10 +1,10 @@
 """The commands of the model, a module a type of data.
 
-Importing this package fills the table in ``cluster.sim.redis.registry``: each command is a function that says its name
-and arity with a decorator. Imports the store and the values of the model only.
+Importing this package fills the table in ``zonelab.cluster.sim.redis.registry``: each command is a function that says
+its name and arity with a decorator. Imports the store and the values of the model only.
 """
 
-from cluster.sim.redis.commands import (
+from zonelab.cluster.sim.redis.commands import (
     hashes,
     keys,
     lists,

@@ -1,8 +1,8 @@
 """Times given to a command: relative or absolute, in seconds or milliseconds."""
 
-from cluster.sim.redis.numbers import INTEGER_MAX, INTEGER_MIN, integer
-from cluster.sim.redis.reply import fail
-from cluster.sim.redis.store import Store
+from zonelab.cluster.sim.redis.numbers import INTEGER_MAX, INTEGER_MIN, integer
+from zonelab.cluster.sim.redis.reply import fail
+from zonelab.cluster.sim.redis.store import Store
 
 EXPIRY_OPTIONS = {b"EX": (1000, True), b"PX": (1, True), b"EXAT": (1000, False), b"PXAT": (1, False)}
 """Milliseconds of the unit, and whether the time counts from now."""

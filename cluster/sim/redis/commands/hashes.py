@@ -2,12 +2,12 @@
 
 import numpy as np
 
-from cluster.sim.redis.numbers import INTEGER_MAX, INTEGER_MIN, format_long_double, integer, long_double
-from cluster.sim.redis.registry import Args, command
-from cluster.sim.redis.reply import NOT_A_FLOAT, OK, fail, wrong_arity
-from cluster.sim.redis.store import Store
-from cluster.sim.redis.values import Hash
-from engine.ports import Reply
+from zonelab.cluster.sim.redis.numbers import INTEGER_MAX, INTEGER_MIN, format_long_double, integer, long_double
+from zonelab.cluster.sim.redis.registry import Args, command
+from zonelab.cluster.sim.redis.reply import NOT_A_FLOAT, OK, fail, wrong_arity
+from zonelab.cluster.sim.redis.store import Store
+from zonelab.cluster.sim.redis.values import Hash
+from zonelab.engine.ports import Reply
 
 _NOTHING = Hash()
 

@@ -1,12 +1,12 @@
 """Commands on keys of any type."""
 
-from cluster.sim.redis.commands.expiry import deadline_ms
-from cluster.sim.redis.glob import matches
-from cluster.sim.redis.registry import Args, command
-from cluster.sim.redis.reply import NO_SUCH_KEY, OK, Status, fail, text
-from cluster.sim.redis.store import Store
-from cluster.sim.redis.values import TYPE_NAMES
-from engine.ports import Reply
+from zonelab.cluster.sim.redis.commands.expiry import deadline_ms
+from zonelab.cluster.sim.redis.glob import matches
+from zonelab.cluster.sim.redis.registry import Args, command
+from zonelab.cluster.sim.redis.reply import NO_SUCH_KEY, OK, Status, fail, text
+from zonelab.cluster.sim.redis.store import Store
+from zonelab.cluster.sim.redis.values import TYPE_NAMES
+from zonelab.engine.ports import Reply
 
 _EXPIRE_OPTIONS = (b"NX", b"XX", b"GT", b"LT")
 

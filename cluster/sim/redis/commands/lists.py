@@ -3,12 +3,12 @@
 from collections.abc import Callable
 from itertools import islice
 
-from cluster.sim.redis.numbers import INTEGER_MIN, integer, positive
-from cluster.sim.redis.registry import Args, command
-from cluster.sim.redis.reply import NO_SUCH_KEY, OK, OUT_OF_RANGE, SYNTAX, fail, wrong_arity
-from cluster.sim.redis.store import Store
-from cluster.sim.redis.values import List
-from engine.ports import Reply
+from zonelab.cluster.sim.redis.numbers import INTEGER_MIN, integer, positive
+from zonelab.cluster.sim.redis.registry import Args, command
+from zonelab.cluster.sim.redis.reply import NO_SUCH_KEY, OK, OUT_OF_RANGE, SYNTAX, fail, wrong_arity
+from zonelab.cluster.sim.redis.store import Store
+from zonelab.cluster.sim.redis.values import List
+from zonelab.engine.ports import Reply
 
 _ENDS = (b"LEFT", b"RIGHT")
 

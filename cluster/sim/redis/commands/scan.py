@@ -10,13 +10,13 @@ from collections.abc import Iterable
 from heapq import nsmallest
 from zlib import crc32
 
-from cluster.sim.redis.glob import matches
-from cluster.sim.redis.numbers import INTEGER_MIN, format_17_digits, format_double, integer
-from cluster.sim.redis.registry import Args, command
-from cluster.sim.redis.reply import SYNTAX, fail, text
-from cluster.sim.redis.store import Store
-from cluster.sim.redis.values import TYPE_NAMES, Hash, Set, SortedSet
-from engine.ports import Reply
+from zonelab.cluster.sim.redis.glob import matches
+from zonelab.cluster.sim.redis.numbers import INTEGER_MIN, format_17_digits, format_double, integer
+from zonelab.cluster.sim.redis.registry import Args, command
+from zonelab.cluster.sim.redis.reply import SYNTAX, fail, text
+from zonelab.cluster.sim.redis.store import Store
+from zonelab.cluster.sim.redis.values import TYPE_NAMES, Hash, Set, SortedSet
+from zonelab.engine.ports import Reply
 
 _CURSOR = re.compile(rb"[ \t\n\v\f\r]*([+-]?)0*([0-9]{1,20})")
 """What C's ``strtoull`` takes for a number."""

@@ -1,9 +1,9 @@
 """Commands on the server itself."""
 
-from cluster.sim.redis.registry import Args, command
-from cluster.sim.redis.reply import OK, SYNTAX, Status, fail, wrong_arity
-from cluster.sim.redis.store import Store
-from engine.ports import Reply
+from zonelab.cluster.sim.redis.registry import Args, command
+from zonelab.cluster.sim.redis.reply import OK, SYNTAX, Status, fail, wrong_arity
+from zonelab.cluster.sim.redis.store import Store
+from zonelab.engine.ports import Reply
 
 MODELLED = "9.1"
 """The version of Valkey whose replies the model gives."""

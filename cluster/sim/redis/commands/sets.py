@@ -2,12 +2,12 @@
 
 from collections.abc import Callable
 
-from cluster.sim.redis.numbers import INTEGER_MAX, INTEGER_MIN, integer, positive
-from cluster.sim.redis.registry import Args, command
-from cluster.sim.redis.reply import OUT_OF_RANGE, SYNTAX, fail
-from cluster.sim.redis.store import Store
-from cluster.sim.redis.values import Set
-from engine.ports import Reply
+from zonelab.cluster.sim.redis.numbers import INTEGER_MAX, INTEGER_MIN, integer, positive
+from zonelab.cluster.sim.redis.registry import Args, command
+from zonelab.cluster.sim.redis.reply import OUT_OF_RANGE, SYNTAX, fail
+from zonelab.cluster.sim.redis.store import Store
+from zonelab.cluster.sim.redis.values import Set
+from zonelab.engine.ports import Reply
 
 _NOTHING = Set()
 

@@ -6,12 +6,12 @@ from dataclasses import dataclass
 from enum import Enum, auto
 from functools import lru_cache
 
-from cluster.sim.redis.numbers import double, format_double, integer
-from cluster.sim.redis.registry import Args, command
-from cluster.sim.redis.reply import SYNTAX, CommandError, fail
-from cluster.sim.redis.store import Store
-from cluster.sim.redis.values import Scored, SortedSet
-from engine.ports import Reply
+from zonelab.cluster.sim.redis.numbers import double, format_double, integer
+from zonelab.cluster.sim.redis.registry import Args, command
+from zonelab.cluster.sim.redis.reply import SYNTAX, CommandError, fail
+from zonelab.cluster.sim.redis.store import Store
+from zonelab.cluster.sim.redis.values import Scored, SortedSet
+from zonelab.engine.ports import Reply
 
 _NOT_A_SCORE = "ERR min or max is not a float"
 _NOT_A_MEMBER = "ERR min or max not valid string range item"

@@ -1,11 +1,11 @@
 """Commands on sorted sets, those on ranges excepted."""
 
-from cluster.sim.redis.numbers import double, format_double, positive
-from cluster.sim.redis.registry import Args, command
-from cluster.sim.redis.reply import OUT_OF_RANGE, SYNTAX, fail, wrong_arity
-from cluster.sim.redis.store import Store
-from cluster.sim.redis.values import COMPACT_BYTES_MAX, COMPACT_MAX, SortedSet
-from engine.ports import Reply
+from zonelab.cluster.sim.redis.numbers import double, format_double, positive
+from zonelab.cluster.sim.redis.registry import Args, command
+from zonelab.cluster.sim.redis.reply import OUT_OF_RANGE, SYNTAX, fail, wrong_arity
+from zonelab.cluster.sim.redis.store import Store
+from zonelab.cluster.sim.redis.values import COMPACT_BYTES_MAX, COMPACT_MAX, SortedSet
+from zonelab.engine.ports import Reply
 
 _FLAGS = frozenset((b"NX", b"XX", b"GT", b"LT", b"CH", b"INCR"))
 

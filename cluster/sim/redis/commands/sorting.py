@@ -2,12 +2,12 @@
 
 from dataclasses import dataclass
 
-from cluster.sim.redis.numbers import integer
-from cluster.sim.redis.registry import Args, command
-from cluster.sim.redis.reply import SYNTAX, WRONG_TYPE, fail
-from cluster.sim.redis.store import Store
-from cluster.sim.redis.values import List, Set, SortedSet
-from engine.ports import Reply
+from zonelab.cluster.sim.redis.numbers import integer
+from zonelab.cluster.sim.redis.registry import Args, command
+from zonelab.cluster.sim.redis.reply import SYNTAX, WRONG_TYPE, fail
+from zonelab.cluster.sim.redis.store import Store
+from zonelab.cluster.sim.redis.values import List, Set, SortedSet
+from zonelab.engine.ports import Reply
 
 NOT_MODELLED = "ERR this model of a server has SORT with ALPHA only, without BY, GET and STORE"
 

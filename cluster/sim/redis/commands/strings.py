@@ -5,12 +5,12 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from cluster.sim.redis.commands.expiry import EXPIRY_OPTIONS, deadline_ms
-from cluster.sim.redis.numbers import INTEGER_MAX, INTEGER_MIN, format_long_double, integer, long_double
-from cluster.sim.redis.registry import Args, command
-from cluster.sim.redis.reply import NOT_A_FLOAT, OK, SYNTAX, fail, wrong_arity
-from cluster.sim.redis.store import Store
-from engine.ports import Reply
+from zonelab.cluster.sim.redis.commands.expiry import EXPIRY_OPTIONS, deadline_ms
+from zonelab.cluster.sim.redis.numbers import INTEGER_MAX, INTEGER_MIN, format_long_double, integer, long_double
+from zonelab.cluster.sim.redis.registry import Args, command
+from zonelab.cluster.sim.redis.reply import NOT_A_FLOAT, OK, SYNTAX, fail, wrong_arity
+from zonelab.cluster.sim.redis.store import Store
+from zonelab.engine.ports import Reply
 
 _LENGTH_MAX = 512 * 1024 * 1024
 _TOO_LONG = "ERR string exceeds maximum allowed size (proto-max-bulk-len)"

@@ -1,5 +1,5 @@
 """Leases of hardened mode: granting them, proving them where a vote fails, and keeping them alive during work.
 
-Read first: ``engine.dyno.hardened.leases.lease``. Imports ``records``; what is above it (the queue, ``upkeep``) imports
-it.
+Read first: ``zonelab.engine.dyno.hardened.leases.lease``. Imports ``records``; what is above it (the queue, ``upkeep``)
+imports it.
 """

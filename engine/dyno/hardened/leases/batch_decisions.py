@@ -2,9 +2,9 @@
 
 from collections.abc import Awaitable, Callable, Sequence
 
-from engine.common.failures import COMMAND_FAILURES
-from engine.dyno.hardened.records.steps import Lease, in_steps
-from engine.ports import PortError, ServerError, Unavailable
+from zonelab.engine.common.failures import COMMAND_FAILURES
+from zonelab.engine.dyno.hardened.records.steps import Lease, in_steps
+from zonelab.engine.ports import PortError, ServerError, Unavailable
 
 Decide = Callable[[Sequence[Lease]], Awaitable[list[bool]]]
 

@@ -4,9 +4,9 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import partial
 
-from engine.dyno.hardened.context import HardenedContext
-from engine.dyno.hardened.leases.batch_decisions import decided_each
-from engine.dyno.hardened.records.steps import Lease
+from zonelab.engine.dyno.hardened.context import HardenedContext
+from zonelab.engine.dyno.hardened.leases.batch_decisions import decided_each
+from zonelab.engine.dyno.hardened.records.steps import Lease
 
 
 @dataclass(slots=True)

@@ -3,11 +3,11 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
-from engine.common.failures import COMMAND_FAILURES
-from engine.dyno.hardened.context import HardenedContext
-from engine.dyno.hardened.mechanisms import Hardening
-from engine.dyno.hardened.records.record import Status
-from engine.ports import Unavailable
+from zonelab.engine.common.failures import COMMAND_FAILURES
+from zonelab.engine.dyno.hardened.context import HardenedContext
+from zonelab.engine.dyno.hardened.mechanisms import Hardening
+from zonelab.engine.dyno.hardened.records.record import Status
+from zonelab.engine.ports import Unavailable
 
 GRANTED = "G"
 ABSENT = "A"

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from engine.dyno.v1.keys import Keys
+from zonelab.engine.dyno.v1.keys import Keys
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

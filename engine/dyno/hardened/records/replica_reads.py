@@ -3,10 +3,10 @@
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from engine.common.failures import COMMAND_FAILURES
-from engine.dyno.hardened.records.keys import HardenedKeys
-from engine.dyno.hardened.records.record import Record
-from engine.ports import Command, Connection, Reply, Runtime, ServerError
+from zonelab.engine.common.failures import COMMAND_FAILURES
+from zonelab.engine.dyno.hardened.records.keys import HardenedKeys
+from zonelab.engine.dyno.hardened.records.record import Record
+from zonelab.engine.ports import Command, Connection, Reply, Runtime, ServerError
 
 Records = Mapping[str, Mapping[str, Record | None]]
 """Zone → id → its record there; only the zones that answered."""

@@ -1,13 +1,13 @@
 """The Lua scripts of hardened mode, and the commands that run them.
 
-Always EVAL with the whole text, for the reasons that ``engine.dyno.v1.scripts`` gives.
+Always EVAL with the whole text, for the reasons that ``zonelab.engine.dyno.v1.scripts`` gives.
 """
 
 from collections.abc import Sequence
 from pathlib import Path
 
-from engine.dyno.hardened.records.keys import HardenedKeys
-from engine.ports import Argument, Command
+from zonelab.engine.dyno.hardened.records.keys import HardenedKeys
+from zonelab.engine.ports import Argument, Command
 
 _FOLDER = Path(__file__).with_name("lua")
 _RECORDS = (_FOLDER / "_records.lua").read_text(encoding="utf-8")

@@ -5,16 +5,16 @@ from dataclasses import dataclass
 from hashlib import sha1
 from typing import Any, Self, TypeVar
 
-from engine.common.failures import COMMAND_FAILURES
-from engine.dyno.hardened.mechanisms import Hardening
-from engine.dyno.hardened.records.keys import HardenedKeys
-from engine.dyno.hardened.records.record import PRIORITY_WEIGHT, Record, rank
-from engine.dyno.hardened.records.scripts import Scripts
-from engine.dyno.hardened.settings import HardenedSettings
-from engine.dyno.message_json import encode
-from engine.dyno.scores import due_score
-from engine.message import Message
-from engine.ports import Argument, Command, Connection, ServerError
+from zonelab.engine.common.failures import COMMAND_FAILURES
+from zonelab.engine.dyno.hardened.mechanisms import Hardening
+from zonelab.engine.dyno.hardened.records.keys import HardenedKeys
+from zonelab.engine.dyno.hardened.records.record import PRIORITY_WEIGHT, Record, rank
+from zonelab.engine.dyno.hardened.records.scripts import Scripts
+from zonelab.engine.dyno.hardened.settings import HardenedSettings
+from zonelab.engine.dyno.message_json import encode
+from zonelab.engine.dyno.scores import due_score
+from zonelab.engine.message import Message
+from zonelab.engine.ports import Argument, Command, Connection, ServerError
 
 PROMOTED_MAX = 1_000
 """So many ids a step, that a server is not kept busy for long."""

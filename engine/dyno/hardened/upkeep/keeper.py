@@ -3,11 +3,11 @@
 from collections.abc import Sequence
 from typing import Any, Protocol
 
-from engine.dyno.hardened.context import HardenedContext
-from engine.dyno.hardened.mechanisms import Hardening
-from engine.dyno.hardened.upkeep.orphan_sweeper import OrphanSweeper
-from engine.dyno.hardened.upkeep.replica_repair import ReplicaRepair
-from engine.dyno.scores import eligible_until
+from zonelab.engine.dyno.hardened.context import HardenedContext
+from zonelab.engine.dyno.hardened.mechanisms import Hardening
+from zonelab.engine.dyno.hardened.upkeep.orphan_sweeper import OrphanSweeper
+from zonelab.engine.dyno.hardened.upkeep.replica_repair import ReplicaRepair
+from zonelab.engine.dyno.scores import eligible_until
 
 SCAN_EVERY = 4
 """One round in so many also looks at a page of all records, due or not."""

@@ -3,11 +3,11 @@
 from collections import deque
 from collections.abc import Sequence
 
-from engine.dyno.errors import PayloadError
-from engine.dyno.hardened.context import HardenedContext
-from engine.dyno.hardened.records.steps import Put, in_steps
-from engine.dyno.hardened.upkeep.replica_repair import ReplicaRepair
-from engine.dyno.message_json import decode
+from zonelab.engine.dyno.errors import PayloadError
+from zonelab.engine.dyno.hardened.context import HardenedContext
+from zonelab.engine.dyno.hardened.records.steps import Put, in_steps
+from zonelab.engine.dyno.hardened.upkeep.replica_repair import ReplicaRepair
+from zonelab.engine.dyno.message_json import decode
 
 REMEMBERED_MAX = 10_000
 

@@ -4,9 +4,9 @@ from collections import Counter
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from engine.dyno.hardened.context import HardenedContext
-from engine.dyno.hardened.records.record import Record
-from engine.dyno.hardened.records.steps import Change, in_steps
+from zonelab.engine.dyno.hardened.context import HardenedContext
+from zonelab.engine.dyno.hardened.records.record import Record
+from zonelab.engine.dyno.hardened.records.steps import Change, in_steps
 
 
 class Copy(NamedTuple):

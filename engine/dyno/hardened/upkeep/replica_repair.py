@@ -4,11 +4,11 @@ from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 
-from engine.common.failures import COMMAND_FAILURES
-from engine.dyno.hardened.context import HardenedContext
-from engine.dyno.hardened.records.record import Record, Status
-from engine.dyno.hardened.records.steps import Change, in_steps
-from engine.dyno.hardened.upkeep.payload_repair import PayloadRepair
+from zonelab.engine.common.failures import COMMAND_FAILURES
+from zonelab.engine.dyno.hardened.context import HardenedContext
+from zonelab.engine.dyno.hardened.records.record import Record, Status
+from zonelab.engine.dyno.hardened.records.steps import Change, in_steps
+from zonelab.engine.dyno.hardened.upkeep.payload_repair import PayloadRepair
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,7 +1,7 @@
 """Which shards an instance serves: its own, and those of zones that do not serve theirs."""
 
-from engine.dyno.hardened.context import HardenedContext
-from engine.dyno.hardened.mechanisms import Hardening
+from zonelab.engine.dyno.hardened.context import HardenedContext
+from zonelab.engine.dyno.hardened.mechanisms import Hardening
 
 BEATS = 3
 """A lease on a shard is renewed so many times within its length."""

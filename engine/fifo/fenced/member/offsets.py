@@ -1,8 +1,8 @@
 """Where partitions are fenced nothing waits to be written: each result is at the zones before the next batch begins."""
 
-from engine.fifo.consumer.offsets import Offsets
-from engine.fifo.log.progress import Progress
-from engine.fifo.partition import Partition
+from zonelab.engine.fifo.consumer.offsets import Offsets
+from zonelab.engine.fifo.log.progress import Progress
+from zonelab.engine.fifo.partition import Partition
 
 
 class NoOffsets(Offsets):

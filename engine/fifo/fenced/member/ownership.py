@@ -3,15 +3,15 @@
 from collections.abc import Callable, Sequence
 from contextlib import suppress
 
-from engine.common.failures import COMMAND_FAILURES
-from engine.fifo.consumer.context import MemberContext
-from engine.fifo.consumer.ownership import Ownership
-from engine.fifo.consumer.process_queue import ProcessQueue
-from engine.fifo.fenced.member.tenures import Tenure, Tenures
-from engine.fifo.fenced.member.told import told, until_ns
-from engine.fifo.fenced.register import Fenced
-from engine.fifo.partition import Partition
-from engine.fifo.settings import Sharing
+from zonelab.engine.common.failures import COMMAND_FAILURES
+from zonelab.engine.fifo.consumer.context import MemberContext
+from zonelab.engine.fifo.consumer.ownership import Ownership
+from zonelab.engine.fifo.consumer.process_queue import ProcessQueue
+from zonelab.engine.fifo.fenced.member.tenures import Tenure, Tenures
+from zonelab.engine.fifo.fenced.member.told import told, until_ns
+from zonelab.engine.fifo.fenced.register import Fenced
+from zonelab.engine.fifo.partition import Partition
+from zonelab.engine.fifo.settings import Sharing
 
 
 class FencedOwnership(Ownership):

@@ -3,20 +3,20 @@
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 
-from engine.common.failures import COMMAND_FAILURES
-from engine.fifo.consumer.consume_loop import ConsumeLoop
-from engine.fifo.consumer.context import MemberContext
-from engine.fifo.consumer.offsets import Offsets
-from engine.fifo.consumer.ownership import Ownership
-from engine.fifo.consumer.results import Results
-from engine.fifo.consumer.revoke import Revoke
-from engine.fifo.fenced.mechanisms import Fencing
-from engine.fifo.fenced.member.offsets import NoOffsets
-from engine.fifo.fenced.member.ownership import FencedOwnership
-from engine.fifo.fenced.member.results import FencedResults
-from engine.fifo.fenced.member.revoke import DrainedRevoke
-from engine.fifo.fenced.member.tenures import Tenures
-from engine.fifo.fenced.member.zones import FencedZones
+from zonelab.engine.common.failures import COMMAND_FAILURES
+from zonelab.engine.fifo.consumer.consume_loop import ConsumeLoop
+from zonelab.engine.fifo.consumer.context import MemberContext
+from zonelab.engine.fifo.consumer.offsets import Offsets
+from zonelab.engine.fifo.consumer.ownership import Ownership
+from zonelab.engine.fifo.consumer.results import Results
+from zonelab.engine.fifo.consumer.revoke import Revoke
+from zonelab.engine.fifo.fenced.mechanisms import Fencing
+from zonelab.engine.fifo.fenced.member.offsets import NoOffsets
+from zonelab.engine.fifo.fenced.member.ownership import FencedOwnership
+from zonelab.engine.fifo.fenced.member.results import FencedResults
+from zonelab.engine.fifo.fenced.member.revoke import DrainedRevoke
+from zonelab.engine.fifo.fenced.member.tenures import Tenures
+from zonelab.engine.fifo.fenced.member.zones import FencedZones
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

@@ -5,18 +5,18 @@ Cursor, failures and what is put aside are one state, so that a member that dies
 
 from collections.abc import Callable, Sequence
 
-from engine.common.failures import COMMAND_FAILURES
-from engine.fifo.consumer.context import NS_PER_MS, MemberContext
-from engine.fifo.consumer.listener import Handling
-from engine.fifo.consumer.offsets import Offsets
-from engine.fifo.consumer.process_queue import Cached, ProcessQueue
-from engine.fifo.consumer.results import GOES_ON, Results, columns_of
-from engine.fifo.fenced.cursor import SetAside
-from engine.fifo.fenced.member.tenures import Tenure, Tenures
-from engine.fifo.fenced.member.told import told
-from engine.fifo.fenced.register import Fenced
-from engine.fifo.log.progress import Progress
-from engine.fifo.settings import Poison
+from zonelab.engine.common.failures import COMMAND_FAILURES
+from zonelab.engine.fifo.consumer.context import NS_PER_MS, MemberContext
+from zonelab.engine.fifo.consumer.listener import Handling
+from zonelab.engine.fifo.consumer.offsets import Offsets
+from zonelab.engine.fifo.consumer.process_queue import Cached, ProcessQueue
+from zonelab.engine.fifo.consumer.results import GOES_ON, Results, columns_of
+from zonelab.engine.fifo.fenced.cursor import SetAside
+from zonelab.engine.fifo.fenced.member.tenures import Tenure, Tenures
+from zonelab.engine.fifo.fenced.member.told import told
+from zonelab.engine.fifo.fenced.register import Fenced
+from zonelab.engine.fifo.log.progress import Progress
+from zonelab.engine.fifo.settings import Poison
 
 
 class FencedResults(Results):

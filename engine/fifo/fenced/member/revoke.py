@@ -1,11 +1,11 @@
 """Giving up a fenced partition: when its listener has ended and its result is stored."""
 
-from engine.fifo.consumer.consume_loop import ConsumeLoop
-from engine.fifo.consumer.context import MemberContext
-from engine.fifo.consumer.offsets import Offsets
-from engine.fifo.consumer.ownership import Ownership
-from engine.fifo.consumer.process_queue import ProcessQueue
-from engine.fifo.consumer.revoke import Revoke
+from zonelab.engine.fifo.consumer.consume_loop import ConsumeLoop
+from zonelab.engine.fifo.consumer.context import MemberContext
+from zonelab.engine.fifo.consumer.offsets import Offsets
+from zonelab.engine.fifo.consumer.ownership import Ownership
+from zonelab.engine.fifo.consumer.process_queue import ProcessQueue
+from zonelab.engine.fifo.consumer.revoke import Revoke
 
 
 class DrainedRevoke(Revoke):

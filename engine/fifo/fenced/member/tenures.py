@@ -2,16 +2,16 @@
 
 from dataclasses import dataclass
 
-from engine.common.failures import COMMAND_FAILURES
-from engine.common.mutex import Mutex
-from engine.fifo.fenced.cursor import GroupCursor
-from engine.fifo.fenced.log import FencedLog
-from engine.fifo.fenced.mechanisms import Fencing
-from engine.fifo.fenced.register import Store
-from engine.fifo.fenced.resizing import known_log
-from engine.fifo.partition import Partition
-from engine.fifo.settings import Begin
-from engine.ports import Unavailable
+from zonelab.engine.common.failures import COMMAND_FAILURES
+from zonelab.engine.common.mutex import Mutex
+from zonelab.engine.fifo.fenced.cursor import GroupCursor
+from zonelab.engine.fifo.fenced.log import FencedLog
+from zonelab.engine.fifo.fenced.mechanisms import Fencing
+from zonelab.engine.fifo.fenced.register import Store
+from zonelab.engine.fifo.fenced.resizing import known_log
+from zonelab.engine.fifo.partition import Partition
+from zonelab.engine.fifo.settings import Begin
+from zonelab.engine.ports import Unavailable
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

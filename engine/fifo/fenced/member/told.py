@@ -4,11 +4,11 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any
 
-from engine.common.failures import COMMAND_FAILURES
-from engine.fifo.consumer.context import NS_PER_MS, MemberContext
-from engine.fifo.fenced.register import Fenced
-from engine.fifo.fenced.views import Unadmitted
-from engine.fifo.partition import Partition
+from zonelab.engine.common.failures import COMMAND_FAILURES
+from zonelab.engine.fifo.consumer.context import NS_PER_MS, MemberContext
+from zonelab.engine.fifo.fenced.register import Fenced
+from zonelab.engine.fifo.fenced.views import Unadmitted
+from zonelab.engine.fifo.partition import Partition
 
 
 @contextmanager

@@ -4,27 +4,27 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Self
 
-from engine.fifo.consumer.context import Zones
-from engine.fifo.fenced.admission import Admission
-from engine.fifo.fenced.inbox import Inbox
-from engine.fifo.fenced.keys import FencedKeys
-from engine.fifo.fenced.leases import SeenLeases
-from engine.fifo.fenced.mechanisms import Fencing
-from engine.fifo.fenced.member.tenures import Tenure, Tenures
-from engine.fifo.fenced.register import NS_PER_MS, Store
-from engine.fifo.fenced.resizing import LOOK_MS, held
-from engine.fifo.fenced.views import Views
-from engine.fifo.keys import FifoKeys
-from engine.fifo.log.partition_log import Appended, EndedWithout, Page, PartitionLogs, Sealed
-from engine.fifo.log.progress import Progress
-from engine.fifo.log.record import Record
-from engine.fifo.partition import Partition
-from engine.fifo.settings import ConsumerSettings, LeaseClock
-from engine.fifo.zones.dead_letters import DeadLetters
-from engine.fifo.zones.locks import Locks
-from engine.fifo.zones.members import Members
-from engine.fifo.zones.parked import Parked
-from engine.ports import Clock, Connection, Indeterminate, Runtime
+from zonelab.engine.fifo.consumer.context import Zones
+from zonelab.engine.fifo.fenced.admission import Admission
+from zonelab.engine.fifo.fenced.inbox import Inbox
+from zonelab.engine.fifo.fenced.keys import FencedKeys
+from zonelab.engine.fifo.fenced.leases import SeenLeases
+from zonelab.engine.fifo.fenced.mechanisms import Fencing
+from zonelab.engine.fifo.fenced.member.tenures import Tenure, Tenures
+from zonelab.engine.fifo.fenced.register import NS_PER_MS, Store
+from zonelab.engine.fifo.fenced.resizing import LOOK_MS, held
+from zonelab.engine.fifo.fenced.views import Views
+from zonelab.engine.fifo.keys import FifoKeys
+from zonelab.engine.fifo.log.partition_log import Appended, EndedWithout, Page, PartitionLogs, Sealed
+from zonelab.engine.fifo.log.progress import Progress
+from zonelab.engine.fifo.log.record import Record
+from zonelab.engine.fifo.partition import Partition
+from zonelab.engine.fifo.settings import ConsumerSettings, LeaseClock
+from zonelab.engine.fifo.zones.dead_letters import DeadLetters
+from zonelab.engine.fifo.zones.locks import Locks
+from zonelab.engine.fifo.zones.members import Members
+from zonelab.engine.fifo.zones.parked import Parked
+from zonelab.engine.ports import Clock, Connection, Indeterminate, Runtime
 
 ENDS_MS = 10_000
 """So long a push to a sealed partition waits for the end of its log."""

@@ -2,12 +2,12 @@
 
 from support.engine.fifo import NS_PER_MS, Unsteady
 
-from cluster.clock import NodeClock
-from engine.fifo.consumer.listener import Outcome
-from engine.fifo.log.progress import Progress
-from engine.fifo.settings import Begin
-from engine.ports import Unavailable
-from scenarios.faults.seen import MEMBERS, runs
+from zonelab.cluster.clock import NodeClock
+from zonelab.engine.fifo.consumer.listener import Outcome
+from zonelab.engine.fifo.log.progress import Progress
+from zonelab.engine.fifo.settings import Begin
+from zonelab.engine.ports import Unavailable
+from zonelab.scenarios.faults.seen import MEMBERS, runs
 
 SLOW_MS = 3_200
 

@@ -2,7 +2,7 @@
 
 from support.engine.fifo import NS_PER_MS
 
-from engine.ports import Indeterminate
+from zonelab.engine.ports import Indeterminate
 
 KEYS = [f"k{number}" for number in range(8)]
 

@@ -9,15 +9,15 @@ from support.engine.fifo import NS_PER_MS
 from support.engine.fifo_group import Pause
 from support.engine.fifo_verdicts import JudgedBench
 
-from cluster.votes.levels import Level
-from engine.fifo.consumer.context import MemberContext
-from engine.fifo.consumer.listener import Outcome
-from engine.fifo.consumer.member import Member
-from engine.fifo.fenced.final import final_rows
-from engine.fifo.fenced.keys import FencedKeys
-from engine.fifo.fenced.member.zones import FencedLogs, FencedZones, Wires
-from scenarios.clients.program_crash import CrashSwitch
-from scenarios.faults.seen import runs
+from zonelab.cluster.votes.levels import Level
+from zonelab.engine.fifo.consumer.context import MemberContext
+from zonelab.engine.fifo.consumer.listener import Outcome
+from zonelab.engine.fifo.consumer.member import Member
+from zonelab.engine.fifo.fenced.final import final_rows
+from zonelab.engine.fifo.fenced.keys import FencedKeys
+from zonelab.engine.fifo.fenced.member.zones import FencedLogs, FencedZones, Wires
+from zonelab.scenarios.clients.program_crash import CrashSwitch
+from zonelab.scenarios.faults.seen import runs
 
 WORK_MS = 24
 """Of a message; times are RocketMQ's divided by 20."""

@@ -1,9 +1,9 @@
 """Windows of RocketMQ's fail-over, as zones that are wiped, cut off or warmed: at each level, on three zones."""
 
-from cluster.links.link import Cut
-from cluster.votes.levels import Level
-from cluster.zone import Restart
-from engine.ports import PortError
+from zonelab.cluster.links.link import Cut
+from zonelab.cluster.votes.levels import Level
+from zonelab.cluster.zone import Restart
+from zonelab.engine.ports import PortError
 
 LEVELS = (Level.DC_ONE, Level.DC_QUORUM, Level.DC_SAFE_QUORUM)
 

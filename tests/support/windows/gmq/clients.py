@@ -14,8 +14,8 @@ from support.windows.gmq.stage import (
 from support.windows.lags import cut_off_with
 from support.windows.stage import X, death, failure, said
 
-from cluster.votes.levels import Level
-from engine.gmq import GmqDispatcher
+from zonelab.cluster.votes.levels import Level
+from zonelab.engine.gmq import GmqDispatcher
 
 
 async def _ready(stage: GmqStage) -> GmqDispatcher:

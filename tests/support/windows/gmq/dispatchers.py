@@ -13,9 +13,9 @@ from support.windows.gmq.stage import (
 )
 from support.windows.stage import Wrap, X, failure
 
-from engine.gmq import Channel, GmqDispatcher, Handed
-from engine.message import Message
-from engine.ports import Connection, ServerError
+from zonelab.engine.gmq import Channel, GmqDispatcher, Handed
+from zonelab.engine.message import Message
+from zonelab.engine.ports import Connection, ServerError
 
 VAST_DELAY_S = 10**15
 

@@ -27,12 +27,12 @@ from support.windows.stage import (
     said,
 )
 
-from cluster.votes.levels import Level
-from engine.dyno.hardened import Hardening
-from engine.dyno.hardened.context import HardenedContext
-from engine.gmq.hardened import HardenedDispatcher, HardenedGmqQueue
-from engine.message import Delivery, Message
-from engine.ports import Command, Connection, Reply
+from zonelab.cluster.votes.levels import Level
+from zonelab.engine.dyno.hardened import Hardening
+from zonelab.engine.dyno.hardened.context import HardenedContext
+from zonelab.engine.gmq.hardened import HardenedDispatcher, HardenedGmqQueue
+from zonelab.engine.message import Delivery, Message
+from zonelab.engine.ports import Command, Connection, Reply
 
 
 class HardenedGmqStage(HardenedStage):

@@ -8,9 +8,9 @@ from support.engine.dyno import SHARDS
 from support.engine.gmq import Refusing, Tapped
 from support.windows.stage import Died, Stage, Wrap, of_zones
 
-from engine.gmq import Channel, GmqDispatcher, GmqKeys, GmqQueue, GmqSettings, Handed
-from engine.message import Delivery, Message
-from engine.ports import Indeterminate, ServerError
+from zonelab.engine.gmq import Channel, GmqDispatcher, GmqKeys, GmqQueue, GmqSettings, Handed
+from zonelab.engine.message import Delivery, Message
+from zonelab.engine.ports import Indeterminate, ServerError
 
 TTR_S = 2
 LATER_S = 60

@@ -3,8 +3,8 @@
 import numpy as np
 import pytest
 
-from analysis.comparison.confirmation import Confirmed, MedianPair, decided, medians_ms, pairs_of
-from analysis.rates.outcomes import UNCONFIRMED, RunOutcome
+from zonelab.analysis.comparison.confirmation import Confirmed, MedianPair, decided, medians_ms, pairs_of
+from zonelab.analysis.rates.outcomes import UNCONFIRMED, RunOutcome
 
 
 def runs(middle_ms: float, *, count: int = 8, spread: float = 0.03, seed: int = 1) -> list[float]:

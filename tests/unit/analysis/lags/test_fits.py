@@ -3,8 +3,8 @@
 import numpy as np
 import pytest
 
-from analysis.figures.lag_plot import plot_lag
-from analysis.lags.distributions import (
+from zonelab.analysis.figures.lag_plot import plot_lag
+from zonelab.analysis.lags.distributions import (
     Constant,
     Distribution,
     Exponential,
@@ -14,8 +14,8 @@ from analysis.lags.distributions import (
     Pareto,
     Uniform,
 )
-from analysis.lags.fits import DIGITS, distance, fits
-from analysis.statistics import distribution_margin
+from zonelab.analysis.lags.fits import DIGITS, distance, fits
+from zonelab.analysis.statistics import distribution_margin
 
 DELAYS = 3_000
 MARGIN = distribution_margin(DELAYS)

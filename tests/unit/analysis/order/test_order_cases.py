@@ -4,7 +4,7 @@ from dataclasses import replace
 
 from support.analysis.orders import LEASE_MS, MS, Ordered
 
-from analysis.checkers.order.order import order_verdict
+from zonelab.analysis.checkers.order.order import order_verdict
 
 
 def produced(messages: int) -> Ordered:

@@ -9,7 +9,7 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 from support.analysis.orders import LEASE_MS, RULES, Ordered, Owner
 
-from analysis.runs.order import OrderKind
+from zonelab.analysis.runs.order import OrderKind
 
 RETRIES = 2
 STEPS = ("produce", "work", "work", "crash", "stall", "fail", "renew", "hand over")

@@ -4,12 +4,12 @@ from pathlib import Path
 
 import pytest
 
-from analysis.runs.builder import RunBuilder
-from analysis.runs.directory import RunDirectory
-from analysis.runs.order import ORDER, ORDER_NAME, OrderHistory, OrderKind
-from analysis.runs.segments import segments_of
-from analysis.runs.tables import MemoryTable
-from scenarios.run_files.tables import FileTables
+from zonelab.analysis.runs.builder import RunBuilder
+from zonelab.analysis.runs.directory import RunDirectory
+from zonelab.analysis.runs.order import ORDER, ORDER_NAME, OrderHistory, OrderKind
+from zonelab.analysis.runs.segments import segments_of
+from zonelab.analysis.runs.tables import MemoryTable
+from zonelab.scenarios.run_files.tables import FileTables
 
 SECOND = 1_000_000_000
 

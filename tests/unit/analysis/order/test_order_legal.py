@@ -5,14 +5,14 @@ from pathlib import Path
 import pytest
 from support.analysis.orders import LEASE_MS, MS, RULES, Ordered, busy
 
-from analysis.checkers.order import order
-from analysis.checkers.order.order import check_order
-from analysis.checkers.order.properties import HARMLESS, Property
-from analysis.runs.builder import RunBuilder
-from analysis.runs.errors import RunError
-from analysis.runs.fault_bands import FaultBand
-from analysis.runs.order import FINAL_ORDER, FINAL_ORDER_NAME, ORDER, ORDER_NAME, OrderKind
-from analysis.runs.segments import table_in
+from zonelab.analysis.checkers.order import order
+from zonelab.analysis.checkers.order.order import check_order
+from zonelab.analysis.checkers.order.properties import HARMLESS, Property
+from zonelab.analysis.runs.builder import RunBuilder
+from zonelab.analysis.runs.errors import RunError
+from zonelab.analysis.runs.fault_bands import FaultBand
+from zonelab.analysis.runs.order import FINAL_ORDER, FINAL_ORDER_NAME, ORDER, ORDER_NAME, OrderKind
+from zonelab.analysis.runs.segments import table_in
 
 
 def replay() -> Ordered:

@@ -6,8 +6,8 @@ from typing import Any
 import pytest
 from support.analysis.orders import RULES, Ordered
 
-from analysis.checkers.order.properties import Property
-from analysis.runs.order import OrderKind
+from zonelab.analysis.checkers.order.properties import Property
+from zonelab.analysis.runs.order import OrderKind
 
 
 def topic_of(messages: int, *, begun: int = 0) -> Ordered:

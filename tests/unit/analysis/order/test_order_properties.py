@@ -5,8 +5,8 @@ from collections.abc import Callable
 import pytest
 from support.analysis.orders import LEASE_MS, MS, RULES, Ordered
 
-from analysis.checkers.order.properties import FORBIDDEN, HARMLESS, Property
-from analysis.runs.order import OrderKind
+from zonelab.analysis.checkers.order.properties import FORBIDDEN, HARMLESS, Property
+from zonelab.analysis.runs.order import OrderKind
 
 Planted = tuple[Ordered, str, str]
 """A history, and the one property and the sort of case that it must show."""

@@ -6,12 +6,12 @@ import pytest
 from support.analysis.orders import Ordered
 from support.scenarios.commands import zonelab_here
 
-from analysis.runs.builder import RunBuilder
-from analysis.runs.directory import RunDirectory
-from analysis.runs.errors import RunError
-from analysis.runs.order import ORDER, ORDER_NAME, OrderKind
-from analysis.summary.partitions import partition_states
-from scenarios.run_files.tables import FileTables
+from zonelab.analysis.runs.builder import RunBuilder
+from zonelab.analysis.runs.directory import RunDirectory
+from zonelab.analysis.runs.errors import RunError
+from zonelab.analysis.runs.order import ORDER, ORDER_NAME, OrderKind
+from zonelab.analysis.summary.partitions import partition_states
+from zonelab.scenarios.run_files.tables import FileTables
 
 SECOND = 1_000_000_000
 

@@ -9,12 +9,12 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from analysis.pbs.estimates import Estimate, sample
-from analysis.pbs.messages import Messages
-from analysis.pbs.models import MODELS
-from analysis.pbs.published import TABLE
-from analysis.pbs.reproduction import Reproduced, Reproduction, reproduce
-from analysis.pbs.rules import Outcome, Quorum
+from zonelab.analysis.pbs.estimates import Estimate, sample
+from zonelab.analysis.pbs.messages import Messages
+from zonelab.analysis.pbs.models import MODELS
+from zonelab.analysis.pbs.published import TABLE
+from zonelab.analysis.pbs.reproduction import Reproduced, Reproduction, reproduce
+from zonelab.analysis.pbs.rules import Outcome, Quorum
 
 TRIALS = 200_000
 PLANTED_TRIALS = 20_000

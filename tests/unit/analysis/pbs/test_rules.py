@@ -4,16 +4,16 @@ import numpy as np
 import pytest
 from scipy import special, stats
 
-from analysis.lags.distributions import Constant, Exponential
-from analysis.pbs.elasticsearch import Consistency, active_needed
-from analysis.pbs.estimates import FIRST_PASSAGE_ITERATIONS, Sampled, quantile_estimates, sample
-from analysis.pbs.messages import Legs, Messages, Model
-from analysis.pbs.models import MODELS, same_legs
-from analysis.pbs.rules import LocalRead, Outcome, PrimaryFirst, Quorum, ValueVote
-from analysis.pbs.versions import within_versions
-from analysis.statistics import distribution_margin
-from cluster.votes.levels import Level
-from cluster.votes.vote import Vote
+from zonelab.analysis.lags.distributions import Constant, Exponential
+from zonelab.analysis.pbs.elasticsearch import Consistency, active_needed
+from zonelab.analysis.pbs.estimates import FIRST_PASSAGE_ITERATIONS, Sampled, quantile_estimates, sample
+from zonelab.analysis.pbs.messages import Legs, Messages, Model
+from zonelab.analysis.pbs.models import MODELS, same_legs
+from zonelab.analysis.pbs.rules import LocalRead, Outcome, PrimaryFirst, Quorum, ValueVote
+from zonelab.analysis.pbs.versions import within_versions
+from zonelab.analysis.statistics import distribution_margin
+from zonelab.cluster.votes.levels import Level
+from zonelab.cluster.votes.vote import Vote
 
 TRIALS = 40_000
 MARGIN = distribution_margin(TRIALS, confidence=0.9999)

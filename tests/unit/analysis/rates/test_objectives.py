@@ -2,7 +2,7 @@
 
 import pytest
 
-from analysis.rates.objectives import Objective, contradictions
+from zonelab.analysis.rates.objectives import Objective, contradictions
 
 TEXTS = (
     "p99(push) < 20ms",

@@ -10,12 +10,12 @@ import pytest
 from scipy import stats
 from support.analysis.planted_rollouts import ROLLOUTS
 
-from analysis.rates.decisions import ERROR, LOOKS_MAX, Status, error_at, judge, spent
-from analysis.rates.figures import Measured
-from analysis.rates.objectives import PREFER_DEFAULT, Figure, Objective
-from analysis.rates.outcomes import Outcomes, RunOutcome
-from analysis.rates.recommendation import changes, paired_difference, recommend
-from analysis.rates.year import NO_FAULT, Year
+from zonelab.analysis.rates.decisions import ERROR, LOOKS_MAX, Status, error_at, judge, spent
+from zonelab.analysis.rates.figures import Measured
+from zonelab.analysis.rates.objectives import PREFER_DEFAULT, Figure, Objective
+from zonelab.analysis.rates.outcomes import Outcomes, RunOutcome
+from zonelab.analysis.rates.recommendation import changes, paired_difference, recommend
+from zonelab.analysis.rates.year import NO_FAULT, Year
 
 PREFER = [Figure.parsed(text) for text in PREFER_DEFAULT]
 PUSH = Figure.parsed("p99(push)")

@@ -10,13 +10,13 @@ import pytest
 from scipy import stats
 from support.analysis.made_up_evaluations import evaluated
 
-from analysis.rates.fault_costs import fault_costs
-from analysis.rates.figures import Measured
-from analysis.rates.objectives import YEAR_S, Figure, Operation
-from analysis.rates.outcomes import UNCONFIRMED, Outcomes, RunOutcome
-from analysis.rates.precision import rates_given_faults
-from analysis.rates.samples import Sample, Weighted, weighted_sum
-from analysis.rates.year import NO_FAULT, FaultClass, Year
+from zonelab.analysis.rates.fault_costs import fault_costs
+from zonelab.analysis.rates.figures import Measured
+from zonelab.analysis.rates.objectives import YEAR_S, Figure, Operation
+from zonelab.analysis.rates.outcomes import UNCONFIRMED, Outcomes, RunOutcome
+from zonelab.analysis.rates.precision import rates_given_faults
+from zonelab.analysis.rates.samples import Sample, Weighted, weighted_sum
+from zonelab.analysis.rates.year import NO_FAULT, FaultClass, Year
 
 EVALUATIONS = 60
 

@@ -8,15 +8,15 @@ import pytest
 from support.analysis.accesses import Story
 from support.analysis.runs import eventful_run
 
-from analysis.checkers.consistency.consistency import check_consistency
-from analysis.checkers.queue.queue import check
-from analysis.message_classes import MessageClass
-from analysis.report import build_report
-from analysis.runs.builder import RunBuilder
-from analysis.runs.directory import RunDirectory
-from analysis.summary.plain_words import access_words, queue_words
-from analysis.summary.queue_summary import load_summary, operation_summaries
-from analysis.workloads import WorkloadKind
+from zonelab.analysis.checkers.consistency.consistency import check_consistency
+from zonelab.analysis.checkers.queue.queue import check
+from zonelab.analysis.message_classes import MessageClass
+from zonelab.analysis.report import build_report
+from zonelab.analysis.runs.builder import RunBuilder
+from zonelab.analysis.runs.directory import RunDirectory
+from zonelab.analysis.summary.plain_words import access_words, queue_words
+from zonelab.analysis.summary.queue_summary import load_summary, operation_summaries
+from zonelab.analysis.workloads import WorkloadKind
 
 pytestmark = pytest.mark.usefixtures("undrawn")
 

@@ -11,11 +11,11 @@ from jinja2 import Environment
 from support.analysis.html import Page, asked, dumped
 from support.analysis.runs import eventful_run
 
-from analysis.checkers.queue.queue import check
-from analysis.message_classes import DESCRIPTIONS, MessageClass
-from analysis.report import build_comparison, build_report
-from analysis.runs.builder import RunBuilder
-from analysis.runs.errors import RunError
+from zonelab.analysis.checkers.queue.queue import check
+from zonelab.analysis.message_classes import DESCRIPTIONS, MessageClass
+from zonelab.analysis.report import build_comparison, build_report
+from zonelab.analysis.runs.builder import RunBuilder
+from zonelab.analysis.runs.errors import RunError
 
 pytestmark = pytest.mark.usefixtures("undrawn")
 HOSTILE = '<script>alert("x")</script>&\'"'
@@ -117,7 +117,9 @@ def test_everything_that_a_run_can_name_is_escaped(tmp_path: Path) -> None:
 
 
 def test_a_page_that_forgets_to_escape_is_noticed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("analysis.pages.Environment", lambda **options: Environment(**{**options, "autoescape": False}))
+    monkeypatch.setattr(
+        "zonelab.analysis.pages.Environment", lambda **options: Environment(**{**options, "autoescape": False})
+    )
     builder = RunBuilder(tmp_path / "run", scenario="<script>document.title = 'taken'</script>")
     builder.push("<img src=x onerror=alert(1)>", at_ms=1)
     path = build_report(builder.write())

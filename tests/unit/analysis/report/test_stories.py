@@ -8,17 +8,17 @@ import pytest
 from support.analysis.accesses import Story as Told
 from support.analysis.runs import eventful_run
 
-from analysis.checkers.consistency.consistency import check_consistency
-from analysis.checkers.consistency.verdict import Anomaly
-from analysis.checkers.queue.queue import check
-from analysis.message_classes import MessageClass
-from analysis.report import build_report
-from analysis.runs.builder import RunBuilder
-from analysis.runs.directory import RunDirectory
-from analysis.stories.access_stories import access_stories
-from analysis.stories.lines import FAULTS_MAX, ROWS_MAX, STORIES_MAX, Story
-from analysis.stories.message_stories import message_stories
-from analysis.workloads import WorkloadKind
+from zonelab.analysis.checkers.consistency.consistency import check_consistency
+from zonelab.analysis.checkers.consistency.verdict import Anomaly
+from zonelab.analysis.checkers.queue.queue import check
+from zonelab.analysis.message_classes import MessageClass
+from zonelab.analysis.report import build_report
+from zonelab.analysis.runs.builder import RunBuilder
+from zonelab.analysis.runs.directory import RunDirectory
+from zonelab.analysis.stories.access_stories import access_stories
+from zonelab.analysis.stories.lines import FAULTS_MAX, ROWS_MAX, STORIES_MAX, Story
+from zonelab.analysis.stories.message_stories import message_stories
+from zonelab.analysis.workloads import WorkloadKind
 
 pytestmark = pytest.mark.usefixtures("undrawn")
 

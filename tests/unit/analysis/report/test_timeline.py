@@ -9,12 +9,12 @@ import pytest
 from support.analysis.html import asked
 from support.analysis.runs import eventful_run
 
-from analysis.figures import timeline as module
-from analysis.figures.timeline import FAULT_ROWS_MAX, ROWS_MAX, TEXT_CHARACTERS_MAX, Timeline, timeline
-from analysis.figures.timeline_svg import picture
-from analysis.report import build_report
-from analysis.runs.builder import RunBuilder
-from analysis.runs.directory import RunDirectory
+from zonelab.analysis.figures import timeline as module
+from zonelab.analysis.figures.timeline import FAULT_ROWS_MAX, ROWS_MAX, TEXT_CHARACTERS_MAX, Timeline, timeline
+from zonelab.analysis.figures.timeline_svg import picture
+from zonelab.analysis.report import build_report
+from zonelab.analysis.runs.builder import RunBuilder
+from zonelab.analysis.runs.directory import RunDirectory
 
 
 def shown(run: RunBuilder) -> Timeline:

@@ -7,9 +7,9 @@ from math import comb
 
 import pytest
 
-from analysis.run_index.findings import Status, chance_of_none, collected, findings
-from analysis.run_index.many_runs import ManyRuns, SettingRow
-from analysis.run_index.run_line import RunLine
+from zonelab.analysis.run_index.findings import Status, chance_of_none, collected, findings
+from zonelab.analysis.run_index.many_runs import ManyRuns, SettingRow
+from zonelab.analysis.run_index.run_line import RunLine
 
 
 def lines(program: int, *shown: bool, level: str = "DC_ONE", first_seed: int = 0, **told: object) -> list[RunLine]:

@@ -12,14 +12,14 @@ from pathlib import Path
 import pytest
 from support.analysis.html import Page, asked
 
-from analysis import pages
-from analysis.checkers.queue.queue import check
-from analysis.run_index import page
-from analysis.run_index.index import Index, read_index
-from analysis.run_index.many_runs import ManyRuns
-from analysis.run_index.page import write_index
-from analysis.runs.builder import RunBuilder
-from analysis.summary.queue_summary import summarise
+from zonelab.analysis import pages
+from zonelab.analysis.checkers.queue.queue import check
+from zonelab.analysis.run_index import page
+from zonelab.analysis.run_index.index import Index, read_index
+from zonelab.analysis.run_index.many_runs import ManyRuns
+from zonelab.analysis.run_index.page import write_index
+from zonelab.analysis.runs.builder import RunBuilder
+from zonelab.analysis.summary.queue_summary import summarise
 
 HOSTILE = '<script>alert("x")</script>&\'"'
 

@@ -12,16 +12,16 @@ import pyarrow.parquet as pq
 import pytest
 from support.analysis.runs import eventful_run
 
-from analysis.checkers.queue.queue import check
-from analysis.comparison.samples import read_series, read_zone_medians
-from analysis.figures.plot_data import completions
-from analysis.figures.timeline import timeline
-from analysis.runs.builder import RunBuilder
-from analysis.runs.directory import RunDirectory
-from analysis.runs.tables import WRITTEN_AS_KEY
-from analysis.stories.message_stories import message_stories
-from analysis.summary.overload import overloads
-from analysis.summary.queue_summary import operation_summaries
+from zonelab.analysis.checkers.queue.queue import check
+from zonelab.analysis.comparison.samples import read_series, read_zone_medians
+from zonelab.analysis.figures.plot_data import completions
+from zonelab.analysis.figures.timeline import timeline
+from zonelab.analysis.runs.builder import RunBuilder
+from zonelab.analysis.runs.directory import RunDirectory
+from zonelab.analysis.runs.tables import WRITTEN_AS_KEY
+from zonelab.analysis.stories.message_stories import message_stories
+from zonelab.analysis.summary.overload import overloads
+from zonelab.analysis.summary.queue_summary import operation_summaries
 
 CUTS = [7, 61]
 

@@ -11,16 +11,16 @@ import pyarrow.parquet as pq
 import pytest
 from support.analysis.runs import eventful_run
 
-from analysis.checkers.queue.queue import check
-from analysis.runs.accesses import VALUES
-from analysis.runs.directory import RunDirectory
-from analysis.runs.errors import KILLED, RunError
-from analysis.runs.history import DEPTH, FAULTS, OPERATIONS, History, Touched
-from analysis.runs.info import FORMAT
-from analysis.runs.owner import Owner
-from analysis.runs.segments import SegmentedTable, segment_path, single_file
-from analysis.runs.tables import FORMAT_KEY, TableWriter
-from scenarios.run_files.tables import FileTables
+from zonelab.analysis.checkers.queue.queue import check
+from zonelab.analysis.runs.accesses import VALUES
+from zonelab.analysis.runs.directory import RunDirectory
+from zonelab.analysis.runs.errors import KILLED, RunError
+from zonelab.analysis.runs.history import DEPTH, FAULTS, OPERATIONS, History, Touched
+from zonelab.analysis.runs.info import FORMAT
+from zonelab.analysis.runs.owner import Owner
+from zonelab.analysis.runs.segments import SegmentedTable, segment_path, single_file
+from zonelab.analysis.runs.tables import FORMAT_KEY, TableWriter
+from zonelab.scenarios.run_files.tables import FileTables
 
 SECOND = 1_000_000_000
 

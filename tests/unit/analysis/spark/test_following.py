@@ -16,18 +16,18 @@ import pytest
 from pyspark.sql import DataFrame, SparkSession
 from support.analysis.runs import eventful_run
 
-from analysis.checkers.queue.queue import check
-from analysis.latency_buckets import ERROR_MAX
-from analysis.runs.directory import RunDirectory
-from analysis.runs.errors import RunError
-from analysis.runs.owner import Owner
-from analysis.runs.segments import segment_path, segments_of
-from analysis.spark.following.batches import Batches
-from analysis.spark.following.follow import follow_in
-from analysis.spark.following.follower import Follower, SoFar
-from analysis.spark.session import spark_session
-from analysis.summary.queue_summary import summarise
-from analysis.tables.folder import TableFolder
+from zonelab.analysis.checkers.queue.queue import check
+from zonelab.analysis.latency_buckets import ERROR_MAX
+from zonelab.analysis.runs.directory import RunDirectory
+from zonelab.analysis.runs.errors import RunError
+from zonelab.analysis.runs.owner import Owner
+from zonelab.analysis.runs.segments import segment_path, segments_of
+from zonelab.analysis.spark.following.batches import Batches
+from zonelab.analysis.spark.following.follow import follow_in
+from zonelab.analysis.spark.following.follower import Follower, SoFar
+from zonelab.analysis.spark.session import spark_session
+from zonelab.analysis.summary.queue_summary import summarise
+from zonelab.analysis.tables.folder import TableFolder
 
 pytestmark = pytest.mark.java
 

@@ -11,9 +11,9 @@ import pyarrow.parquet as pq
 import pytest
 from support.analysis.runs import eventful_run
 
-from analysis.runs.errors import RunError
-from analysis.spark.inputs import Inputs, NoRunFound, find_runs
-from analysis.spark.pipeline import aggregate
+from zonelab.analysis.runs.errors import RunError
+from zonelab.analysis.spark.inputs import Inputs, NoRunFound, find_runs
+from zonelab.analysis.spark.pipeline import aggregate
 
 
 @pytest.fixture

@@ -13,9 +13,9 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from analysis.runs.errors import RunError
-from analysis.tables.compaction import compact
-from analysis.tables.folder import TABLES, RunEntry, TableFolder
+from zonelab.analysis.runs.errors import RunError
+from zonelab.analysis.tables.compaction import compact
+from zonelab.analysis.tables.folder import TABLES, RunEntry, TableFolder
 
 
 @pytest.fixture

@@ -13,17 +13,17 @@ import pyarrow.parquet as pq
 import pytest
 from support.analysis.runs import eventful_run
 
-from analysis.checkers.queue.queue import check
-from analysis.message_classes import MessageClass
-from analysis.runs.builder import RunBuilder
-from analysis.runs.directory import RunDirectory
-from analysis.runs.errors import RunError
-from analysis.spark import classes
-from analysis.spark.aggregates import Aggregates, operation_figures
-from analysis.spark.inputs import find_runs
-from analysis.spark.pipeline import aggregate
-from analysis.tables.compaction import compact
-from analysis.tables.folder import TABLES, TableFolder
+from zonelab.analysis.checkers.queue.queue import check
+from zonelab.analysis.message_classes import MessageClass
+from zonelab.analysis.runs.builder import RunBuilder
+from zonelab.analysis.runs.directory import RunDirectory
+from zonelab.analysis.runs.errors import RunError
+from zonelab.analysis.spark import classes
+from zonelab.analysis.spark.aggregates import Aggregates, operation_figures
+from zonelab.analysis.spark.inputs import find_runs
+from zonelab.analysis.spark.pipeline import aggregate
+from zonelab.analysis.tables.compaction import compact
+from zonelab.analysis.tables.folder import TABLES, TableFolder
 
 pytestmark = pytest.mark.java
 

@@ -8,15 +8,15 @@ from pathlib import Path
 
 import pytest
 
-from analysis.message_classes import FORBIDDEN_DEFAULT, MessageClass
-from analysis.report import build_report
-from analysis.runs.builder import RunBuilder
-from analysis.summary.conclusions import cautions_about_medians, conclusion, listed_by
-from analysis.summary.result import Result
-from scenarios.terminal.console import console
-from scenarios.terminal.run_table import result_table
-from scenarios.verbs.check import examine
-from scenarios.verbs.check import sentences as sentences_of
+from zonelab.analysis.message_classes import FORBIDDEN_DEFAULT, MessageClass
+from zonelab.analysis.report import build_report
+from zonelab.analysis.runs.builder import RunBuilder
+from zonelab.analysis.summary.conclusions import cautions_about_medians, conclusion, listed_by
+from zonelab.analysis.summary.result import Result
+from zonelab.scenarios.terminal.console import console
+from zonelab.scenarios.terminal.run_table import result_table
+from zonelab.scenarios.verbs.check import examine
+from zonelab.scenarios.verbs.check import sentences as sentences_of
 
 
 def good(path: Path, *, level: str) -> RunBuilder:

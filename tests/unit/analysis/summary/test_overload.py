@@ -11,10 +11,10 @@ import pytest
 from support.scenarios.short_runs import scenario_file
 from support.scenarios.sim_runs import SMALL
 
-from analysis.runs.builder import RunBuilder
-from analysis.runs.directory import RunDirectory
-from analysis.summary.overload import Overload, overloads
-from scenarios.cli.main import run_cli
+from zonelab.analysis.runs.builder import RunBuilder
+from zonelab.analysis.runs.directory import RunDirectory
+from zonelab.analysis.summary.overload import Overload, overloads
+from zonelab.scenarios.cli.main import run_cli
 
 
 def run(path: Path, *, pushed: int = 100, popped: int = 50, grown: int = 50) -> RunBuilder:

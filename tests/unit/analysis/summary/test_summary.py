@@ -10,10 +10,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 from support.analysis.runs import eventful_run
 
-from analysis.checkers.queue.queue import check
-from analysis.runs.builder import RunBuilder
-from analysis.runs.directory import RunDirectory
-from analysis.summary.queue_summary import Outages, Summary, load_summary, summarise
+from zonelab.analysis.checkers.queue.queue import check
+from zonelab.analysis.runs.builder import RunBuilder
+from zonelab.analysis.runs.directory import RunDirectory
+from zonelab.analysis.summary.queue_summary import Outages, Summary, load_summary, summarise
 
 
 @pytest.fixture

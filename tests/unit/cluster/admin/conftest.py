@@ -7,14 +7,14 @@ from types import SimpleNamespace
 import httpx
 import pytest
 
-from cluster.admin.app import admin_app
-from cluster.admin.settings import AdminSettings
-from cluster.admin.view import GatewayView
-from cluster.links.lag_text import parse_lag
-from cluster.links.link import Link
-from cluster.sim.runtime import SimRuntime
-from cluster.votes.levels import Level
-from cluster.votes.statistics import CoordinatorStatistics
+from zonelab.cluster.admin.app import admin_app
+from zonelab.cluster.admin.settings import AdminSettings
+from zonelab.cluster.admin.view import GatewayView
+from zonelab.cluster.links.lag_text import parse_lag
+from zonelab.cluster.links.link import Link
+from zonelab.cluster.sim.runtime import SimRuntime
+from zonelab.cluster.votes.levels import Level
+from zonelab.cluster.votes.statistics import CoordinatorStatistics
 
 TOKEN = "t" * 32
 

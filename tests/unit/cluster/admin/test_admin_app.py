@@ -9,15 +9,15 @@ import json
 import pytest
 from prometheus_client.parser import text_string_to_metric_families
 
-from cluster.admin import app
-from cluster.admin.app import BODY_BYTES_MAX, administration
-from cluster.admin.settings import AdminSettings, read_admin_settings
-from cluster.admin.view import GatewayView
-from cluster.coordinators.token_ring import RingStatistics
-from cluster.links.link import Cut
-from cluster.votes.levels import Level
-from cluster.votes.vote import Decision
-from cluster.zone import ClusterError
+from zonelab.cluster.admin import app
+from zonelab.cluster.admin.app import BODY_BYTES_MAX, administration
+from zonelab.cluster.admin.settings import AdminSettings, read_admin_settings
+from zonelab.cluster.admin.view import GatewayView
+from zonelab.cluster.coordinators.token_ring import RingStatistics
+from zonelab.cluster.links.link import Cut
+from zonelab.cluster.votes.levels import Level
+from zonelab.cluster.votes.vote import Decision
+from zonelab.cluster.zone import ClusterError
 
 
 def metrics_of(client):

@@ -7,7 +7,7 @@ from types import SimpleNamespace
 
 import pytest
 
-from cluster.admin.latency import (
+from zonelab.cluster.admin.latency import (
     BUCKETS,
     DISTANCE_MAX,
     FIRST_S,
@@ -18,7 +18,7 @@ from cluster.admin.latency import (
     quantile_s,
     upper_bound_s,
 )
-from cluster.votes.levels import Level
+from zonelab.cluster.votes.levels import Level
 
 
 class Port:

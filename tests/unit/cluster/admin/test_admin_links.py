@@ -2,10 +2,10 @@
 
 from random import Random
 
-from cluster.admin.links import LinkControls, LinkState
-from cluster.links.lag_text import parse_lag
-from cluster.links.link import Cut, Link
-from cluster.sim.runtime import SimRuntime
+from zonelab.cluster.admin.links import LinkControls, LinkState
+from zonelab.cluster.links.lag_text import parse_lag
+from zonelab.cluster.links.link import Cut, Link
+from zonelab.cluster.sim.runtime import SimRuntime
 
 
 def controls():

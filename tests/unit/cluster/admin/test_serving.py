@@ -9,7 +9,7 @@ import contextlib
 import pytest
 from starlette.responses import PlainTextResponse
 
-from cluster.admin.serving import Bounds, serving
+from zonelab.cluster.admin.serving import Bounds, serving
 
 ASK = b"GET / HTTP/1.1\r\nHost: x\r\n\r\n"
 TOKEN = "a token of sixteen"

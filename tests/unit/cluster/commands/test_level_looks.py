@@ -12,9 +12,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from cluster.commands import level_looks
-from cluster.commands.level_looks import AGAIN_NS, APART_NS, LevelLooks
-from cluster.sim.runtime import SimRuntime
+from zonelab.cluster.commands import level_looks
+from zonelab.cluster.commands.level_looks import AGAIN_NS, APART_NS, LevelLooks
+from zonelab.cluster.sim.runtime import SimRuntime
 
 SECOND_NS = 1_000_000_000
 

@@ -2,7 +2,7 @@
 
 import pytest
 
-from cluster.commands.routes import BROADCASTS, LOCAL_READS, READS, Route, is_write, route
+from zonelab.cluster.commands.routes import BROADCASTS, LOCAL_READS, READS, Route, is_write, route
 
 
 @pytest.mark.parametrize(

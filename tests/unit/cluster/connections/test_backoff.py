@@ -5,9 +5,9 @@ How long a connection to a server waits is in ``test_server``.
 
 import pytest
 
-from cluster.connections.backoff import Reconnect
-from cluster.connections.timeouts import Timeouts
-from cluster.sim.runtime import SimRuntime
+from zonelab.cluster.connections.backoff import Reconnect
+from zonelab.cluster.connections.timeouts import Timeouts
+from zonelab.cluster.sim.runtime import SimRuntime
 
 S = 1_000_000_000
 

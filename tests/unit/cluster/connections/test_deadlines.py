@@ -3,7 +3,7 @@
 import pytest
 from support.cluster.timers import CountedTimers
 
-from cluster.connections.deadlines import Deadlines
+from zonelab.cluster.connections.deadlines import Deadlines
 
 
 class Watched:

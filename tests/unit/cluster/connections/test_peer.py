@@ -6,11 +6,11 @@ Method: one peer channel in virtual time, over links that are cut and a server t
 import pytest
 from support.cluster.stepped import MS, SteppedCluster
 
-from cluster.connections.batch import Batch
-from cluster.connections.failures import PEER_NOT_CONNECTED, PEER_REFUSED, STORAGE_REFUSED, ZoneFailure
-from cluster.connections.timeouts import Timeouts
-from cluster.links.lag import Constant
-from cluster.links.link import Cut
+from zonelab.cluster.connections.batch import Batch
+from zonelab.cluster.connections.failures import PEER_NOT_CONNECTED, PEER_REFUSED, STORAGE_REFUSED, ZoneFailure
+from zonelab.cluster.connections.timeouts import Timeouts
+from zonelab.cluster.links.lag import Constant
+from zonelab.cluster.links.link import Cut
 
 LOST, DOUBTFUL = (PEER_REFUSED, False), (PEER_REFUSED, True)
 NOT_CONNECTED = (PEER_NOT_CONNECTED, False)

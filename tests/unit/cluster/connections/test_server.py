@@ -6,18 +6,18 @@ from weakref import WeakSet
 import pytest
 from support.cluster.stepped import MS, LoggedServer, S
 
-from cluster.clock import NodeClock
-from cluster.connections.batch import Batch
-from cluster.connections.failures import STORAGE_REFUSED, ZoneFailure
-from cluster.connections.server import ServerConnection
-from cluster.connections.timeouts import Timeouts
-from cluster.connections.turns import COMMANDS_PER_TURN
-from cluster.coordinators.direct import DirectConnection
-from cluster.sim.runtime import SimRuntime
-from cluster.sim.schedule import Schedule, TieBreak
-from cluster.sim.server import ServerSettings
-from cluster.sim.upstream import SimUpstream
-from engine.ports import Indeterminate, Unavailable
+from zonelab.cluster.clock import NodeClock
+from zonelab.cluster.connections.batch import Batch
+from zonelab.cluster.connections.failures import STORAGE_REFUSED, ZoneFailure
+from zonelab.cluster.connections.server import ServerConnection
+from zonelab.cluster.connections.timeouts import Timeouts
+from zonelab.cluster.connections.turns import COMMANDS_PER_TURN
+from zonelab.cluster.coordinators.direct import DirectConnection
+from zonelab.cluster.sim.runtime import SimRuntime
+from zonelab.cluster.sim.schedule import Schedule, TieBreak
+from zonelab.cluster.sim.server import ServerSettings
+from zonelab.cluster.sim.upstream import SimUpstream
+from zonelab.engine.ports import Indeterminate, Unavailable
 
 
 class OneServer:

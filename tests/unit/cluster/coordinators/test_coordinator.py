@@ -5,14 +5,14 @@ import hashlib
 import pytest
 from support.cluster.stepped import MS, S, SteppedCluster, planted
 
-from cluster.connections.failures import NO_QUORUM, PEER_NOT_CONNECTED, PEER_REFUSED, STORAGE_REFUSED
-from cluster.coordinators.plain import PlainCoordinator
-from cluster.links.lag import Constant
-from cluster.links.link import Cut
-from cluster.sim.runtime import SimRuntime
-from cluster.votes.levels import LEVELS_OF_ONE_DC, Levels
-from cluster.votes.pipeline import Failure
-from engine.ports import Indeterminate, Unavailable
+from zonelab.cluster.connections.failures import NO_QUORUM, PEER_NOT_CONNECTED, PEER_REFUSED, STORAGE_REFUSED
+from zonelab.cluster.coordinators.plain import PlainCoordinator
+from zonelab.cluster.links.lag import Constant
+from zonelab.cluster.links.link import Cut
+from zonelab.cluster.sim.runtime import SimRuntime
+from zonelab.cluster.votes.levels import LEVELS_OF_ONE_DC, Levels
+from zonelab.cluster.votes.pipeline import Failure
+from zonelab.engine.ports import Indeterminate, Unavailable
 
 ONE, QUORUM, SAFE = LEVELS_OF_ONE_DC
 LEVELS = list(LEVELS_OF_ONE_DC)

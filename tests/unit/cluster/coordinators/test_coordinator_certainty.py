@@ -6,11 +6,11 @@ The cases here are those that could get it wrong; the property tests look for ot
 import pytest
 from support.cluster.stepped import MS, S, SteppedCluster, planted
 
-from cluster.connections.failures import NO_QUORUM, PEER_NOT_CONNECTED, STORAGE_REFUSED
-from cluster.links.lag import Constant
-from cluster.links.link import Cut
-from cluster.votes.levels import LEVELS_OF_ONE_DC
-from engine.ports import Indeterminate, ServerError, Unavailable
+from zonelab.cluster.connections.failures import NO_QUORUM, PEER_NOT_CONNECTED, STORAGE_REFUSED
+from zonelab.cluster.links.lag import Constant
+from zonelab.cluster.links.link import Cut
+from zonelab.cluster.votes.levels import LEVELS_OF_ONE_DC
+from zonelab.engine.ports import Indeterminate, ServerError, Unavailable
 
 ONE, QUORUM, SAFE = LEVELS_OF_ONE_DC
 LEVELS = list(LEVELS_OF_ONE_DC)

@@ -6,10 +6,10 @@ Method: three simulated zones; the coordinator of a dies while commands are on t
 import pytest
 from support.cluster.stepped import MS, S, SteppedCluster, planted
 
-from cluster.coordinators.coordinator import COORDINATOR_DIED, COORDINATOR_DOWN
-from cluster.links.lag import Constant
-from cluster.votes.levels import LEVELS_OF_ONE_DC, Level
-from engine.ports import Indeterminate, Unavailable
+from zonelab.cluster.coordinators.coordinator import COORDINATOR_DIED, COORDINATOR_DOWN
+from zonelab.cluster.links.lag import Constant
+from zonelab.cluster.votes.levels import LEVELS_OF_ONE_DC, Level
+from zonelab.engine.ports import Indeterminate, Unavailable
 
 LEVELS = list(LEVELS_OF_ONE_DC)
 DIED = Indeterminate, COORDINATOR_DIED

@@ -12,7 +12,7 @@ import pytest
 from support.cluster.failure_matrix import CUTS, ROWS, STEPS, STEPS_LATER, WORDS
 from support.cluster.stepped import MS, S, SteppedCluster
 
-from cluster.votes.levels import Level
+from zonelab.cluster.votes.levels import Level
 
 QUORUM = Level.DC_QUORUM
 

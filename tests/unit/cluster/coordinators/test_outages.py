@@ -7,8 +7,8 @@ what b lacks afterwards was never repaired. The writes drift by 0.1 ms, so none 
 import pytest
 from support.cluster.stepped import MS, S, SteppedCluster
 
-from cluster.links.link import Cut
-from cluster.votes.levels import Level
+from zonelab.cluster.links.link import Cut
+from zonelab.cluster.votes.levels import Level
 
 PERIOD_NS = 250 * MS + 100_000
 

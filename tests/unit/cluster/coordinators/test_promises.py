@@ -3,15 +3,15 @@
 Method: channels that note what they are given and answer when the test says so.
 """
 
-from cluster.coordinators.plain import PlainCoordinator
-from cluster.coordinators.split_commands import Fragment, SplitCommand, SplitPipeline
-from cluster.options.read_repair.coordinator import RepairingCoordinator
-from cluster.options.versions.clock import VersionClock
-from cluster.options.versions.coordinator import VersionedCoordinator
-from cluster.sim.runtime import SimRuntime
-from cluster.votes.levels import Level
-from cluster.votes.pipeline import Failure
-from engine.ports import Indeterminate, ServerError, Unavailable
+from zonelab.cluster.coordinators.plain import PlainCoordinator
+from zonelab.cluster.coordinators.split_commands import Fragment, SplitCommand, SplitPipeline
+from zonelab.cluster.options.read_repair.coordinator import RepairingCoordinator
+from zonelab.cluster.options.versions.clock import VersionClock
+from zonelab.cluster.options.versions.coordinator import VersionedCoordinator
+from zonelab.cluster.sim.runtime import SimRuntime
+from zonelab.cluster.votes.levels import Level
+from zonelab.cluster.votes.pipeline import Failure
+from zonelab.engine.ports import Indeterminate, ServerError, Unavailable
 
 ZONES = ("a", "b", "c")
 BEHIND, AHEAD = 1_000, 5_000_000

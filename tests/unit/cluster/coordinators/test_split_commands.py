@@ -3,8 +3,8 @@
 Method: parts are answered by hand, in an order that is not that of the commands.
 """
 
-from cluster.coordinators.split_commands import Fragment, SplitCommand, SplitPipeline
-from cluster.votes.pipeline import GradualDone
+from zonelab.cluster.coordinators.split_commands import Fragment, SplitCommand, SplitPipeline
+from zonelab.cluster.votes.pipeline import GradualDone
 
 NAMES = "xyz"
 

@@ -7,15 +7,15 @@ import pytest
 from support.cluster.racks import even_rack
 from support.cluster.sim_lab import simulated
 
-from cluster.connections.failures import NO_QUORUM, PEER_NOT_CONNECTED
-from cluster.coordinators.token_ring import KEYS_APART
-from cluster.links.lag import Constant
-from cluster.links.link import Cut
-from cluster.sim.cluster import SimCluster, SimSettings
-from cluster.topology.topology import DataCentre, Topology
-from cluster.votes.levels import Level, Levels
-from cluster.zone import ClusterError
-from engine.ports import Indeterminate, ServerError, Unavailable
+from zonelab.cluster.connections.failures import NO_QUORUM, PEER_NOT_CONNECTED
+from zonelab.cluster.coordinators.token_ring import KEYS_APART
+from zonelab.cluster.links.lag import Constant
+from zonelab.cluster.links.link import Cut
+from zonelab.cluster.sim.cluster import SimCluster, SimSettings
+from zonelab.cluster.topology.topology import DataCentre, Topology
+from zonelab.cluster.votes.levels import Level, Levels
+from zonelab.cluster.zone import ClusterError
+from zonelab.engine.ports import Indeterminate, ServerError, Unavailable
 
 ONE, QUORUM, SAFE, EACH = Level
 MS = 1_000_000

@@ -10,8 +10,8 @@ from random import Random
 
 import pytest
 
-from cluster.links.lag import Constant, Lag, Mixture, exponential, lognormal, normal, pareto, uniform
-from cluster.links.lag_text import parse_lag
+from zonelab.cluster.links.lag import Constant, Lag, Mixture, exponential, lognormal, normal, pareto, uniform
+from zonelab.cluster.links.lag_text import parse_lag
 
 DRAWS = 100_000
 SIGMAS = 5

@@ -5,9 +5,9 @@ from random import Random
 import pytest
 from support.cluster.timers import CountedTimers
 
-from cluster.links.lag import Constant
-from cluster.links.lag_text import parse_lag
-from cluster.links.link import RETRANSMIT_NS, RETRANSMITS_MAX, Cut, Link
+from zonelab.cluster.links.lag import Constant
+from zonelab.cluster.links.lag_text import parse_lag
+from zonelab.cluster.links.link import RETRANSMIT_NS, RETRANSMITS_MAX, Cut, Link
 
 MS = 1_000_000
 

@@ -9,8 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from cluster.links.lag_text import parse_lag
-from cluster.links.trace_text import BYTES_MAX, read_trace
+from zonelab.cluster.links.lag_text import parse_lag
+from zonelab.cluster.links.trace_text import BYTES_MAX, read_trace
 
 PING = """PING zone-b (10.0.1.7) 56(84) bytes of data.
 64 bytes from 10.0.1.7: icmp_seq=1 ttl=63 time=0.412 ms

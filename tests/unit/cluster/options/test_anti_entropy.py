@@ -8,15 +8,15 @@ from functools import partial
 import pytest
 from support.cluster.sim_lab import simulated
 
-from cluster.connections.timeouts import Timeouts
-from cluster.links.lag import Constant
-from cluster.links.link import Cut
-from cluster.options.versions import scripts
-from cluster.options.versions.anti_entropy import CONFLICTS, COPIED, FAILED, PAGE, AntiEntropy
-from cluster.options.versions.clock import COORDINATORS_MAX
-from cluster.options.versions.settings import AntiEntropySettings, VoteBy
-from cluster.votes.levels import Level
-from cluster.zone import Restart
+from zonelab.cluster.connections.timeouts import Timeouts
+from zonelab.cluster.links.lag import Constant
+from zonelab.cluster.links.link import Cut
+from zonelab.cluster.options.versions import scripts
+from zonelab.cluster.options.versions.anti_entropy import CONFLICTS, COPIED, FAILED, PAGE, AntiEntropy
+from zonelab.cluster.options.versions.clock import COORDINATORS_MAX
+from zonelab.cluster.options.versions.settings import AntiEntropySettings, VoteBy
+from zonelab.cluster.votes.levels import Level
+from zonelab.cluster.zone import Restart
 
 MS, S = 1_000_000, 1_000_000_000
 ZONES = ("a", "b", "c")

@@ -7,15 +7,15 @@ from collections import Counter
 
 import pytest
 
-from cluster.commands.routes import Route
-from cluster.connections.batch import Batch
-from cluster.connections.failures import STORAGE_REFUSED, ZoneFailure
-from cluster.options.hinted_handoff import HandoffSettings, HintedChannel
-from cluster.resp.commands.command_table import KINDS
-from cluster.resp.protocol import wire
-from cluster.resp.protocol.upstream import WireCommands
-from cluster.resp.protocol.wire_codec import WireCodec
-from cluster.sim.runtime import SimRuntime
+from zonelab.cluster.commands.routes import Route
+from zonelab.cluster.connections.batch import Batch
+from zonelab.cluster.connections.failures import STORAGE_REFUSED, ZoneFailure
+from zonelab.cluster.options.hinted_handoff import HandoffSettings, HintedChannel
+from zonelab.cluster.resp.commands.command_table import KINDS
+from zonelab.cluster.resp.protocol import wire
+from zonelab.cluster.resp.protocol.upstream import WireCommands
+from zonelab.cluster.resp.protocol.wire_codec import WireCodec
+from zonelab.cluster.sim.runtime import SimRuntime
 
 MS, S = 1_000_000, 1_000_000_000
 ON = HandoffSettings()

@@ -7,13 +7,13 @@ import pytest
 from support.cluster.racks import even_rack
 from support.cluster.sim_lab import simulated
 
-from cluster.links.lag import Constant
-from cluster.links.link import Cut
-from cluster.options.hinted_handoff import HandoffSettings
-from cluster.topology.topology import DataCentre, Topology
-from cluster.votes.levels import Level
-from cluster.zone import Restart
-from engine.ports import Indeterminate, Unavailable
+from zonelab.cluster.links.lag import Constant
+from zonelab.cluster.links.link import Cut
+from zonelab.cluster.options.hinted_handoff import HandoffSettings
+from zonelab.cluster.topology.topology import DataCentre, Topology
+from zonelab.cluster.votes.levels import Level
+from zonelab.cluster.zone import Restart
+from zonelab.engine.ports import Indeterminate, Unavailable
 
 MS, S = 1_000_000, 1_000_000_000
 ZONES = ("a", "b", "c")

@@ -8,10 +8,10 @@ from functools import partial
 import pytest
 from support.cluster.sim_lab import simulated
 
-from cluster.options.read_repair import scripts as repair_scripts
-from cluster.options.read_repair.coordinator import rewritten
-from cluster.votes.levels import Level
-from engine.ports import Indeterminate, Unavailable
+from zonelab.cluster.options.read_repair import scripts as repair_scripts
+from zonelab.cluster.options.read_repair.coordinator import rewritten
+from zonelab.cluster.votes.levels import Level
+from zonelab.engine.ports import Indeterminate, Unavailable
 
 ONE, QUORUM, SAFE, EACH = Level
 MS = 1_000_000

@@ -8,17 +8,17 @@ import pytest
 from support.cluster.strict_forms import EXAMPLES, TAKEN, THREE
 from support.project_files import ROOT
 
-from cluster.commands.routes import is_write
-from cluster.links.lag import Constant
-from cluster.options.strict.door import REFUSED
-from cluster.options.strict.forms import FORMS, PREFIX, REQUESTS, VOTES
-from cluster.options.versions.settings import VoteBy
-from cluster.sim.cluster import SimCluster, SimSettings
-from cluster.topology.described import topology_of
-from cluster.votes.levels import Level
-from cluster.wiring.settings import NetworkSettings
-from cluster.zone import ClusterError
-from engine.ports import Indeterminate, PortError, ServerError, Unavailable
+from zonelab.cluster.commands.routes import is_write
+from zonelab.cluster.links.lag import Constant
+from zonelab.cluster.options.strict.door import REFUSED
+from zonelab.cluster.options.strict.forms import FORMS, PREFIX, REQUESTS, VOTES
+from zonelab.cluster.options.versions.settings import VoteBy
+from zonelab.cluster.sim.cluster import SimCluster, SimSettings
+from zonelab.cluster.topology.described import topology_of
+from zonelab.cluster.votes.levels import Level
+from zonelab.cluster.wiring.settings import NetworkSettings
+from zonelab.cluster.zone import ClusterError
+from zonelab.engine.ports import Indeterminate, PortError, ServerError, Unavailable
 
 PAGE = ROOT / "docs/strict.md"
 IN_PROCESS = [example for example in EXAMPLES if not example.at_port]

@@ -10,18 +10,18 @@ import pytest
 from support.cluster.racks import even_rack
 from support.cluster.sim_lab import simulated
 
-from cluster.connections.failures import NO_QUORUM
-from cluster.connections.timeouts import Timeouts
-from cluster.links.lag import Constant
-from cluster.links.link import Cut
-from cluster.options.versions.clock import COORDINATORS_MAX, VersionClock
-from cluster.options.versions.script_commands import rewritten
-from cluster.options.versions.settings import AntiEntropySettings, VoteBy
-from cluster.sim.cluster import SimSettings
-from cluster.topology.topology import DataCentre, Topology
-from cluster.votes.levels import Level, Levels
-from cluster.zone import ClusterError, Restart
-from engine.ports import Indeterminate, ServerError, Unavailable
+from zonelab.cluster.connections.failures import NO_QUORUM
+from zonelab.cluster.connections.timeouts import Timeouts
+from zonelab.cluster.links.lag import Constant
+from zonelab.cluster.links.link import Cut
+from zonelab.cluster.options.versions.clock import COORDINATORS_MAX, VersionClock
+from zonelab.cluster.options.versions.script_commands import rewritten
+from zonelab.cluster.options.versions.settings import AntiEntropySettings, VoteBy
+from zonelab.cluster.sim.cluster import SimSettings
+from zonelab.cluster.topology.topology import DataCentre, Topology
+from zonelab.cluster.votes.levels import Level, Levels
+from zonelab.cluster.zone import ClusterError, Restart
+from zonelab.engine.ports import Indeterminate, ServerError, Unavailable
 
 MS = 1_000_000
 ONE, QUORUM, SAFE = list(Level)[:3]

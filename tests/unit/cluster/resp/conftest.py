@@ -10,16 +10,16 @@ import pytest
 import uvloop
 from support.coroutines import within
 
-from cluster.real.runtime import RealRuntime
-from cluster.resp.commands.command_table import table_from
-from cluster.resp.protocol import wire
-from cluster.resp.protocol.upstream import GatheredWrites
-from cluster.resp.server import RespServer
-from cluster.resp.settings import PortSettings
-from cluster.votes.levels import Level
-from cluster.votes.pipeline import Failure
-from cluster.zone import Address
-from engine.ports import ServerError
+from zonelab.cluster.real.runtime import RealRuntime
+from zonelab.cluster.resp.commands.command_table import table_from
+from zonelab.cluster.resp.protocol import wire
+from zonelab.cluster.resp.protocol.upstream import GatheredWrites
+from zonelab.cluster.resp.server import RespServer
+from zonelab.cluster.resp.settings import PortSettings
+from zonelab.cluster.votes.levels import Level
+from zonelab.cluster.votes.pipeline import Failure
+from zonelab.cluster.zone import Address
+from zonelab.engine.ports import ServerError
 
 DEADLINE_S = 30.0
 

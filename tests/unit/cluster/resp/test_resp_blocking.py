@@ -8,8 +8,8 @@ import time
 
 from support.coroutines import coroutine
 
-from cluster.resp.commands import blocking
-from cluster.votes.levels import Level
+from zonelab.cluster.resp.commands import blocking
+from zonelab.cluster.votes.levels import Level
 
 from .conftest import Call, PlayedCoordinator, error, on_port, opened, until
 

@@ -2,9 +2,9 @@
 
 import pytest
 
-from cluster.resp.commands import busy_poll as polling
-from cluster.resp.commands.busy_poll import BUSY_POLL_US_MAX, BusyPoll
-from cluster.resp.settings import PortSettings
+from zonelab.cluster.resp.commands import busy_poll as polling
+from zonelab.cluster.resp.commands.busy_poll import BUSY_POLL_US_MAX, BusyPoll
+from zonelab.cluster.resp.settings import PortSettings
 
 from .conftest import opened
 

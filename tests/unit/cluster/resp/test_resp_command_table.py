@@ -2,8 +2,8 @@
 
 import pytest
 
-from cluster.commands.routes import Route
-from cluster.resp.commands.command_table import Treatment, table_from
+from zonelab.cluster.commands.routes import Route
+from zonelab.cluster.resp.commands.command_table import Treatment, table_from
 
 from .conftest import COMMANDS
 

@@ -7,8 +7,8 @@ import json
 
 import pytest
 
-from cluster.resp.gateway.configuration import read_configuration
-from cluster.zone import ClusterError
+from zonelab.cluster.resp.gateway.configuration import read_configuration
+from zonelab.cluster.zone import ClusterError
 
 ONE = {"zone": "a", "zones": {"a": "127.0.0.1:1"}}
 TWO = {"zone": "a", "zones": {"a": "127.0.0.1:1", "b": "127.0.0.1:2"}}

@@ -10,15 +10,15 @@ from random import Random
 import pytest
 from support.coroutines import coroutine
 
-from cluster.admin.latency import LatencyProbe
-from cluster.coordinators.plain import PlainCoordinator
-from cluster.options.read_repair.coordinator import RepairingCoordinator
-from cluster.options.strict.door import StrictDoor
-from cluster.resp.protocol import wire
-from cluster.resp.protocol.wire_codec import WireCodec
-from cluster.sim.runtime import SimRuntime
-from cluster.votes.levels import Level
-from engine.ports import ServerError
+from zonelab.cluster.admin.latency import LatencyProbe
+from zonelab.cluster.coordinators.plain import PlainCoordinator
+from zonelab.cluster.options.read_repair.coordinator import RepairingCoordinator
+from zonelab.cluster.options.strict.door import StrictDoor
+from zonelab.cluster.resp.protocol import wire
+from zonelab.cluster.resp.protocol.wire_codec import WireCodec
+from zonelab.cluster.sim.runtime import SimRuntime
+from zonelab.cluster.votes.levels import Level
+from zonelab.engine.ports import ServerError
 
 from .conftest import error, opened, until
 

@@ -4,10 +4,10 @@ import asyncio
 
 from support.coroutines import coroutine
 
-from cluster.commands.routes import Route
-from cluster.resp.commands.command_table import KINDS
-from cluster.resp.gradual_freeing import TURN_BYTES, TURN_COMMANDS, GradualFreeing
-from cluster.resp.protocol import wire
+from zonelab.cluster.commands.routes import Route
+from zonelab.cluster.resp.commands.command_table import KINDS
+from zonelab.cluster.resp.gradual_freeing import TURN_BYTES, TURN_COMMANDS, GradualFreeing
+from zonelab.cluster.resp.protocol import wire
 
 from .conftest import on_port, until
 

@@ -4,9 +4,9 @@ import asyncio
 
 import pytest
 
-from cluster.resp.protocol import wire
-from cluster.resp.protocol.scanner import CommandLimits
-from cluster.resp.settings import PortSettings
+from zonelab.cluster.resp.protocol import wire
+from zonelab.cluster.resp.protocol.scanner import CommandLimits
+from zonelab.cluster.resp.settings import PortSettings
 
 from .conftest import on_port, until
 

@@ -6,9 +6,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from cluster.resp.protocol import wire
-from cluster.resp.protocol.replies import BrokenReplyError, ReplyCutter, is_one_reply
-from engine.ports import ServerError
+from zonelab.cluster.resp.protocol import wire
+from zonelab.cluster.resp.protocol.replies import BrokenReplyError, ReplyCutter, is_one_reply
+from zonelab.engine.ports import ServerError
 
 words = st.text("abc 123-$*", max_size=10).map(str.encode)
 plain = st.one_of(

@@ -5,12 +5,12 @@ from itertools import pairwise
 from hypothesis import given
 from hypothesis import strategies as st
 
-from cluster.connections.batch import Batch
-from cluster.real.upstream import ServerProtocol
-from cluster.resp.protocol import wire
-from cluster.resp.protocol.upstream import GatheredWrites, RawUpstream, WireCommands
-from cluster.zone import Address
-from engine.ports import ServerError
+from zonelab.cluster.connections.batch import Batch
+from zonelab.cluster.real.upstream import ServerProtocol
+from zonelab.cluster.resp.protocol import wire
+from zonelab.cluster.resp.protocol.upstream import GatheredWrites, RawUpstream, WireCommands
+from zonelab.cluster.zone import Address
+from zonelab.engine.ports import ServerError
 
 REPLIES = (b"+OK\r\n", b":1\r\n", b":12\r\n", b"$-1\r\n", b"$2\r\nOK\r\n", b"*2\r\n$1\r\na\r\n:1\r\n", b"-ERR no\r\n")
 large = st.just(wire.bulk(bytes(20_000)))

@@ -9,10 +9,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from cluster.resp.protocol import unpacker, wire
-from cluster.resp.protocol.long_argument import LONG_BYTES
-from cluster.resp.protocol.scanner import INLINE_BYTES_MAX, CommandLimits, CommandScanner, ProtocolError
-from cluster.resp.protocol.unpacker import Unpacker
+from zonelab.cluster.resp.protocol import unpacker, wire
+from zonelab.cluster.resp.protocol.long_argument import LONG_BYTES
+from zonelab.cluster.resp.protocol.scanner import INLINE_BYTES_MAX, CommandLimits, CommandScanner, ProtocolError
+from zonelab.cluster.resp.protocol.unpacker import Unpacker
 
 SMALL = CommandLimits(argument_bytes=2_000, arguments=1_200, command_bytes=40_000)
 

@@ -2,9 +2,9 @@
 
 import pytest
 
-from cluster.resp.protocol import wire
-from cluster.votes.levels import Level
-from engine.ports import ServerError
+from zonelab.cluster.resp.protocol import wire
+from zonelab.cluster.votes.levels import Level
+from zonelab.engine.ports import ServerError
 
 from .conftest import error, on_port, until
 

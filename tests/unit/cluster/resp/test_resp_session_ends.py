@@ -11,7 +11,7 @@ import termios
 
 import pytest
 
-from cluster.resp.protocol import wire
+from zonelab.cluster.resp.protocol import wire
 
 from .conftest import on_port, until
 

@@ -7,13 +7,13 @@ from itertools import pairwise
 import pytest
 from support.coroutines import coroutine
 
-from cluster.resp.commands.client_list import TURN_CLIENTS
-from cluster.resp.commands.connection_commands import NAME_BYTES_MAX
-from cluster.resp.commands.dispatch import ARGUMENTS_MAX, WAITING_BYTES_MAX
-from cluster.resp.protocol import wire
-from cluster.resp.session import GUEST_BYTES_MAX
-from cluster.resp.settings import PortSettings
-from cluster.resp.turn_shares import TURN_MAX
+from zonelab.cluster.resp.commands.client_list import TURN_CLIENTS
+from zonelab.cluster.resp.commands.connection_commands import NAME_BYTES_MAX
+from zonelab.cluster.resp.commands.dispatch import ARGUMENTS_MAX, WAITING_BYTES_MAX
+from zonelab.cluster.resp.protocol import wire
+from zonelab.cluster.resp.session import GUEST_BYTES_MAX
+from zonelab.cluster.resp.settings import PortSettings
+from zonelab.cluster.resp.turn_shares import TURN_MAX
 
 from .conftest import DEADLINE_S, error, on_port, opened, until
 

@@ -2,8 +2,8 @@
 
 import pytest
 
-from cluster.resp.protocol import wire
-from engine.ports import ServerError
+from zonelab.cluster.resp.protocol import wire
+from zonelab.engine.ports import ServerError
 
 from .conftest import error, on_port, until
 

@@ -1,7 +1,7 @@
 """Goal: clients' bytes reach the owners of their keys, and only the parts that these own; answers are put together.
 
 Method: rings over nodes in memory that execute what they are sent and keep it; what several nodes do is compared with
-``cluster.coordinators.token_ring``, which is given the same commands as words.
+``zonelab.cluster.coordinators.token_ring``, which is given the same commands as words.
 """
 
 from collections import defaultdict
@@ -12,17 +12,17 @@ from hypothesis import strategies as st
 from support.cluster.racks import even_rack
 from support.cluster.wire_rings import EACH, QUORUM, READ, SAFE, WRITE, Cluster, Node, parsed
 
-from cluster.commands.routes import Route
-from cluster.connections.failures import NO_QUORUM, PEER_NOT_CONNECTED, ZoneFailure
-from cluster.coordinators.token_ring import KEYS_APART, RingCoordinator
-from cluster.real.upstream import pack
-from cluster.resp.commands.command_table import KINDS
-from cluster.resp.gateway.token_ring import TRANSACTION_APART
-from cluster.resp.protocol import wire
-from cluster.resp.protocol.upstream import WireCommands
-from cluster.sim.runtime import SimRuntime
-from cluster.topology.topology import DataCentre, Topology
-from cluster.votes.levels import Level
+from zonelab.cluster.commands.routes import Route
+from zonelab.cluster.connections.failures import NO_QUORUM, PEER_NOT_CONNECTED, ZoneFailure
+from zonelab.cluster.coordinators.token_ring import KEYS_APART, RingCoordinator
+from zonelab.cluster.real.upstream import pack
+from zonelab.cluster.resp.commands.command_table import KINDS
+from zonelab.cluster.resp.gateway.token_ring import TRANSACTION_APART
+from zonelab.cluster.resp.protocol import wire
+from zonelab.cluster.resp.protocol.upstream import WireCommands
+from zonelab.cluster.sim.runtime import SimRuntime
+from zonelab.cluster.topology.topology import DataCentre, Topology
+from zonelab.cluster.votes.levels import Level
 
 TWO_DCS = Topology(
     (

@@ -5,9 +5,9 @@ Method: commands in wire form and replies of RESP2 and RESP3, as servers write t
 
 import pytest
 
-from cluster.resp.protocol import wire
-from cluster.resp.protocol.upstream import WireCommands
-from cluster.resp.protocol.wire_codec import WireCodec
+from zonelab.cluster.resp.protocol import wire
+from zonelab.cluster.resp.protocol.upstream import WireCommands
+from zonelab.cluster.resp.protocol.wire_codec import WireCodec
 
 CODEC = WireCodec()
 TWO, THREE = WireCommands([("GET",)]), WireCommands([("GET",)], protocol=3)

@@ -9,13 +9,13 @@ import hiredis
 import pytest
 from support.coroutines import coroutine
 
-from cluster.coordinators.plain import PlainCoordinator
-from cluster.resp.protocol import remembered_scripts, wire
-from cluster.resp.protocol.remembered_scripts import RememberedScripts
-from cluster.resp.protocol.upstream import GatheredWrites, RawUpstream
-from cluster.sim.runtime import SimRuntime
-from cluster.votes.levels import Level
-from cluster.zone import Address
+from zonelab.cluster.coordinators.plain import PlainCoordinator
+from zonelab.cluster.resp.protocol import remembered_scripts, wire
+from zonelab.cluster.resp.protocol.remembered_scripts import RememberedScripts
+from zonelab.cluster.resp.protocol.upstream import GatheredWrites, RawUpstream
+from zonelab.cluster.sim.runtime import SimRuntime
+from zonelab.cluster.votes.levels import Level
+from zonelab.cluster.zone import Address
 
 from .conftest import opened, until
 

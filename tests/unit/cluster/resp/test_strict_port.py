@@ -4,14 +4,14 @@ order and in the words that clients wrote.
 Method: a coordinator with the door of strict mode over channels that note the bytes and answer at once.
 """
 
-from cluster.coordinators.plain import PlainCoordinator
-from cluster.options.strict.door import REFUSED, StrictDoor
-from cluster.options.strict.votes import StrictRules
-from cluster.resp.protocol import wire
-from cluster.resp.protocol.upstream import WireCommands
-from cluster.resp.protocol.wire_codec import WireCodec
-from cluster.sim.runtime import SimRuntime
-from cluster.votes.levels import Level
+from zonelab.cluster.coordinators.plain import PlainCoordinator
+from zonelab.cluster.options.strict.door import REFUSED, StrictDoor
+from zonelab.cluster.options.strict.votes import StrictRules
+from zonelab.cluster.resp.protocol import wire
+from zonelab.cluster.resp.protocol.upstream import WireCommands
+from zonelab.cluster.resp.protocol.wire_codec import WireCodec
+from zonelab.cluster.sim.runtime import SimRuntime
+from zonelab.cluster.votes.levels import Level
 
 
 class NotingChannel:

@@ -4,14 +4,14 @@ from dataclasses import dataclass, field
 
 from support.coroutines import given
 
-from cluster.clock import NodeClock
-from cluster.commands.routes import is_write
-from cluster.connections.batch import Batch
-from cluster.sim.cluster import EPOCH_NS
-from cluster.sim.runtime import SimRuntime
-from cluster.sim.server import ServerSettings
-from cluster.sim.upstream import SimUpstream
-from cluster.sim.zone import SimZone
+from zonelab.cluster.clock import NodeClock
+from zonelab.cluster.commands.routes import is_write
+from zonelab.cluster.connections.batch import Batch
+from zonelab.cluster.sim.cluster import EPOCH_NS
+from zonelab.cluster.sim.runtime import SimRuntime
+from zonelab.cluster.sim.server import ServerSettings
+from zonelab.cluster.sim.upstream import SimUpstream
+from zonelab.cluster.sim.zone import SimZone
 
 
 @dataclass

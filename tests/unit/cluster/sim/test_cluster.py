@@ -3,13 +3,13 @@
 import pytest
 from support.cluster.sim_lab import simulated
 
-from cluster import testbed
-from cluster.connections.timeouts import Timeouts
-from cluster.links.lag_text import parse_lag
-from cluster.sim.cluster import EPOCH_NS, SimCluster, SimSettings
-from cluster.votes.levels import Level
-from cluster.zone import ClusterError, Restart
-from engine.ports import Indeterminate, Unavailable
+from zonelab.cluster import testbed
+from zonelab.cluster.connections.timeouts import Timeouts
+from zonelab.cluster.links.lag_text import parse_lag
+from zonelab.cluster.sim.cluster import EPOCH_NS, SimCluster, SimSettings
+from zonelab.cluster.votes.levels import Level
+from zonelab.cluster.zone import ClusterError, Restart
+from zonelab.engine.ports import Indeterminate, Unavailable
 
 MS = 1_000_000
 ZONES = ("a", "b", "c")

@@ -2,8 +2,8 @@
 
 import pytest
 
-from cluster.sim.runtime import SimRuntime
-from cluster.sim.schedule import Schedule, TieBreak
+from zonelab.cluster.sim.runtime import SimRuntime
+from zonelab.cluster.sim.schedule import Schedule, TieBreak
 
 
 def race(tie_break, *, seed, tasks=4, rounds=1, **schedule):

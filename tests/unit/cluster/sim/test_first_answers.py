@@ -8,11 +8,11 @@ from collections import Counter
 import pytest
 from support.cluster.stepped import planted
 
-from cluster.connections.failures import STORAGE_REFUSED
-from cluster.links.lag import Constant
-from cluster.links.link import Cut
-from cluster.sim.first_answers import REFUSAL_NS, REFUSAL_SHARES, VALUE_SHARES
-from cluster.votes.levels import Level
+from zonelab.cluster.connections.failures import STORAGE_REFUSED
+from zonelab.cluster.links.lag import Constant
+from zonelab.cluster.links.link import Cut
+from zonelab.cluster.sim.first_answers import REFUSAL_NS, REFUSAL_SHARES, VALUE_SHARES
+from zonelab.cluster.votes.levels import Level
 
 TRIES = 400
 SLACK = 0.06

@@ -3,8 +3,8 @@
 import pytest
 import simpy
 
-from cluster.sim.runtime import SimRuntime
-from cluster.sim.schedule import Schedule, TieBreak
+from zonelab.cluster.sim.runtime import SimRuntime
+from zonelab.cluster.sim.schedule import Schedule, TieBreak
 
 ORDERS = tuple(TieBreak)
 

@@ -2,8 +2,8 @@
 
 import pytest
 
-from cluster.sim.server import ServerSettings
-from cluster.zone import Persistence, Restart
+from zonelab.cluster.sim.server import ServerSettings
+from zonelab.cluster.zone import Persistence, Restart
 
 from .conftest import on_site
 

@@ -2,12 +2,12 @@
 
 from support.scenarios.sim_runs import run_in_memory, small
 
-from cluster.links.lag import Constant, uniform
-from cluster.sim.cluster import SimCluster, SimSettings
-from cluster.sim.station import StationSettings
-from cluster.votes.levels import Level
-from engine.ports import Indeterminate, PortError
-from scenarios.fault_draws.swarm import drawn
+from zonelab.cluster.links.lag import Constant, uniform
+from zonelab.cluster.sim.cluster import SimCluster, SimSettings
+from zonelab.cluster.sim.station import StationSettings
+from zonelab.cluster.votes.levels import Level
+from zonelab.engine.ports import Indeterminate, PortError
+from zonelab.scenarios.fault_draws.swarm import drawn
 
 MS = 1_000_000
 

@@ -2,9 +2,9 @@
 
 import pytest
 
-from cluster.sim.runtime import SimRuntime
-from cluster.sim.schedule import Schedule, TieBreak
-from cluster.sim.trace import Trace, first_difference
+from zonelab.cluster.sim.runtime import SimRuntime
+from zonelab.cluster.sim.schedule import Schedule, TieBreak
+from zonelab.cluster.sim.trace import Trace, first_difference
 
 
 def run(*, delay_ns=1, name="x", seed=1):

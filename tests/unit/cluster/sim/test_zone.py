@@ -2,7 +2,7 @@
 
 import pytest
 
-from cluster.zone import Persistence, Restart, ZoneError, ZoneState
+from zonelab.cluster.zone import Persistence, Restart, ZoneError, ZoneState
 
 from .conftest import on_site
 

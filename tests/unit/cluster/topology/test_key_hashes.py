@@ -5,7 +5,7 @@ The values for words are those of libmemcached's ``tests/hash_results.h``, from 
 
 import pytest
 
-from cluster.topology.key_hashes import TOKENS, Hash, hash_function, hashed_part
+from zonelab.cluster.topology.key_hashes import TOKENS, Hash, hash_function, hashed_part
 
 WORDS = [
     "apple",

@@ -5,9 +5,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 from support.cluster.racks import even_rack
 
-from cluster.topology.described import topology_of
-from cluster.topology.key_hashes import TOKENS, Hash
-from cluster.topology.topology import DataCentre, Node, Rack, Topology, TopologyError, one_dc
+from zonelab.cluster.topology.described import topology_of
+from zonelab.cluster.topology.key_hashes import TOKENS, Hash
+from zonelab.cluster.topology.topology import DataCentre, Node, Rack, Topology, TopologyError, one_dc
 
 
 def ring(*tokens: int) -> Rack:

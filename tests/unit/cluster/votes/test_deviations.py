@@ -5,13 +5,13 @@ Method: pipelines whose answers arrive in an order that the test gives.
 
 import pytest
 
-from cluster.connections.failures import PEER_NOT_CONNECTED, ZoneFailure
-from cluster.votes.deviations import ROWS_MAX, Deviations
-from cluster.votes.levels import Level
-from cluster.votes.pipeline import UniformPipeline
-from cluster.votes.rules import Rules
-from cluster.votes.statistics import CoordinatorStatistics
-from engine.ports import ServerError
+from zonelab.cluster.connections.failures import PEER_NOT_CONNECTED, ZoneFailure
+from zonelab.cluster.votes.deviations import ROWS_MAX, Deviations
+from zonelab.cluster.votes.levels import Level
+from zonelab.cluster.votes.pipeline import UniformPipeline
+from zonelab.cluster.votes.rules import Rules
+from zonelab.cluster.votes.statistics import CoordinatorStatistics
+from zonelab.engine.ports import ServerError
 
 ZONES = ("a", "b", "c")
 DOWN = ZoneFailure(PEER_NOT_CONNECTED, maybe_applied=False)

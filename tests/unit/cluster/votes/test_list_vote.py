@@ -8,12 +8,12 @@ from itertools import product
 
 import pytest
 
-from cluster.connections.failures import NO_QUORUM, ZoneFailure
-from cluster.votes.levels import Level
-from cluster.votes.list_vote import ElementVote
-from cluster.votes.rules import Rules
-from cluster.votes.vote import Decision, Vote
-from engine.ports import ServerError
+from zonelab.cluster.connections.failures import NO_QUORUM, ZoneFailure
+from zonelab.cluster.votes.levels import Level
+from zonelab.cluster.votes.list_vote import ElementVote
+from zonelab.cluster.votes.rules import Rules
+from zonelab.cluster.votes.vote import Decision, Vote
+from zonelab.engine.ports import ServerError
 
 QUORUM, SAFE = Level.DC_QUORUM, Level.DC_SAFE_QUORUM
 

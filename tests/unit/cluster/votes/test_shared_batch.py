@@ -4,13 +4,13 @@ from itertools import permutations, product
 
 import pytest
 
-from cluster.connections.failures import STORAGE_REFUSED, ZoneFailure
-from cluster.votes.levels import Level
-from cluster.votes.pipeline import Failure, UniformPipeline
-from cluster.votes.rules import Rule
-from cluster.votes.shared_batch import SharedBatch
-from cluster.votes.statistics import CoordinatorStatistics
-from engine.ports import ServerError
+from zonelab.cluster.connections.failures import STORAGE_REFUSED, ZoneFailure
+from zonelab.cluster.votes.levels import Level
+from zonelab.cluster.votes.pipeline import Failure, UniformPipeline
+from zonelab.cluster.votes.rules import Rule
+from zonelab.cluster.votes.shared_batch import SharedBatch
+from zonelab.cluster.votes.statistics import CoordinatorStatistics
+from zonelab.engine.ports import ServerError
 
 REPLIES = ([b"A"], [b"B"], [ServerError("WRONGTYPE x")], ZoneFailure(STORAGE_REFUSED, maybe_applied=True))
 ZONES = ["a", "b", "c"]

@@ -8,11 +8,11 @@ from itertools import permutations, product
 
 import pytest
 
-from cluster.connections.failures import NO_QUORUM, ZoneFailure
-from cluster.topology.topology import ZONES_MAX
-from cluster.votes.levels import Level
-from cluster.votes.vote import Decision, Vote, quorum
-from engine.ports import Reply, ServerError
+from zonelab.cluster.connections.failures import NO_QUORUM, ZoneFailure
+from zonelab.cluster.topology.topology import ZONES_MAX
+from zonelab.cluster.votes.levels import Level
+from zonelab.cluster.votes.vote import Decision, Vote, quorum
+from zonelab.engine.ports import Reply, ServerError
 
 QUORUM, SAFE = Level.DC_QUORUM, Level.DC_SAFE_QUORUM
 

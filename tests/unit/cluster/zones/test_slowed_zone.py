@@ -9,9 +9,9 @@ from itertools import pairwise
 import pytest
 from support.coroutines import given
 
-from cluster.real.zones.base import RealZone
-from cluster.real.zones.settings import ProcessZoneSettings
-from cluster.zone import Address, Restart, ZoneError, ZoneState
+from zonelab.cluster.real.zones.base import RealZone
+from zonelab.cluster.real.zones.settings import ProcessZoneSettings
+from zonelab.cluster.zone import Address, Restart, ZoneError, ZoneState
 
 FACTOR = 5.0
 

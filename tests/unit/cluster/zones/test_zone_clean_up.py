@@ -9,8 +9,8 @@ import sys
 import pytest
 from support.programs import HANGS_S
 
-from cluster.real.zones.signals import termination_interrupts
-from cluster.real.zones.waiting import to_completion
+from zonelab.cluster.real.zones.signals import termination_interrupts
+from zonelab.cluster.real.zones.waiting import to_completion
 
 
 def test_a_cancelled_wait_lets_the_work_finish_and_is_cancelled_then():
@@ -68,7 +68,7 @@ def test_a_program_that_handles_termination_itself_is_left_alone():
 
 PROGRAM = """
 import os
-from cluster.real.zones import last_resort
+from zonelab.cluster.real.zones import last_resort
 last_resort.register("a", lambda: print("removed a", flush=True))
 last_resort.register("b", lambda: 1 / 0)
 last_resort.register("c", lambda: print("removed c", flush=True))

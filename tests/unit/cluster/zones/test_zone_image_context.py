@@ -8,11 +8,17 @@ from pathlib import Path
 import pytest
 import yaml
 
-from cluster.admin.coordinator_image import coordinator_image
-from cluster.real.zones.docker.zone_image import SERVER_PATH, USER_ID, build_context, default_image, needed_libraries
-from cluster.real.zones.process.binary import find_binary
-from cluster.zone import ZoneError
-from scenarios.gmq_service.image import GMQ
+from zonelab.cluster.admin.coordinator_image import coordinator_image
+from zonelab.cluster.real.zones.docker.zone_image import (
+    SERVER_PATH,
+    USER_ID,
+    build_context,
+    default_image,
+    needed_libraries,
+)
+from zonelab.cluster.real.zones.process.binary import find_binary
+from zonelab.cluster.zone import ZoneError
+from zonelab.scenarios.gmq_service.image import GMQ
 
 
 def unpack(archive):

@@ -7,9 +7,9 @@ import tempfile
 
 import pytest
 
-from cluster.real.owner import Owner
-from cluster.real.zones.process.workspace import create_directory, remove_stale_directories
-from cluster.zone import ZoneError
+from zonelab.cluster.real.owner import Owner
+from zonelab.cluster.real.zones.process.workspace import create_directory, remove_stale_directories
+from zonelab.cluster.zone import ZoneError
 
 
 @pytest.fixture

@@ -4,8 +4,8 @@ import socket
 
 import pytest
 
-from cluster.real.zones.port import HOST, PortReservation
-from cluster.zone import ZoneError
+from zonelab.cluster.real.zones.port import HOST, PortReservation
+from zonelab.cluster.zone import ZoneError
 
 
 @pytest.fixture

@@ -4,10 +4,10 @@ from pathlib import Path
 
 import pytest
 
-from cluster.real.zones import DockerZoneSettings, ProcessZone, ProcessZoneSettings, ZoneSet, zones
-from cluster.real.zones.process.binary import ServerBinary, find_binary, packaged_binary
-from cluster.real.zones.server_file import server_configuration
-from cluster.zone import Persistence, ZoneError
+from zonelab.cluster.real.zones import DockerZoneSettings, ProcessZone, ProcessZoneSettings, ZoneSet, zones
+from zonelab.cluster.real.zones.process.binary import ServerBinary, find_binary, packaged_binary
+from zonelab.cluster.real.zones.server_file import server_configuration
+from zonelab.cluster.zone import Persistence, ZoneError
 
 
 @pytest.mark.parametrize(

@@ -9,9 +9,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from engine.dyno import PayloadError
-from engine.dyno.message_json import decode, encode
-from engine.message import Message
+from zonelab.engine.dyno import PayloadError
+from zonelab.engine.dyno.message_json import decode, encode
+from zonelab.engine.message import Message
 
 TEXT = st.text(st.characters(exclude_categories=["Cs"]))
 

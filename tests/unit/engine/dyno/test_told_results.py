@@ -9,9 +9,16 @@ from support.engine.dyno_bench import ids, messages
 from support.engine.dyno_v2 import LEASE_MS, REFUSAL, PipelinedBench, Refusing
 from support.engine.hardened import ZONES, hardened_lab, leased
 
-from engine.dyno.errors import AckFailure, PushFailure, ack_failure, batch_ack_failure, batch_push_failure, push_failure
-from engine.dyno.v2 import BatchPushIndeterminate
-from engine.ports import Indeterminate, ServerError, Unavailable
+from zonelab.engine.dyno.errors import (
+    AckFailure,
+    PushFailure,
+    ack_failure,
+    batch_ack_failure,
+    batch_push_failure,
+    push_failure,
+)
+from zonelab.engine.dyno.v2 import BatchPushIndeterminate
+from zonelab.engine.ports import Indeterminate, ServerError, Unavailable
 
 
 @pytest.fixture

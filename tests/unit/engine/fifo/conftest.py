@@ -3,7 +3,7 @@
 import pytest
 from support.cluster.sim_lab import simulated_lab
 
-from engine.fifo.modes import Mode
+from zonelab.engine.fifo.modes import Mode
 
 
 @pytest.fixture

@@ -2,8 +2,8 @@
 
 import pytest
 
-from engine.fifo.assignment.strategies import Strategy, room_nearby, strategy
-from engine.fifo.partition import partitions_of
+from zonelab.engine.fifo.assignment.strategies import Strategy, room_nearby, strategy
+from zonelab.engine.fifo.partition import partitions_of
 
 EVERY = ("average", "circle", "consistent-hash", "room-nearby")
 

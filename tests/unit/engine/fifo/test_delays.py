@@ -7,8 +7,8 @@ import pytest
 from support.engine.fifo import Unsteady
 from support.engine.fifo_group import GroupBench
 
-from engine.message import Message
-from engine.ports import Indeterminate
+from zonelab.engine.message import Message
+from zonelab.engine.ports import Indeterminate
 
 LOST = Indeterminate("the answer was lost")
 

@@ -5,7 +5,7 @@ Method: members on one simulated zone, in both modes.
 
 from support.engine.fifo_group import GroupBench
 
-from engine.fifo.partition import partitions_of
+from zonelab.engine.fifo.partition import partitions_of
 
 
 def served(bench, **wanted):

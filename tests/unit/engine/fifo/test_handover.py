@@ -10,8 +10,8 @@ from itertools import pairwise
 import pytest
 from support.engine.fifo_group import GroupBench
 
-from scenarios.clients.program_crash import CrashSwitch
-from scenarios.faults.seen import runs
+from zonelab.scenarios.clients.program_crash import CrashSwitch
+from zonelab.scenarios.faults.seen import runs
 
 SLOW_MS = 300
 

@@ -7,10 +7,10 @@ import pytest
 from support.cluster.sim_lab import simulated_lab
 from support.engine.fifo import LogBench
 
-from cluster.votes.levels import Level
-from engine.fifo.log.partition_log import Appended, OutOfSequence
-from engine.fifo.log.progress import Progress
-from engine.fifo.log.record import Record
+from zonelab.cluster.votes.levels import Level
+from zonelab.engine.fifo.log.partition_log import Appended, OutOfSequence
+from zonelab.engine.fifo.log.progress import Progress
+from zonelab.engine.fifo.log.record import Record
 
 
 @pytest.fixture

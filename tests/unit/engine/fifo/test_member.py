@@ -5,11 +5,11 @@ from dataclasses import replace
 import pytest
 from support.engine.fifo_group import GroupBench
 
-from engine.fifo.consumer.listener import Outcome
-from engine.fifo.consumer.offsets import COMMITS_MAX
-from engine.fifo.log.progress import Progress
-from engine.fifo.settings import Begin
-from engine.fifo.zones.dead_letters import DeadLetter
+from zonelab.engine.fifo.consumer.listener import Outcome
+from zonelab.engine.fifo.consumer.offsets import COMMITS_MAX
+from zonelab.engine.fifo.log.progress import Progress
+from zonelab.engine.fifo.settings import Begin
+from zonelab.engine.fifo.zones.dead_letters import DeadLetter
 
 
 def failing(offset, *, times, said=Outcome.SUSPEND):

@@ -6,8 +6,8 @@ Method: producers and members on one simulated zone. Planted bugs: tests/unit/sc
 import pytest
 from support.engine.fifo_verdicts import JudgedBench
 
-from analysis.checkers.order.properties import Property
-from engine.fifo.consumer.listener import Outcome
+from zonelab.analysis.checkers.order.properties import Property
+from zonelab.engine.fifo.consumer.listener import Outcome
 
 KEYS = [f"k{number}" for number in range(4)]
 

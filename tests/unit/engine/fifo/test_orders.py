@@ -6,8 +6,8 @@ Method: members on one simulated zone in the newer mode; where messages of a par
 import pytest
 from support.engine.fifo_group import GroupBench
 
-from engine.fifo.consumer.listener import Outcome
-from engine.fifo.log.progress import Progress
+from zonelab.engine.fifo.consumer.listener import Outcome
+from zonelab.engine.fifo.log.progress import Progress
 
 MODE = "rocketmq-5.3"
 

@@ -1,9 +1,9 @@
 """Goal: the cache of a partition takes, commits and gives back as RocketMQ's process queue. Method: its own tests."""
 
-from engine.fifo.consumer.process_queue import ProcessQueue
-from engine.fifo.log.progress import Progress
-from engine.fifo.log.record import Entry, Record
-from engine.fifo.partition import Partition
+from zonelab.engine.fifo.consumer.process_queue import ProcessQueue
+from zonelab.engine.fifo.log.progress import Progress
+from zonelab.engine.fifo.log.record import Entry, Record
+from zonelab.engine.fifo.partition import Partition
 
 
 def entries(*offsets):

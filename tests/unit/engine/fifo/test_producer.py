@@ -7,7 +7,7 @@ import pytest
 from support.engine.fifo import LogBench, Unsteady
 from support.engine.fifo_group import Told
 
-from engine.ports import Indeterminate, ServerError, Unavailable
+from zonelab.engine.ports import Indeterminate, ServerError, Unavailable
 
 LOST = Indeterminate("the answer was lost")
 REFUSED = Unavailable("not sent")

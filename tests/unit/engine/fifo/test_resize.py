@@ -9,11 +9,11 @@ from random import Random
 import pytest
 from support.engine.fifo_group import GroupBench
 
-from engine.fifo.log.producer import Producer, Sending
-from engine.fifo.routing.selectors import selector
-from engine.fifo.topics.resize import ResizeRefused
-from engine.fifo.topics.route import Predecessors, Route
-from engine.message import Message
+from zonelab.engine.fifo.log.producer import Producer, Sending
+from zonelab.engine.fifo.routing.selectors import selector
+from zonelab.engine.fifo.topics.resize import ResizeRefused
+from zonelab.engine.fifo.topics.route import Predecessors, Route
+from zonelab.engine.message import Message
 
 KEYS = [f"k{number}" for number in range(8)]
 

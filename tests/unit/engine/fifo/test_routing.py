@@ -4,8 +4,8 @@ from random import Random
 
 import pytest
 
-from engine.fifo.routing.selectors import jump, selector
-from engine.fifo.routing.string_hash import java_hash
+from zonelab.engine.fifo.routing.selectors import jump, selector
+from zonelab.engine.fifo.routing.string_hash import java_hash
 
 KEYS = [f"order-{number}" for number in range(2_000)]
 

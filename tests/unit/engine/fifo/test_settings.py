@@ -2,8 +2,8 @@
 
 import pytest
 
-from engine.fifo.modes import Mode, Profile, group_settings
-from engine.fifo.settings import ConsumerSettings, Times
+from zonelab.engine.fifo.modes import Mode, Profile, group_settings
+from zonelab.engine.fifo.settings import ConsumerSettings, Times
 
 
 @pytest.mark.parametrize("factor", [1, 20, 40])

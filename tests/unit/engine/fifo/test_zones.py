@@ -3,10 +3,10 @@
 import pytest
 from support.engine.fifo import LogBench
 
-from engine.fifo.partition import Partition
-from engine.fifo.zones.dead_letters import DeadLetter, DeadLetters
-from engine.fifo.zones.locks import Locks
-from engine.fifo.zones.members import Members
+from zonelab.engine.fifo.partition import Partition
+from zonelab.engine.fifo.zones.dead_letters import DeadLetter, DeadLetters
+from zonelab.engine.fifo.zones.locks import Locks
+from zonelab.engine.fifo.zones.members import Members
 
 LEASE_MS = 100
 P, Q = Partition("t", "a", 0), Partition("t", "a", 1)

@@ -7,10 +7,10 @@ import pytest
 from support.engine.dyno import EPOCH_MS
 from support.engine.gmq import GRACE_S, TTR_S, GmqBench, Tapped
 
-from engine.gmq import GmqSettings, Status
-from engine.gmq.settings import SECONDS_MAX
-from engine.message import Message
-from engine.ports import ServerError, Unavailable
+from zonelab.engine.gmq import GmqSettings, Status
+from zonelab.engine.gmq.settings import SECONDS_MAX
+from zonelab.engine.message import Message
+from zonelab.engine.ports import ServerError, Unavailable
 
 X = Message(id="x", payload="p", timeout_ms=2_000)
 

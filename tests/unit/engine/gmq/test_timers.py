@@ -6,7 +6,7 @@ Method: one simulated server and a dispatcher; simulated time passes while the t
 import pytest
 from support.engine.gmq import GmqBench, Refusing, Tapped
 
-from engine.ports import Indeterminate, ServerError
+from zonelab.engine.ports import Indeterminate, ServerError
 
 BROKEN = ServerError("ERR broken")
 

@@ -9,8 +9,8 @@ from support.engine.dyno import Interceptor
 from support.engine.gmq import Refusing
 from support.engine.youzan import YouzanBench
 
-from cluster.votes.levels import Level
-from engine.ports import ServerError
+from zonelab.cluster.votes.levels import Level
+from zonelab.engine.ports import ServerError
 
 
 def test_a_scan_that_fails_gives_its_lock_back(bench):

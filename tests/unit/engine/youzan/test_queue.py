@@ -7,9 +7,9 @@ import pytest
 from support.engine.dyno import EPOCH_MS, CuttingConnection
 from support.engine.youzan import TTR_S, YouzanBench
 
-from engine.message import Message
-from engine.youzan import Job, YouzanSettings
-from engine.youzan.jobs import DELAY_S_MAX
+from zonelab.engine.message import Message
+from zonelab.engine.youzan import Job, YouzanSettings
+from zonelab.engine.youzan.jobs import DELAY_S_MAX
 
 X = Message(id="x", payload="p", timeout_ms=2_000)
 DUE_S = EPOCH_MS // 1_000 + 2

@@ -8,9 +8,9 @@ import json
 import pytest
 from support.engine.dyno import EPOCH_MS, CuttingConnection, Interceptor, OnServer, fresh_name
 
-from engine.message import Message
-from engine.ports import Indeterminate
-from engine.zset import ZsetQueue, id_of
+from zonelab.engine.message import Message
+from zonelab.engine.ports import Indeterminate
+from zonelab.engine.zset import ZsetQueue, id_of
 
 
 class ZsetBench(OnServer):

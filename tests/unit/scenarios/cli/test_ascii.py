@@ -11,7 +11,7 @@ from support.programs import HANGS_S
 from support.scenarios.commands import zonelab_here
 from typer.main import get_command
 
-from scenarios.cli.app import app
+from zonelab.scenarios.cli.app import app
 
 VERBS = list(get_command(app).commands)
 
@@ -19,7 +19,7 @@ VERBS = list(get_command(app).commands)
 # Several command lines, one after another: a process spends most of its time on imports.
 _PROGRAM = """
 import json, sys
-from scenarios.cli.main import main
+from zonelab.scenarios.cli.main import main
 for words in json.loads(sys.argv[1]):
     sys.argv[1:] = words
     try:

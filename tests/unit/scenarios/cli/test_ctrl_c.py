@@ -9,7 +9,7 @@ import pytest
 from support.scenarios.interrupting import interrupted
 
 
-@pytest.mark.parametrize("at", ["typer", "cluster.zone", "pydantic", "scenarios.cli.session"])
+@pytest.mark.parametrize("at", ["typer", "zonelab.cluster.zone", "pydantic", "zonelab.scenarios.cli.session"])
 def test_during_the_imports_of_the_command_line(at: str, tmp_path: Path):
     assert interrupted(tmp_path, "scenarios", at=at) == (2, "zonelab: interrupted\n")
 
@@ -47,7 +47,7 @@ def test_while_python_frees_its_modules(tmp_path: Path):
         ("hunt steady --runs 2 --messages 5", "numpy"),
         ("demo --on sim", "simpy"),
         ("matrix --runs 1", "pyarrow"),
-        ("up", "scenarios.session.launch"),
+        ("up", "zonelab.scenarios.session.launch"),
         ("analyze .", "pyspark"),
         ("compare . .", "scipy"),
     ],
@@ -61,6 +61,6 @@ def test_during_the_imports_of_a_verb(words: str, at: str, tmp_path: Path):
 
 def test_workers_leave_ctrl_c_to_the_verb_from_their_first_import_on(tmp_path: Path):
     words = ("hunt", "steady", "--runs", "5", "--messages", "5", "--jobs", "2")
-    code, said = interrupted(tmp_path, *words, at="scenarios.hunt.seeds", IN_WORKERS="yes")
+    code, said = interrupted(tmp_path, *words, at="zonelab.scenarios.hunt.seeds", IN_WORKERS="yes")
     assert "Traceback" not in said
     assert code == 0

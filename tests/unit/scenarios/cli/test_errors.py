@@ -13,10 +13,10 @@ from types import SimpleNamespace
 import pytest
 from support.scenarios.short_runs import zonelab_command
 
-from cluster.zone import ClusterError
-from scenarios.cli import main as cli
-from scenarios.spec import library
-from scenarios.verbs import demo, engines
+from zonelab.cluster.zone import ClusterError
+from zonelab.scenarios.cli import main as cli
+from zonelab.scenarios.spec import library
+from zonelab.scenarios.verbs import demo, engines
 
 
 def test_ctrl_c_is_told_in_one_line_and_exits_2(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]):
@@ -179,14 +179,14 @@ def test_a_demo_that_was_ended_does_not_wait_for_spark(status: str):
 _WITHOUT = """
 import sys
 sys.modules[sys.argv.pop(1)] = None
-from scenarios.cli.main import main
+from zonelab.scenarios.cli.main import main
 main()
 """
 
 
-@pytest.mark.parametrize("module", ["cluster.zone", "analysis.runs.errors", "typer", "rich"])
+@pytest.mark.parametrize("module", ["zonelab.cluster.zone", "zonelab.analysis.runs.errors", "typer", "rich"])
 def test_a_module_that_cannot_be_imported_is_no_verdict(module: str, tmp_path: Path):
-    """``analysis.runs.errors`` is imported to tell of an error."""
+    """``zonelab.analysis.runs.errors`` is imported to tell of an error."""
     ended = subprocess.run(
         [sys.executable, "-c", _WITHOUT, module, "check", str(tmp_path)], capture_output=True, text=True, check=False
     )

@@ -19,11 +19,11 @@ from support.scenarios.every_verb import ELSEWHERE, SLOW_TO_LOAD, VERBS, WORDS, 
 from support.scenarios.interrupting import interrupted
 from support.scenarios.short_runs import scenario_file, zonelab_command
 
-from scenarios.cli.main import run_cli
+from zonelab.scenarios.cli.main import run_cli
 
 _HELP_OF_EVERY_VERB = """
 import contextlib, io, sys
-from scenarios.cli.main import run_cli
+from zonelab.scenarios.cli.main import run_cli
 for verb in ["", *sys.argv[1:]]:
     with contextlib.redirect_stdout(io.StringIO()) as out:
         assert run_cli([*verb.split(), "--help"]) == 0

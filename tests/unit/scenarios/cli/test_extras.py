@@ -13,11 +13,11 @@ import pytest
 import typer
 from support.scenarios.every_verb import VERBS, line
 
-from cluster.real.zones import zones
-from cluster.zone import ZoneError
-from scenarios.cli.app import app
-from scenarios.cli.main import run_cli
-from scenarios.verbs.analyze import spark_step
+from zonelab.cluster.real.zones import zones
+from zonelab.cluster.zone import ZoneError
+from zonelab.scenarios.cli.app import app
+from zonelab.scenarios.cli.main import run_cli
+from zonelab.scenarios.verbs.analyze import spark_step
 
 ABSENT = ("docker", "pyspark", "py4j", "requests")
 
@@ -41,7 +41,9 @@ ON_SPARK = [verb for verb in VERBS if verb != "analyze" and "--master" in dict(o
 @pytest.fixture(autouse=True)
 def without_extras(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     for name in list(sys.modules):
-        if name.partition(".")[0] in ABSENT or name.startswith(("analysis.spark", "cluster.real.zones.docker")):
+        if name.partition(".")[0] in ABSENT or name.startswith(
+            ("zonelab.analysis.spark", "zonelab.cluster.real.zones.docker")
+        ):
             monkeypatch.delitem(sys.modules, name)
     for name in ABSENT:
         monkeypatch.setitem(sys.modules, name, None)

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from scenarios.cli.main import run_cli
+from zonelab.scenarios.cli.main import run_cli
 
 HEADER = {"experiment": "feedbeef", "environment": {"sources": "cccc", "python": "3"}}
 

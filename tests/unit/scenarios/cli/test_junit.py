@@ -13,17 +13,17 @@ import yaml
 from support.pages import wrong_commands
 from support.project_files import ROOT
 
-from analysis.runs.builder import RunBuilder
-from scenarios.cli.app import app
-from scenarios.cli.main import run_cli
-from scenarios.hunt.findings import Group, HuntResult
-from scenarios.hunt.seeds import Outcome
-from scenarios.spec.reading import load_scenario
-from scenarios.sweep.one_run import SweptRun
-from scenarios.sweep.result import SweepResult
-from scenarios.sweep.rows import row_of
-from scenarios.terminal.junit import JUnitFile
-from scenarios.verbs.judged.studies import hunt_suite, sweep_suite
+from zonelab.analysis.runs.builder import RunBuilder
+from zonelab.scenarios.cli.app import app
+from zonelab.scenarios.cli.main import run_cli
+from zonelab.scenarios.hunt.findings import Group, HuntResult
+from zonelab.scenarios.hunt.seeds import Outcome
+from zonelab.scenarios.spec.reading import load_scenario
+from zonelab.scenarios.sweep.one_run import SweptRun
+from zonelab.scenarios.sweep.result import SweepResult
+from zonelab.scenarios.sweep.rows import row_of
+from zonelab.scenarios.terminal.junit import JUnitFile
+from zonelab.scenarios.verbs.judged.studies import hunt_suite, sweep_suite
 
 HOSTILE = '<script>alert("x")</script>&\'"]]>\x1b[31m\x00'
 JUDGING = {"run", "replay", "check", "demo", "engines", "hunt", "sweep", "matrix", "ablate", "compare", "evaluate"}

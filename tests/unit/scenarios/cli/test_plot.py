@@ -10,8 +10,8 @@ import pytest
 from support.analysis.runs import eventful_run
 from support.scenarios.commands import Done, zonelab_here
 
-from analysis.figures.kinds.names import Format, Kind
-from analysis.runs.builder import RunBuilder
+from zonelab.analysis.figures.kinds.names import Format, Kind
+from zonelab.analysis.runs.builder import RunBuilder
 
 _BEGINS = {Format.PNG: b"\x89PNG", Format.SVG: b"<?xml", Format.PDF: b"%PDF"}
 

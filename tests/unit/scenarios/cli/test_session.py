@@ -5,14 +5,14 @@ Method: command lines in this process, beside a supervisor that the test plays.
 
 import pytest
 
-from scenarios.cli import faults, session
-from scenarios.cli.main import run_cli
-from scenarios.cli.watch import watch
-from scenarios.session.client import NotUp
-from scenarios.session.fault_requests import FaultKind
-from scenarios.session.state_file import SessionFile
-from scenarios.session.status_tables import print_status
-from scenarios.terminal.console import console
+from zonelab.scenarios.cli import faults, session
+from zonelab.scenarios.cli.main import run_cli
+from zonelab.scenarios.cli.watch import watch
+from zonelab.scenarios.session.client import NotUp
+from zonelab.scenarios.session.fault_requests import FaultKind
+from zonelab.scenarios.session.state_file import SessionFile
+from zonelab.scenarios.session.status_tables import print_status
+from zonelab.scenarios.terminal.console import console
 
 FAULTS = {
     FaultKind.CUT: ["cut", "a:b"],
@@ -276,7 +276,7 @@ def test_the_end_of_a_cluster_is_told_with_what_it_left(monkeypatch, capsys):
         ({"ended": False, "run": None, "removed": ["/tmp/x"], "keys": []}, "removed /tmp/x\n"),
         ({"ended": False, "run": None, "removed": [], "keys": []}, "no cluster is up\n"),
     ):
-        monkeypatch.setattr("scenarios.session.launch.down", lambda state, answer=answer: answer)
+        monkeypatch.setattr("zonelab.scenarios.session.launch.down", lambda state, answer=answer: answer)
         assert run_cli(["down"]) == 0
         assert capsys.readouterr().out == told
 

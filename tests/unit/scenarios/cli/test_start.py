@@ -10,13 +10,13 @@ from pathlib import Path
 import pytest
 from support.scenarios.every_verb import SLOW_TO_LOAD
 
-from analysis.runs.builder import RunBuilder
+from zonelab.analysis.runs.builder import RunBuilder
 
 _LOADED = """
 import sys
-from scenarios.cli.main import run_cli
+from zonelab.scenarios.cli.main import run_cli
 run_cli(sys.argv[1:])
-import scenarios.session.status_tables  # with which status shows a cluster that is up
+import zonelab.scenarios.session.status_tables  # with which status shows a cluster that is up
 print(*{name.partition(".")[0] for name in sys.modules}, file=sys.stderr)
 """
 

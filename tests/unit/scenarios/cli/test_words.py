@@ -9,7 +9,7 @@ import subprocess
 import pytest
 from support.scenarios.short_runs import zonelab_command
 
-from scenarios.cli.main import run_cli
+from zonelab.scenarios.cli.main import run_cli
 
 
 @pytest.mark.parametrize("words", [[], ["-h"], ["--help"]])

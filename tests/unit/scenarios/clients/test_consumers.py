@@ -11,16 +11,16 @@ from pathlib import Path
 import pyarrow.parquet as pq
 import pytest
 
-from analysis.runs.history import HistoryWriter
-from cluster.clock import NodeClock
-from cluster.sim.runtime import SimRuntime
-from engine.message import Delivery, Message
-from engine.ports import Command, Connection, Indeterminate, Reply, Unavailable
-from scenarios.clients.consumers import Consumers, PoppingProgram
-from scenarios.clients.program_crash import CrashSwitch, ProgramCrashed
-from scenarios.clients.recorder import Recorder
-from scenarios.spec import scenario as spec
-from scenarios.tasks import Halt, TaskGroup
+from zonelab.analysis.runs.history import HistoryWriter
+from zonelab.cluster.clock import NodeClock
+from zonelab.cluster.sim.runtime import SimRuntime
+from zonelab.engine.message import Delivery, Message
+from zonelab.engine.ports import Command, Connection, Indeterminate, Reply, Unavailable
+from zonelab.scenarios.clients.consumers import Consumers, PoppingProgram
+from zonelab.scenarios.clients.program_crash import CrashSwitch, ProgramCrashed
+from zonelab.scenarios.clients.recorder import Recorder
+from zonelab.scenarios.spec import scenario as spec
+from zonelab.scenarios.tasks import Halt, TaskGroup
 
 MS = 1_000_000
 S = 1_000_000_000

@@ -1,7 +1,7 @@
 """Goal: while a run goes on it is said what was delivered twice and what is overdue, and of nothing that it is lost."""
 
-from analysis.runs.history import Touched
-from scenarios.clients.messages_so_far import OVERDUE_MS, MessagesSoFar
+from zonelab.analysis.runs.history import Touched
+from zonelab.scenarios.clients.messages_so_far import OVERDUE_MS, MessagesSoFar
 
 
 def heard(so_far, f, *ids, due_ms=None, outcome="ok"):

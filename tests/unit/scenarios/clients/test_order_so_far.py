@@ -5,12 +5,12 @@ Method: rows of the order history as programs cause them; and a whole run, besid
 
 import pytest
 
-from analysis.runs.order import ORDER, ORDER_NAME
-from cluster.votes.levels import Level
-from scenarios.clients.order_so_far import OrderSoFar
-from scenarios.fault_draws.fault_classes import EngineMode, FaultClass, scenario_of_class
-from scenarios.run.trial import attempt
-from scenarios.run_files.tables import rows
+from zonelab.analysis.runs.order import ORDER, ORDER_NAME
+from zonelab.cluster.votes.levels import Level
+from zonelab.scenarios.clients.order_so_far import OrderSoFar
+from zonelab.scenarios.fault_draws.fault_classes import EngineMode, FaultClass, scenario_of_class
+from zonelab.scenarios.run.trial import attempt
+from zonelab.scenarios.run_files.tables import rows
 
 MS = 1_000_000
 PLACE = {"group": "g", "partition": "t/0", "member": "m", "session": "m.1"}

@@ -9,17 +9,17 @@ import pytest
 from support.scenarios.fault_stage import rows
 from support.scenarios.sim_runs import run_in_memory, small
 
-from analysis.message_classes import MessageClass
-from analysis.runs.accesses import FINAL_VALUES
-from cluster.sim.runtime import SimRuntime
-from engine.ports import Command, Indeterminate, PortError, Reply, Unavailable
-from scenarios.clients.policy import Client, RoutedConnection
-from scenarios.clients.program_crash import CrashSwitch, ProgramCrashed
-from scenarios.errors import ScenarioError
-from scenarios.run.simulated import simulate
-from scenarios.run_files.tables import OPERATIONS_NAME, MemoryTables
-from scenarios.spec.clients import Clients
-from scenarios.spec.reading import scenario_of
+from zonelab.analysis.message_classes import MessageClass
+from zonelab.analysis.runs.accesses import FINAL_VALUES
+from zonelab.cluster.sim.runtime import SimRuntime
+from zonelab.engine.ports import Command, Indeterminate, PortError, Reply, Unavailable
+from zonelab.scenarios.clients.policy import Client, RoutedConnection
+from zonelab.scenarios.clients.program_crash import CrashSwitch, ProgramCrashed
+from zonelab.scenarios.errors import ScenarioError
+from zonelab.scenarios.run.simulated import simulate
+from zonelab.scenarios.run_files.tables import OPERATIONS_NAME, MemoryTables
+from zonelab.scenarios.spec.clients import Clients
+from zonelab.scenarios.spec.reading import scenario_of
 
 SECOND_NS = 1_000_000_000
 DEAD = {"kind": "coordinator_crash", "zone": "a", "at_s": 0.2, "for_s": 0.6}

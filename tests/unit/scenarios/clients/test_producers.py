@@ -12,20 +12,20 @@ import pytest
 import yaml
 from support.scenarios.sim_runs import small
 
-from analysis.runs.history import HistoryWriter
-from cluster.random_streams import Streams
-from cluster.sim.runtime import SimRuntime
-from engine.dyno import PushIndeterminate
-from engine.message import Message, Receipt
-from engine.ports import Indeterminate, ServerError, Unavailable
-from scenarios.clients import producers as workload
-from scenarios.clients.producers import Producer
-from scenarios.clients.recorder import Recorder
-from scenarios.queues.under_test import Wrap
-from scenarios.spec.push_plan import PlannedPush, explicit_operations, plan_pushes
-from scenarios.spec.reading import dump_scenario, scenario_of
-from scenarios.spec.scenario import Arrival, Load, Operation, Priority
-from scenarios.tasks import Halt
+from zonelab.analysis.runs.history import HistoryWriter
+from zonelab.cluster.random_streams import Streams
+from zonelab.cluster.sim.runtime import SimRuntime
+from zonelab.engine.dyno import PushIndeterminate
+from zonelab.engine.message import Message, Receipt
+from zonelab.engine.ports import Indeterminate, ServerError, Unavailable
+from zonelab.scenarios.clients import producers as workload
+from zonelab.scenarios.clients.producers import Producer
+from zonelab.scenarios.clients.recorder import Recorder
+from zonelab.scenarios.queues.under_test import Wrap
+from zonelab.scenarios.spec.push_plan import PlannedPush, explicit_operations, plan_pushes
+from zonelab.scenarios.spec.reading import dump_scenario, scenario_of
+from zonelab.scenarios.spec.scenario import Arrival, Load, Operation, Priority
+from zonelab.scenarios.tasks import Halt
 
 MS = 1_000_000
 S = 1_000_000_000

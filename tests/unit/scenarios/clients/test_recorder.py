@@ -8,16 +8,16 @@ from typing import Any
 
 import pytest
 
-from analysis.runs.history import OPERATIONS, History, Touched
-from analysis.runs.tables import MemoryTable
-from cluster.clock import NodeClock
-from cluster.sim.runtime import SimRuntime
-from engine.dyno import AckFailure
-from engine.dyno.errors import ack_failure
-from engine.message import Delivery, Message, Receipt
-from engine.ports import Indeterminate, PortError, ServerError, Unavailable
-from scenarios.clients.program_crash import ProgramCrashed
-from scenarios.clients.recorder import Actor, Delivered, Recorder
+from zonelab.analysis.runs.history import OPERATIONS, History, Touched
+from zonelab.analysis.runs.tables import MemoryTable
+from zonelab.cluster.clock import NodeClock
+from zonelab.cluster.sim.runtime import SimRuntime
+from zonelab.engine.dyno import AckFailure
+from zonelab.engine.dyno.errors import ack_failure
+from zonelab.engine.message import Delivery, Message, Receipt
+from zonelab.engine.ports import Indeterminate, PortError, ServerError, Unavailable
+from zonelab.scenarios.clients.program_crash import ProgramCrashed
+from zonelab.scenarios.clients.recorder import Actor, Delivered, Recorder
 
 MS = 1_000_000
 AHEAD_MS = 70

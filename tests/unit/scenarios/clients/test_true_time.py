@@ -2,8 +2,8 @@
 
 import pytest
 
-from cluster.clock import NodeClock
-from scenarios.clients.true_time import Reading
+from zonelab.cluster.clock import NodeClock
+from zonelab.scenarios.clients.true_time import Reading
 
 MS = 1_000_000
 

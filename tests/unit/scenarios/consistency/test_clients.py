@@ -6,19 +6,19 @@ from itertools import islice
 
 import pytest
 
-from analysis.runs.accesses import VALUES, VALUES_NAME
-from analysis.runs.history import OPERATIONS
-from analysis.workloads import OPERATIONS_OF, WorkloadKind
-from cluster.random_streams import Streams
-from cluster.sim.runtime import SimRuntime
-from engine.ports import Indeterminate, ServerError, Unavailable
-from scenarios.clients.recorder import Actor
-from scenarios.consistency.clients import AccessRecorder, ZoneClients
-from scenarios.consistency.operations import MIXES, AccessAnswer, Request, answer_of, command, reading, values
-from scenarios.consistency.plan import PlannedAccess, plan_accesses
-from scenarios.run_files.tables import MemoryTables
-from scenarios.spec.reading import load_scenario
-from scenarios.tasks import Halt
+from zonelab.analysis.runs.accesses import VALUES, VALUES_NAME
+from zonelab.analysis.runs.history import OPERATIONS
+from zonelab.analysis.workloads import OPERATIONS_OF, WorkloadKind
+from zonelab.cluster.random_streams import Streams
+from zonelab.cluster.sim.runtime import SimRuntime
+from zonelab.engine.ports import Indeterminate, ServerError, Unavailable
+from zonelab.scenarios.clients.recorder import Actor
+from zonelab.scenarios.consistency.clients import AccessRecorder, ZoneClients
+from zonelab.scenarios.consistency.operations import MIXES, AccessAnswer, Request, answer_of, command, reading, values
+from zonelab.scenarios.consistency.plan import PlannedAccess, plan_accesses
+from zonelab.scenarios.run_files.tables import MemoryTables
+from zonelab.scenarios.spec.reading import load_scenario
+from zonelab.scenarios.tasks import Halt
 
 REGISTER, SET, LOCK, COUNTER, LIST = WorkloadKind
 
@@ -238,7 +238,7 @@ def test_operations_begin_on_time_although_earlier_ones_have_not_ended():
 
 
 def test_what_the_load_generator_cannot_begin_is_recorded_as_failed(monkeypatch):
-    monkeypatch.setattr("scenarios.consistency.clients.IN_FLIGHT_MAX", 1)
+    monkeypatch.setattr("zonelab.scenarios.consistency.clients.IN_FLIGHT_MAX", 1)
     lab = Lab(b"OK", delay_ns=10**9)
     plan = [
         PlannedAccess(offset_ns=0, client=0, request=Request(f="write", key="k", argument=f"v{number}"))

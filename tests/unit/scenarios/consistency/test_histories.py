@@ -6,9 +6,9 @@ Method: each is run again event by event, made again from its scenario, told aga
 import pytest
 from support.scenarios.histories import HISTORIES, PUBLISHED, made, published
 
-from scenarios.run.trial import attempt_accesses
-from scenarios.shrink.search import with_operations
-from scenarios.stories.workload_story import access_story
+from zonelab.scenarios.run.trial import attempt_accesses
+from zonelab.scenarios.shrink.search import with_operations
+from zonelab.scenarios.stories.workload_story import access_story
 
 AGAIN = "the program shows another run now: `python -m support.scenarios.histories` in tests/, and read what changed"
 

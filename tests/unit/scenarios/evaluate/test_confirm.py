@@ -10,17 +10,17 @@ import yaml
 from support.scenarios.planted_outcomes import Planted, outcome
 from support.scenarios.sim_runs import SMALL, tell_as_busy
 
-from analysis.comparison.confirmation import Confirmed
-from scenarios.arms import Arm, ZoneKind
-from scenarios.evaluate.confirmation import ONLY_SIMULATED, Confirmation, ConfirmedRow
-from scenarios.evaluate.confirming import PREDICTED, Confirming
-from scenarios.evaluate.evaluation import Budget, Evaluation
-from scenarios.evaluate.real_run import RealRuns
-from scenarios.evaluate.rollout import Rollout
-from scenarios.many_runs.run_all import IN_THIS_PROCESS
-from scenarios.many_runs.task import Workers
-from scenarios.run.simulated import run_in_sim
-from scenarios.run_files.record import RunRecord
+from zonelab.analysis.comparison.confirmation import Confirmed
+from zonelab.scenarios.arms import Arm, ZoneKind
+from zonelab.scenarios.evaluate.confirmation import ONLY_SIMULATED, Confirmation, ConfirmedRow
+from zonelab.scenarios.evaluate.confirming import PREDICTED, Confirming
+from zonelab.scenarios.evaluate.evaluation import Budget, Evaluation
+from zonelab.scenarios.evaluate.real_run import RealRuns
+from zonelab.scenarios.evaluate.rollout import Rollout
+from zonelab.scenarios.many_runs.run_all import IN_THIS_PROCESS
+from zonelab.scenarios.many_runs.task import Workers
+from zonelab.scenarios.run.simulated import run_in_sim
+from zonelab.scenarios.run_files.record import RunRecord
 
 LAG = "constant:3ms"
 FAULTS = {

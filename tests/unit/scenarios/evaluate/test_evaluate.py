@@ -23,16 +23,16 @@ from support.scenarios.planted_outcomes import Planted, outcome
 from support.scenarios.short_runs import zonelab_command
 from support.scenarios.sim_runs import SMALL
 
-from analysis.rates.outcomes import RunOutcome
-from analysis.rates.year import NO_FAULT, Cell
-from scenarios.errors import NotAccepted
-from scenarios.evaluate.evaluation import RESULTS_NAME, Budget, Evaluation
-from scenarios.evaluate.given_faults import RatesGivenFaults
-from scenarios.evaluate.one_run import Evaluating
-from scenarios.evaluate.rollout import Rollout
-from scenarios.evaluate.template import TEMPLATE, plain_rollout
-from scenarios.many_runs.recorded import result_files
-from scenarios.spec.reading import dump_scenario, load_scenario
+from zonelab.analysis.rates.outcomes import RunOutcome
+from zonelab.analysis.rates.year import NO_FAULT, Cell
+from zonelab.scenarios.errors import NotAccepted
+from zonelab.scenarios.evaluate.evaluation import RESULTS_NAME, Budget, Evaluation
+from zonelab.scenarios.evaluate.given_faults import RatesGivenFaults
+from zonelab.scenarios.evaluate.one_run import Evaluating
+from zonelab.scenarios.evaluate.rollout import Rollout
+from zonelab.scenarios.evaluate.template import TEMPLATE, plain_rollout
+from zonelab.scenarios.many_runs.recorded import result_files
+from zonelab.scenarios.spec.reading import dump_scenario, load_scenario
 
 DOWN = "any one zone down"
 SECTION = {

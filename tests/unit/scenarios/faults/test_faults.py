@@ -11,13 +11,13 @@ import pytest
 from support.scenarios.fault_stage import LOAD, MS, ZONES, Stage, latencies_ms, ran, rows, violated
 from support.scenarios.sim_runs import run_in_memory, small
 
-from analysis.message_classes import MessageClass
-from cluster.coordinators.coordinator import COORDINATOR_DIED, COORDINATOR_DOWN
-from cluster.links.link import Cut
-from cluster.zone import ZoneState
-from scenarios.clients.recorder import PRODUCER_CRASHED
-from scenarios.faults.catalogue import COLOURS
-from scenarios.run_files.tables import FAULTS_NAME
+from zonelab.analysis.message_classes import MessageClass
+from zonelab.cluster.coordinators.coordinator import COORDINATOR_DIED, COORDINATOR_DOWN
+from zonelab.cluster.links.link import Cut
+from zonelab.cluster.zone import ZoneState
+from zonelab.scenarios.clients.recorder import PRODUCER_CRASHED
+from zonelab.scenarios.faults.catalogue import COLOURS
+from zonelab.scenarios.run_files.tables import FAULTS_NAME
 
 BACKLOG = {**LOAD, "delay": "constant:700ms"}
 ALONE = {"topology": {"zones": ["a"]}, "level": "DC_ONE"}

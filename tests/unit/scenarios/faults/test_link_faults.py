@@ -8,8 +8,8 @@ from itertools import pairwise
 import pytest
 from support.scenarios.fault_stage import LOAD, Stage, latencies_ms, ran, violated
 
-from analysis.message_classes import MessageClass
-from cluster.links.link import Cut
+from zonelab.analysis.message_classes import MessageClass
+from zonelab.cluster.links.link import Cut
 
 
 class TestLoss:

@@ -9,13 +9,13 @@ import pytest
 from support.scenarios.fault_stage import MS, ran
 from support.scenarios.sim_runs import small
 
-from cluster.clock import NodeClock
-from cluster.sim.cluster import SimCluster
-from cluster.votes.levels import Level
-from scenarios.clients.program_crash import CrashSwitch, ProgramCrashed
-from scenarios.errors import ScenarioError
-from scenarios.faults.seen import runs, scripts
-from scenarios.run.simulated import settings_of
+from zonelab.cluster.clock import NodeClock
+from zonelab.cluster.sim.cluster import SimCluster
+from zonelab.cluster.votes.levels import Level
+from zonelab.scenarios.clients.program_crash import CrashSwitch, ProgramCrashed
+from zonelab.scenarios.errors import ScenarioError
+from zonelab.scenarios.faults.seen import runs, scripts
+from zonelab.scenarios.run.simulated import settings_of
 
 READS = ("GET", "k")
 WRITE = ("SET", "k", "v")

@@ -13,13 +13,13 @@ from support.scenarios.fault_stage import rows
 from support.scenarios.moved_queue import FACTORY
 from support.scenarios.sim_runs import run_in_memory, small
 
-from analysis.message_classes import MessageClass
-from scenarios.errors import ScenarioError
-from scenarios.fault_draws.swarm import drawn
-from scenarios.faults.catalogue import CLASSES
-from scenarios.faults.programs import ServiceCrash
-from scenarios.run_files.tables import FAULTS_NAME, OPERATIONS_NAME
-from scenarios.spec.rules import problems
+from zonelab.analysis.message_classes import MessageClass
+from zonelab.scenarios.errors import ScenarioError
+from zonelab.scenarios.fault_draws.swarm import drawn
+from zonelab.scenarios.faults.catalogue import CLASSES
+from zonelab.scenarios.faults.programs import ServiceCrash
+from zonelab.scenarios.run_files.tables import FAULTS_NAME, OPERATIONS_NAME
+from zonelab.scenarios.spec.rules import problems
 
 CRASH = {"kind": "service_crash", "zone": "a", "service": "mover", "at_s": 0.2, "for_s": 0.3}
 MOVED: dict[str, Any] = {"queue": {"factory": FACTORY}, "topology": {"zones": ["a"]}, "level": "DC_ONE"}

@@ -2,10 +2,10 @@
 
 import pytest
 
-from scenarios.errors import NotAccepted
-from scenarios.gmq_service.addresses import Listen
-from scenarios.gmq_service.conf_ini import read_settings
-from scenarios.gmq_service.settings import Mode, ServiceSettings
+from zonelab.scenarios.errors import NotAccepted
+from zonelab.scenarios.gmq_service.addresses import Listen
+from zonelab.scenarios.gmq_service.conf_ini import read_settings
+from zonelab.scenarios.gmq_service.settings import Mode, ServiceSettings
 
 ORIGINAL = """
 [redis]

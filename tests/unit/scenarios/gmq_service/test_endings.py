@@ -6,8 +6,8 @@ import json
 import pytest
 from support.scenarios.gmq_service import KEYS, PATIENCE_S, ModelServer, service_bench, until
 
-from engine.gmq.buckets import IDLE_NS
-from scenarios.gmq_service.rpc.protocol import MISTAKEN_PER_S
+from zonelab.engine.gmq.buckets import IDLE_NS
+from zonelab.scenarios.gmq_service.rpc.protocol import MISTAKEN_PER_S
 
 PUSH = b'{"method":"Service.Push","params":[{"id":"7","topic":"mail","body":"b","delay":"%d","TTR":"%d"}],"id":0}'
 POP = b'{"method":"Service.Pop","params":[["mail"]],"id":1}'

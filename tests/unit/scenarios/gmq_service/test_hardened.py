@@ -7,11 +7,11 @@ from types import SimpleNamespace
 import pytest
 from support.scenarios.gmq_service import ModelServer, service_bench
 
-from engine.gmq.jobs import Job
-from engine.gmq.served_jobs import Ack
-from engine.ports import Unavailable
-from scenarios.gmq_service.backend import hardened
-from scenarios.gmq_service.backend.jobs import Refused
+from zonelab.engine.gmq.jobs import Job
+from zonelab.engine.gmq.served_jobs import Ack
+from zonelab.engine.ports import Unavailable
+from zonelab.scenarios.gmq_service.backend import hardened
+from zonelab.scenarios.gmq_service.backend.jobs import Refused
 
 
 def call(method, argument):

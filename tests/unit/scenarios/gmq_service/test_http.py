@@ -162,7 +162,7 @@ def test_metrics_have_no_label_that_a_client_chose():
 
 
 def test_a_reply_to_another_request_is_not_taken_for_ours():
-    from scenarios.gmq_service.clients.messages import WrongReply, result_of
+    from zonelab.scenarios.gmq_service.clients.messages import WrongReply, result_of
 
     line = json.dumps({"id": 2, "result": "success", "error": None}).encode()
     assert result_of(line, 2) == "success"

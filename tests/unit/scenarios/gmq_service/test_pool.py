@@ -4,9 +4,9 @@ import asyncio
 
 import pytest
 
-from cluster.connections.answered import answered
-from engine.ports import Indeterminate, ServerError, Unavailable
-from scenarios.gmq_service.backend.pool import Slots
+from zonelab.cluster.connections.answered import answered
+from zonelab.engine.ports import Indeterminate, ServerError, Unavailable
+from zonelab.scenarios.gmq_service.backend.pool import Slots
 
 NO_QUORUM = ServerError("ERR Dynomite: Failed to achieve Quorum")
 

@@ -10,10 +10,10 @@ from pathlib import Path
 
 import pytest
 
-from cluster.zone import ClusterError
-from scenarios.gmq_service.process.log_file import log_as_told
-from scenarios.gmq_service.process.pid_file import PidFile
-from scenarios.gmq_service.settings import ServiceSettings
+from zonelab.cluster.zone import ClusterError
+from zonelab.scenarios.gmq_service.process.log_file import log_as_told
+from zonelab.scenarios.gmq_service.process.pid_file import PidFile
+from zonelab.scenarios.gmq_service.settings import ServiceSettings
 
 PRECIOUS = "not to be lost\n"
 

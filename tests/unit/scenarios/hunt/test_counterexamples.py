@@ -5,11 +5,11 @@ import shutil
 import pytest
 from support.scenarios.counterexamples import FILES, broken_cells, class_in_name, held_cells, linked, renew, rerun
 
-from cluster.votes.levels import LEVELS_OF_ONE_DC
-from scenarios.fault_draws.fault_classes import EngineMode
-from scenarios.run.trial import attempt
-from scenarios.spec.reading import load_scenario
-from scenarios.spec.rules import problems
+from zonelab.cluster.votes.levels import LEVELS_OF_ONE_DC
+from zonelab.scenarios.fault_draws.fault_classes import EngineMode
+from zonelab.scenarios.run.trial import attempt
+from zonelab.scenarios.spec.reading import load_scenario
+from zonelab.scenarios.spec.rules import problems
 
 SAMPLE = slice(None, None, 3)
 """Of what the page says of each cell a part is run again; each counterexample is, whole."""

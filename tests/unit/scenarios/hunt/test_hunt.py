@@ -17,21 +17,21 @@ from support.scenarios.planted import ALONE, CRASHES, PLANTED, RepairsNothing, T
 from support.scenarios.short_runs import scenario_file, zonelab_command
 from support.scenarios.sim_runs import SMALL, small
 
-from analysis.message_classes import MessageClass
-from analysis.proportions import proportion_interval
-from cluster.testbed import Testbed as Cluster
-from scenarios.cli.main import run_cli
-from scenarios.faults.catalogue import CLASSES
-from scenarios.hunt.findings import sum_up
-from scenarios.hunt.seeds import STATE_NAME, HuntTarget, Outcome, hunt, hunt_seed, hunt_state
-from scenarios.many_runs.processes import Processes
-from scenarios.queues.catalogue import MakeQueue
-from scenarios.queues.dyno import DynoUnderTest
-from scenarios.queues.under_test import QueueUnderTest
-from scenarios.spec.reading import load_scenario, scenario_of
-from scenarios.spec.rules import problems
-from scenarios.spec.scenario import Scenario
-from scenarios.verbs.hunt import run_hunt
+from zonelab.analysis.message_classes import MessageClass
+from zonelab.analysis.proportions import proportion_interval
+from zonelab.cluster.testbed import Testbed as Cluster
+from zonelab.scenarios.cli.main import run_cli
+from zonelab.scenarios.faults.catalogue import CLASSES
+from zonelab.scenarios.hunt.findings import sum_up
+from zonelab.scenarios.hunt.seeds import STATE_NAME, HuntTarget, Outcome, hunt, hunt_seed, hunt_state
+from zonelab.scenarios.many_runs.processes import Processes
+from zonelab.scenarios.queues.catalogue import MakeQueue
+from zonelab.scenarios.queues.dyno import DynoUnderTest
+from zonelab.scenarios.queues.under_test import QueueUnderTest
+from zonelab.scenarios.spec.reading import load_scenario, scenario_of
+from zonelab.scenarios.spec.rules import problems
+from zonelab.scenarios.spec.scenario import Scenario
+from zonelab.scenarios.verbs.hunt import run_hunt
 
 SEEDS_MAX = 60
 KILL = {"kind": "kill", "zone": "b", "at_s": 0.2, "for_s": 0.3}

@@ -8,10 +8,10 @@ from random import Random
 import numpy as np
 import pytest
 
-from analysis.lags.distributions import quantiles_ms
-from analysis.statistics import distribution_margin
-from cluster.links.lag_text import parse_lag
-from scenarios.lags.distributions import distribution_of
+from zonelab.analysis.lags.distributions import quantiles_ms
+from zonelab.analysis.statistics import distribution_margin
+from zonelab.cluster.links.lag_text import parse_lag
+from zonelab.scenarios.lags.distributions import distribution_of
 
 DRAWS = 20_000
 MARGIN = distribution_margin(DRAWS, confidence=0.9999)

@@ -3,12 +3,12 @@
 import pytest
 from support.scenarios.sim_runs import small
 
-from scenarios.errors import NotAccepted
-from scenarios.limit.limits import Limits
-from scenarios.limit.search import PRECISION, Limit, Searching, knee
-from scenarios.many_runs.run_all import AllRuns
-from scenarios.spec.reading import load_scenario
-from scenarios.sweep.settings import Setting
+from zonelab.scenarios.errors import NotAccepted
+from zonelab.scenarios.limit.limits import Limits
+from zonelab.scenarios.limit.search import PRECISION, Limit, Searching, knee
+from zonelab.scenarios.many_runs.run_all import AllRuns
+from zonelab.scenarios.spec.reading import load_scenario
+from zonelab.scenarios.sweep.settings import Setting
 
 
 @pytest.mark.parametrize("planted", [0.013, 0.99, 1.0, 700.0])

@@ -13,15 +13,15 @@ import yaml
 from pydantic import BaseModel
 from support.scenarios.sim_runs import SMALL
 
-from scenarios.evaluate.evaluation import Evaluation
-from scenarios.evaluate.rollout import Rollout
-from scenarios.hunt.seeds import HuntTarget
-from scenarios.limit.limits import Limits
-from scenarios.queues.catalogue import queue_under_test
-from scenarios.spec.evaluate import Evaluate, Expected
-from scenarios.spec.reading import dump_scenario, load_scenario
-from scenarios.sweep.settings import settings_of
-from scenarios.sweep.sweep import Sweep
+from zonelab.scenarios.evaluate.evaluation import Evaluation
+from zonelab.scenarios.evaluate.rollout import Rollout
+from zonelab.scenarios.hunt.seeds import HuntTarget
+from zonelab.scenarios.limit.limits import Limits
+from zonelab.scenarios.queues.catalogue import queue_under_test
+from zonelab.scenarios.spec.evaluate import Evaluate, Expected
+from zonelab.scenarios.spec.reading import dump_scenario, load_scenario
+from zonelab.scenarios.sweep.settings import settings_of
+from zonelab.scenarios.sweep.sweep import Sweep
 
 SECTION = {
     "vary": {"level": ["DC_ONE", "DC_QUORUM"]},

@@ -11,12 +11,12 @@ from pathlib import Path
 
 import pytest
 
-from scenarios.errors import NotAccepted
-from scenarios.many_runs.environment import Environment
-from scenarios.many_runs.processes import Processes
-from scenarios.many_runs.run_all import run_all
-from scenarios.many_runs.state import Codec, RunState
-from scenarios.many_runs.task import Finished, ManyRunsFailed, Task
+from zonelab.scenarios.errors import NotAccepted
+from zonelab.scenarios.many_runs.environment import Environment
+from zonelab.scenarios.many_runs.processes import Processes
+from zonelab.scenarios.many_runs.run_all import run_all
+from zonelab.scenarios.many_runs.state import Codec, RunState
+from zonelab.scenarios.many_runs.task import Finished, ManyRunsFailed, Task
 
 CODEC = Codec(to_json=dict, from_json=dict)
 HERE = Environment.here()

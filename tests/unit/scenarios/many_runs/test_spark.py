@@ -11,10 +11,10 @@ from pathlib import Path
 
 import pytest
 
-from scenarios.many_runs.environment import Environment
-from scenarios.many_runs.run_all import run_all
-from scenarios.many_runs.spark import OnSpark
-from scenarios.many_runs.task import ManyRunsFailed, Task
+from zonelab.scenarios.many_runs.environment import Environment
+from zonelab.scenarios.many_runs.run_all import run_all
+from zonelab.scenarios.many_runs.spark import OnSpark
+from zonelab.scenarios.many_runs.task import ManyRunsFailed, Task
 
 pytestmark = pytest.mark.java
 

@@ -8,8 +8,8 @@ import time
 
 import httpx
 
-from scenarios.monitor.coordinators import ASK_S, CoordinatorsPage, links_of
-from scenarios.monitor.readings import Reading
+from zonelab.scenarios.monitor.coordinators import ASK_S, CoordinatorsPage, links_of
+from zonelab.scenarios.monitor.readings import Reading
 
 S = 1_000_000_000
 STATISTICS = {name: {} for name in ("connected", "recent", "levels", "zone_failures", "deviations")}

@@ -9,8 +9,8 @@ import json
 
 import pytest
 
-from scenarios.monitor.feed import Feed, event
-from scenarios.monitor.readings import SHARED_S, Readings
+from zonelab.scenarios.monitor.feed import Feed, event
+from zonelab.scenarios.monitor.readings import SHARED_S, Readings
 
 S = 1_000_000_000
 

@@ -10,7 +10,7 @@ import re
 from prometheus_client.parser import text_string_to_metric_families
 from support.project_files import ROOT
 
-from scenarios.monitor.metrics import OTHER, SHARDS_MAX, exposition
+from zonelab.scenarios.monitor.metrics import OTHER, SHARDS_MAX, exposition
 
 DASHBOARD = ROOT / "docker" / "grafana-dashboard.json"
 RECENT = {"operations_per_s": 12.5, "errors_per_s": 0.5, "divergent_per_s": 0, "p50_ms": 2, "p99_ms": 30}

@@ -16,10 +16,10 @@ from starlette.routing import Route
 from support.scenarios.browser import Served, chromium, opened
 from support.scenarios.page_figures import OLD_MS, WITHIN_MS, Shown, readings, wrong
 
-from cluster.admin.guard import Guard
-from scenarios.monitor.app import page_routes
-from scenarios.monitor.feed import Feed
-from scenarios.monitor.page import PAGE_PATH, address_of, policy
+from zonelab.cluster.admin.guard import Guard
+from zonelab.scenarios.monitor.app import page_routes
+from zonelab.scenarios.monitor.feed import Feed
+from zonelab.scenarios.monitor.page import PAGE_PATH, address_of, policy
 
 TOKEN = "t" * 32
 XSS = "<img src=x onerror=alert(1)>"

@@ -2,10 +2,10 @@
 
 import asyncio
 
-from engine.ports import Unavailable
-from scenarios.monitor.watched_depths import SEARCHED_MAX, WatchedDepths
-from scenarios.queues.end_state import state_row
-from scenarios.queues.under_test import Depth
+from zonelab.engine.ports import Unavailable
+from zonelab.scenarios.monitor.watched_depths import SEARCHED_MAX, WatchedDepths
+from zonelab.scenarios.queues.end_state import state_row
+from zonelab.scenarios.queues.under_test import Depth
 
 
 class Own:

@@ -8,11 +8,11 @@ import time
 
 import pytest
 
-from engine.ports import ServerError, Unavailable
-from scenarios.errors import NotAccepted
-from scenarios.monitor.queue_request import QueueRequest
-from scenarios.monitor.watched_queue import WatchedQueue
-from scenarios.queues.places import LISTED_MAX
+from zonelab.engine.ports import ServerError, Unavailable
+from zonelab.scenarios.errors import NotAccepted
+from zonelab.scenarios.monitor.queue_request import QueueRequest
+from zonelab.scenarios.monitor.watched_queue import WatchedQueue
+from zonelab.scenarios.queues.places import LISTED_MAX
 
 SERVER_S = 1_700_000_000
 WAITING, LEASES, PAYLOADS = "app.QUEUE.jobs.a", "app.UNACK.jobs.a", "app.MESSAGE.jobs"

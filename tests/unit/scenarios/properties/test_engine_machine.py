@@ -8,10 +8,10 @@ import pytest
 from hypothesis import strategies as st
 from support.scenarios.state_machines import hunt, search
 
-from engine.queue import Features
-from scenarios.properties import EngineMachine, Trouble
-from scenarios.spec import engines
-from scenarios.spec.engines import ENGINES
+from zonelab.engine.queue import Features
+from zonelab.scenarios.properties import EngineMachine, Trouble
+from zonelab.scenarios.spec import engines
+from zonelab.scenarios.spec.engines import ENGINES
 
 
 def machine(engine, mode="default", *, troubles=()):

@@ -2,12 +2,12 @@
 
 import pytest
 
-from cluster.sim.cluster import SimCluster, SimSettings
-from cluster.sim.server import ServerSettings
-from cluster.votes.levels import Level
-from cluster.zone import Persistence, ZoneState
-from engine.ports import Unavailable
-from scenarios.properties.faults import Trouble, Troubles
+from zonelab.cluster.sim.cluster import SimCluster, SimSettings
+from zonelab.cluster.sim.server import ServerSettings
+from zonelab.cluster.votes.levels import Level
+from zonelab.cluster.zone import Persistence, ZoneState
+from zonelab.engine.ports import Unavailable
+from zonelab.scenarios.properties.faults import Trouble, Troubles
 
 MS = 1_000_000
 

@@ -2,11 +2,11 @@
 
 import pytest
 
-from analysis.message_classes import MessageClass
-from engine.message import Delivery, Message
-from scenarios.properties import Holdings, Violation
-from scenarios.properties.ledger import Ledger, Pushed
-from scenarios.properties.zone_contents import violations
+from zonelab.analysis.message_classes import MessageClass
+from zonelab.engine.message import Delivery, Message
+from zonelab.scenarios.properties import Holdings, Violation
+from zonelab.scenarios.properties.ledger import Ledger, Pushed
+from zonelab.scenarios.properties.zone_contents import violations
 
 LEASE_MS = 100
 

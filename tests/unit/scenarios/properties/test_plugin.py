@@ -5,13 +5,13 @@ import shlex
 
 import pytest
 
-from scenarios.properties import sim_test
+from zonelab.scenarios.properties import sim_test
 
 pytest_plugins = "pytester"
 
 HEAD = """
-    from scenarios.properties import sim_test
-    from cluster.votes.levels import Level
+    from zonelab.scenarios.properties import sim_test
+    from zonelab.cluster.votes.levels import Level
 """
 
 UNLUCKY = (
@@ -170,7 +170,7 @@ def test_the_plugin_loads_nothing_of_the_simulation(pytester):
     import sys
 
     def test_loaded():
-        assert "scenarios.properties.plugin" in sys.modules
+        assert "zonelab.scenarios.properties.plugin" in sys.modules
         assert not {"simpy", "lupa", "cluster", "pydantic"} & sys.modules.keys()
 """
     )

@@ -8,8 +8,8 @@ import warnings
 
 import pytest
 
-from engine.message import Delivery, Message
-from scenarios.queues.acknowledging import acknowledge, extend_lease
+from zonelab.engine.message import Delivery, Message
+from zonelab.scenarios.queues.acknowledging import acknowledge, extend_lease
 
 DELIVERY = Delivery(message=Message(id="m"), shard="a", lease_start_ms=0, leased_ms=0, lease_end_ms=1)
 

@@ -6,9 +6,9 @@ Method: short simulated runs on one zone, where no two replicas differ.
 import pytest
 from support.scenarios.sim_runs import run_in_memory, small
 
-from analysis.message_classes import MessageClass
-from scenarios.run_files.tables import FINAL_STATE_NAME
-from scenarios.spec.engines import ENGINES
+from zonelab.analysis.message_classes import MessageClass
+from zonelab.scenarios.run_files.tables import FINAL_STATE_NAME
+from zonelab.scenarios.spec.engines import ENGINES
 
 LEASE_MS = 3_000
 IN_VAIN = (MessageClass.LOST, MessageClass.STUCK, MessageClass.ABANDONED, MessageClass.UNEXPECTED)

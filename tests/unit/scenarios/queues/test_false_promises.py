@@ -6,9 +6,9 @@ Method: the sorted set, which has none, claims them; honest and lying, it runs t
 import pytest
 from support.scenarios.sim_runs import run_in_memory, small
 
-from analysis.message_classes import NEED_LEASES, MessageClass
-from engine.queue import Features
-from scenarios.queues.zset import ZsetUnderTest
+from zonelab.analysis.message_classes import NEED_LEASES, MessageClass
+from zonelab.engine.queue import Features
+from zonelab.scenarios.queues.zset import ZsetUnderTest
 
 CRASHES = {"faults": [{"kind": "consumer_crash", "zone": "a", "consumer": "all", "at_s": 0.3, "for_s": 0.3}]}
 POISON = {"load": {"rate_per_s": 0, "operations": [{"at_ms": 0, "zone": "a", "id": "poison", "poison": True}]}}

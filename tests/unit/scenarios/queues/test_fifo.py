@@ -6,8 +6,8 @@ Method: short simulated runs of the shipped scenario, in memory and from a direc
 import pytest
 from support.scenarios.sim_runs import run_in_memory
 
-from analysis.checkers.order.properties import Property
-from scenarios.spec.reading import load_scenario
+from zonelab.analysis.checkers.order.properties import Property
+from zonelab.scenarios.spec.reading import load_scenario
 
 SHORT = ("load.duration_s=4", "load.rate_per_s=15", "consumers.processing=exponential:15ms")
 CRASH = "faults=[{kind: consumer_crash, zone: b, at_s: 2, for_s: 0.5}]"

@@ -5,11 +5,11 @@ from collections import Counter
 import pytest
 from support.scenarios.sim_runs import run_in_memory
 
-from analysis.runs.order import ORDER
-from engine.fifo.fenced.final import waiting
-from scenarios.errors import ScenarioError
-from scenarios.run_files.tables import rows
-from scenarios.spec.reading import load_scenario
+from zonelab.analysis.runs.order import ORDER
+from zonelab.engine.fifo.fenced.final import waiting
+from zonelab.scenarios.errors import ScenarioError
+from zonelab.scenarios.run_files.tables import rows
+from zonelab.scenarios.spec.reading import load_scenario
 
 SHORT = ("load.duration_s=3", "load.rate_per_s=15", "faults=[]", "sink=null")
 
@@ -60,7 +60,7 @@ def test_a_depth_that_counts_one_group_ends_the_drain_before_the_other_has_every
     async def of_one(zones, keys, partition, groups, **more):
         return await waiting(zones, keys, partition, groups[:1], **more)
 
-    monkeypatch.setattr("scenarios.queues.ordered.fifo_fenced.waiting", of_one)
+    monkeypatch.setattr("zonelab.scenarios.queues.ordered.fifo_fenced.waiting", of_one)
     verdict, ends, _ = served(*overrides)
     assert ends["bills"] < verdict.totals.pushed
 

@@ -6,11 +6,11 @@ Method: the shipped scenario in simulation, in memory.
 import pytest
 from support.scenarios.sim_runs import run_in_memory
 
-from analysis.checkers.order.properties import Property
-from analysis.runs.order import ORDER
-from scenarios.errors import ScenarioError
-from scenarios.run_files.tables import rows
-from scenarios.spec.reading import load_scenario
+from zonelab.analysis.checkers.order.properties import Property
+from zonelab.analysis.runs.order import ORDER
+from zonelab.scenarios.errors import ScenarioError
+from zonelab.scenarios.run_files.tables import rows
+from zonelab.scenarios.spec.reading import load_scenario
 
 
 def resized(*overrides):
@@ -48,7 +48,7 @@ def test_without_the_barrier_the_same_resize_of_fenced_partitions_is_caught(monk
     async def at_once(*_):
         return True
 
-    monkeypatch.setattr("engine.fifo.topics.followed.FollowedRoute.passed", at_once)
+    monkeypatch.setattr("zonelab.engine.fifo.topics.followed.FollowedRoute.passed", at_once)
     verdict, _, _ = resized("queue.mode=fenced", "load.duration_s=6.5", "consumers.processing=exponential:60ms")
     assert Property.STRICT_ORDER in verdict.violated
 

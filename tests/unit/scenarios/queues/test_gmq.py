@@ -3,9 +3,9 @@
 import pytest
 from support.scenarios.sim_runs import run_in_memory, small
 
-from analysis.message_classes import MessageClass
-from scenarios.run_files.tables import FINAL_STATE_NAME, OPERATIONS_NAME
-from scenarios.spec.reading import load_scenario
+from zonelab.analysis.message_classes import MessageClass
+from zonelab.scenarios.run_files.tables import FINAL_STATE_NAME, OPERATIONS_NAME
+from zonelab.scenarios.spec.reading import load_scenario
 
 ORIGINAL = {"engine": "gmq", "compat": True, "unack_ms": 3_000}
 

@@ -2,9 +2,9 @@
 
 from support.scenarios.sim_runs import run_in_memory, small
 
-from analysis.message_classes import MessageClass
-from analysis.runs.history import OPERATIONS
-from scenarios.run_files.tables import OPERATIONS_NAME
+from zonelab.analysis.message_classes import MessageClass
+from zonelab.analysis.runs.history import OPERATIONS
+from zonelab.scenarios.run_files.tables import OPERATIONS_NAME
 
 LONG_WORK = {"consumers": {"processing": "0.8*constant:2ms + 0.2*constant:900ms"}, "drain": {"bound_s": 20}}
 

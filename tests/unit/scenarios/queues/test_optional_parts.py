@@ -10,13 +10,13 @@ from pathlib import Path
 import pytest
 from support.scenarios.sim_runs import small
 
-from cluster.sim.cluster import SimCluster, SimSettings
-from engine.message import Message
-from engine.ports import ServerError
-from engine.queue import OPTIONAL, Getting, GivingBack, Peeking, Removing, Sized, offered
-from scenarios.queues.catalogue import queue_under_test
-from scenarios.queues.under_test import RunsServices
-from scenarios.spec.engines import ENGINES
+from zonelab.cluster.sim.cluster import SimCluster, SimSettings
+from zonelab.engine.message import Message
+from zonelab.engine.ports import ServerError
+from zonelab.engine.queue import OPTIONAL, Getting, GivingBack, Peeking, Removing, Sized, offered
+from zonelab.scenarios.queues.catalogue import queue_under_test
+from zonelab.scenarios.queues.under_test import RunsServices
+from zonelab.scenarios.spec.engines import ENGINES
 
 POPPED = [(name, mode) for name, it in ENGINES.items() for mode, one in it.modes.items() if not one.features.groups]
 PAGE = Path(__file__).parents[4] / "docs" / "engines.md"

@@ -8,9 +8,9 @@ from pathlib import Path
 
 import pytest
 
-from engine.message import Message
-from scenarios.cli.main import run_cli
-from scenarios.spec.queue_factory import files_needed, sources
+from zonelab.engine.message import Message
+from zonelab.scenarios.cli.main import run_cli
+from zonelab.scenarios.spec.queue_factory import files_needed, sources
 
 
 @pytest.mark.parametrize(

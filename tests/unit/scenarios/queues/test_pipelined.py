@@ -7,17 +7,17 @@ import pytest
 from support.cluster.sim_lab import simulated_lab
 from support.scenarios.sim_runs import run_in_memory, small
 
-from analysis.message_classes import MessageClass
-from analysis.runs.history import OPERATIONS, History
-from analysis.runs.tables import MemoryTable
-from cluster.sim.runtime import SimRuntime
-from cluster.votes.levels import Level
-from engine.dyno.v2 import BatchPushIndeterminate, BatchPushUnavailable
-from engine.message import Message, Receipt
-from engine.ports import Indeterminate, Unavailable
-from scenarios.clients.recorder import Actor, Recorder
-from scenarios.queues.catalogue import queue_under_test
-from scenarios.run_files.tables import DEPTH_NAME, FINAL_STATE_NAME, OPERATIONS_NAME
+from zonelab.analysis.message_classes import MessageClass
+from zonelab.analysis.runs.history import OPERATIONS, History
+from zonelab.analysis.runs.tables import MemoryTable
+from zonelab.cluster.sim.runtime import SimRuntime
+from zonelab.cluster.votes.levels import Level
+from zonelab.engine.dyno.v2 import BatchPushIndeterminate, BatchPushUnavailable
+from zonelab.engine.message import Message, Receipt
+from zonelab.engine.ports import Indeterminate, Unavailable
+from zonelab.scenarios.clients.recorder import Actor, Recorder
+from zonelab.scenarios.queues.catalogue import queue_under_test
+from zonelab.scenarios.run_files.tables import DEPTH_NAME, FINAL_STATE_NAME, OPERATIONS_NAME
 
 OUTAGE = {"faults": [{"kind": "consumer_crash", "zone": "c", "consumer": "all", "at_s": 0, "for_s": 0.95}]}
 

@@ -7,11 +7,11 @@ import pytest
 from support.cluster.sim_lab import simulated_lab
 from support.scenarios.sim_runs import small
 
-from engine.message import Message
-from scenarios.queues.catalogue import queue_under_test
-from scenarios.queues.places import Kind, places_of
-from scenarios.queues.under_test import RunsServices
-from scenarios.spec.engines import ENGINES
+from zonelab.engine.message import Message
+from zonelab.scenarios.queues.catalogue import queue_under_test
+from zonelab.scenarios.queues.places import Kind, places_of
+from zonelab.scenarios.queues.under_test import RunsServices
+from zonelab.scenarios.spec.engines import ENGINES
 
 LEASE_MS = 60_000
 LATER_MS = 600_000
@@ -97,6 +97,6 @@ def test_another_name_and_prefix_are_those_of_the_keys():
 
 
 def test_a_queue_that_tells_no_places_has_none():
-    own = small(queue={"factory": "scenarios.queues.under_test:site_of"})
+    own = small(queue={"factory": "zonelab.scenarios.queues.under_test:site_of"})
     for told in (own, scenario("fifo", "rocketmq-5.3")):
         assert places_of(told.queue, told.zones) == ()

@@ -6,7 +6,7 @@ Method: short simulated runs; on three zones only what one zone alone decides.
 import pytest
 from support.scenarios.sim_runs import run_in_memory, small
 
-from scenarios.run_files.tables import FINAL_STATE_NAME, OPERATIONS_NAME
+from zonelab.scenarios.run_files.tables import FINAL_STATE_NAME, OPERATIONS_NAME
 
 
 def run(**changes):

@@ -5,7 +5,7 @@ Method: simulated runs in which a program stands still beyond its lease, or dies
 
 from support.scenarios.sim_runs import run_in_memory, small
 
-from analysis.message_classes import MessageClass
+from zonelab.analysis.message_classes import MessageClass
 
 LEASE_MS = 400
 WORK = {"per_zone": 2, "processing": "constant:20ms"}

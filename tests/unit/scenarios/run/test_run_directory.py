@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from scenarios.run_files import directory
+from zonelab.scenarios.run_files import directory
 
 
 def source_tree(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -18,12 +18,12 @@ from support.scenarios.commands import zonelab_here
 from support.scenarios.short_runs import Phases
 from support.scenarios.sim_runs import run_in_memory, small
 
-from analysis.checkers.queue.queue import check
-from cluster.sim.schedule import TieBreak
-from cluster.sim.trace import first_difference
-from cluster.votes.levels import Level
-from scenarios.run.simulated import run_in_sim
-from scenarios.run_files.directory import create_run_directory
+from zonelab.analysis.checkers.queue.queue import check
+from zonelab.cluster.sim.schedule import TieBreak
+from zonelab.cluster.sim.trace import first_difference
+from zonelab.cluster.votes.levels import Level
+from zonelab.scenarios.run.simulated import run_in_sim
+from zonelab.scenarios.run_files.directory import create_run_directory
 
 FAULTS = [
     {"kind": "kill", "zone": "b", "at_s": 0.2, "for_s": 0.3},
@@ -36,7 +36,7 @@ import sys
 from pathlib import Path
 from support.scenarios.short_runs import Phases
 from support.scenarios.sim_runs import small
-from scenarios.run.simulated import run_in_sim
+from zonelab.scenarios.run.simulated import run_in_sim
 run_in_sim(small(faults=%r), runs=Path(sys.argv[1]), watcher=Phases(), command="")
 """
 

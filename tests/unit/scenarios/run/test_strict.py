@@ -9,10 +9,10 @@ from itertools import product
 import pytest
 from support.scenarios.sim_runs import run_in_memory, small
 
-from cluster.options.strict.door import REFUSED
-from cluster.sim.cluster import SimCluster, SimSettings
-from scenarios.errors import ScenarioError
-from scenarios.run.network_settings import network_options
+from zonelab.cluster.options.strict.door import REFUSED
+from zonelab.cluster.sim.cluster import SimCluster, SimSettings
+from zonelab.scenarios.errors import ScenarioError
+from zonelab.scenarios.run.network_settings import network_options
 
 ENGINES = {
     "V1": {},

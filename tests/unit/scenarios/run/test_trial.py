@@ -5,8 +5,8 @@ import gc
 import pytest
 from support.scenarios.sim_runs import small
 
-from scenarios.queues.catalogue import queue_under_test
-from scenarios.run.trial import attempt
+from zonelab.scenarios.queues.catalogue import queue_under_test
+from zonelab.scenarios.run.trial import attempt
 
 
 @pytest.fixture

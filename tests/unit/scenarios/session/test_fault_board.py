@@ -9,9 +9,9 @@ import json
 import pytest
 from support.scenarios.session_board import fault, with_board
 
-from cluster.zone import ClusterError, Restart, ZoneState
-from scenarios.errors import NotAccepted
-from scenarios.session.fault_board import Conflict
+from zonelab.cluster.zone import ClusterError, Restart, ZoneState
+from zonelab.scenarios.errors import NotAccepted
+from zonelab.scenarios.session.fault_board import Conflict
 
 on_board = with_board("a", "b", "c")
 

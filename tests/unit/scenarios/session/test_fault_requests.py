@@ -3,13 +3,13 @@
 import pytest
 from pydantic import ValidationError
 
-from cluster.admin.links import LinkState
-from cluster.links.link import Cut
-from scenarios.durations import parse_duration_s
-from scenarios.errors import NotAccepted
-from scenarios.session.fault_requests import FaultKind, FaultRequest
-from scenarios.session.settings import checked_settings
-from scenarios.session.targets import Places
+from zonelab.cluster.admin.links import LinkState
+from zonelab.cluster.links.link import Cut
+from zonelab.scenarios.durations import parse_duration_s
+from zonelab.scenarios.errors import NotAccepted
+from zonelab.scenarios.session.fault_requests import FaultKind, FaultRequest
+from zonelab.scenarios.session.settings import checked_settings
+from zonelab.scenarios.session.targets import Places
 
 ZONES = Places.of_zones(("a", "b", "c"))
 

@@ -7,12 +7,12 @@ import stat
 
 import pytest
 
-from cluster.real.owner import Owner
-from cluster.zone import ClusterError
-from scenarios.session import state_file
-from scenarios.session.client import Control, NotUp
-from scenarios.session.launch import down
-from scenarios.session.state_file import AlreadyUp, SessionFile, StateDirectory
+from zonelab.cluster.real.owner import Owner
+from zonelab.cluster.zone import ClusterError
+from zonelab.scenarios.session import state_file
+from zonelab.scenarios.session.client import Control, NotUp
+from zonelab.scenarios.session.launch import down
+from zonelab.scenarios.session.state_file import AlreadyUp, SessionFile, StateDirectory
 
 
 @pytest.fixture

@@ -10,12 +10,12 @@ import pytest
 from support.cluster.racks import even_rack
 from support.scenarios.session_board import fault, with_board
 
-from cluster.topology.topology import DataCentre, Topology
-from cluster.zone import ClusterError, Restart, ZoneState
-from scenarios.errors import NotAccepted
-from scenarios.session.fault_board import Conflict
-from scenarios.session.settings import checked_settings, counted, read_topology
-from scenarios.session.targets import Places
+from zonelab.cluster.topology.topology import DataCentre, Topology
+from zonelab.cluster.zone import ClusterError, Restart, ZoneState
+from zonelab.scenarios.errors import NotAccepted
+from zonelab.scenarios.session.fault_board import Conflict
+from zonelab.scenarios.session.settings import checked_settings, counted, read_topology
+from zonelab.scenarios.session.targets import Places
 
 EAST, WEST = ("a1", "a2", "b1", "b2"), ("c1", "c2", "d")
 

@@ -5,9 +5,9 @@ from types import SimpleNamespace
 
 import pytest
 
-from cluster.admin.latency import bucket_of
-from cluster.zone import ZoneState
-from scenarios.session.zone_sampler import Sampler
+from zonelab.cluster.admin.latency import bucket_of
+from zonelab.cluster.zone import ZoneState
+from zonelab.scenarios.session.zone_sampler import Sampler
 
 S = 1_000_000_000
 

@@ -3,12 +3,12 @@
 Method: a drawn run of a mode of RocketMQ whose zombie writes an old cursor.
 """
 
-from analysis.checkers.order.properties import Property
-from cluster.votes.levels import Level
-from scenarios.fault_draws.fault_classes import EngineMode, FaultClass, scenario_of_class
-from scenarios.shrink.queue_run import shrink
-from scenarios.stories.order_story import order_story
-from scenarios.verbs.shrink import story_of
+from zonelab.analysis.checkers.order.properties import Property
+from zonelab.cluster.votes.levels import Level
+from zonelab.scenarios.fault_draws.fault_classes import EngineMode, FaultClass, scenario_of_class
+from zonelab.scenarios.shrink.queue_run import shrink
+from zonelab.scenarios.stories.order_story import order_story
+from zonelab.scenarios.verbs.shrink import story_of
 
 
 def test_a_cursor_that_a_zombie_wrote_is_shrunk_to_one_pause_and_told():

@@ -16,32 +16,32 @@ from support.scenarios.planted import PLANTED, PopRemovesFirst
 from support.scenarios.short_runs import scenario_file
 from support.scenarios.sim_runs import SMALL, small
 
-from analysis.message_classes import MessageClass
-from cluster.random_streams import Streams
-from cluster.votes.levels import Level
-from engine.dyno import DynoQueue
-from engine.dyno.hardened import Hardening
-from engine.message import Delivery, Message, Receipt
-from engine.queue import Queue
-from scenarios.fault_draws.fault_classes import EngineMode, FaultClass, scenario_of_class
-from scenarios.faults.catalogue import CLASSES, COLOURS
-from scenarios.faults.fault import Fault
-from scenarios.hunt.seeds import HuntTarget, hunt_seed
-from scenarios.queues.dyno import DynoUnderTest
-from scenarios.queues.under_test import Wrap
-from scenarios.run.trial import attempt
-from scenarios.shrink import queue_run as shrink_module
-from scenarios.shrink.ddmin import minimal_part
-from scenarios.shrink.queue_run import shrink
-from scenarios.shrink.search import NotFailing, Shrunk
-from scenarios.spec.push_plan import explicit_operations
-from scenarios.spec.reading import load_scenario
-from scenarios.spec.rules import problems
-from scenarios.spec.scenario import Scenario
-from scenarios.stories.command_log import CommandLog
-from scenarios.stories.queue_story import story
-from scenarios.studies.ablated_queue import Ablation
-from scenarios.verbs.shrink import class_of
+from zonelab.analysis.message_classes import MessageClass
+from zonelab.cluster.random_streams import Streams
+from zonelab.cluster.votes.levels import Level
+from zonelab.engine.dyno import DynoQueue
+from zonelab.engine.dyno.hardened import Hardening
+from zonelab.engine.message import Delivery, Message, Receipt
+from zonelab.engine.queue import Queue
+from zonelab.scenarios.fault_draws.fault_classes import EngineMode, FaultClass, scenario_of_class
+from zonelab.scenarios.faults.catalogue import CLASSES, COLOURS
+from zonelab.scenarios.faults.fault import Fault
+from zonelab.scenarios.hunt.seeds import HuntTarget, hunt_seed
+from zonelab.scenarios.queues.dyno import DynoUnderTest
+from zonelab.scenarios.queues.under_test import Wrap
+from zonelab.scenarios.run.trial import attempt
+from zonelab.scenarios.shrink import queue_run as shrink_module
+from zonelab.scenarios.shrink.ddmin import minimal_part
+from zonelab.scenarios.shrink.queue_run import shrink
+from zonelab.scenarios.shrink.search import NotFailing, Shrunk
+from zonelab.scenarios.spec.push_plan import explicit_operations
+from zonelab.scenarios.spec.reading import load_scenario
+from zonelab.scenarios.spec.rules import problems
+from zonelab.scenarios.spec.scenario import Scenario
+from zonelab.scenarios.stories.command_log import CommandLog
+from zonelab.scenarios.stories.queue_story import story
+from zonelab.scenarios.studies.ablated_queue import Ablation
+from zonelab.scenarios.verbs.shrink import class_of
 
 FAULTS_TARGET = 3
 OPERATIONS_TARGET = 10

@@ -10,21 +10,21 @@ from pathlib import Path
 import pytest
 from support.scenarios.planted_accesses import PLANTED_ACCESSES, SCENARIO, attempt_with
 
-from analysis.checkers.consistency.verdict import Anomaly
-from analysis.message_classes import MessageClass
-from analysis.runs.accesses import VALUES_NAME
-from analysis.runs.history import OPERATIONS
-from scenarios.cli.main import run_cli
-from scenarios.hunt.seeds import HuntTarget
-from scenarios.run.trial import AccessTrial, attempt_accesses
-from scenarios.run_files.tables import OPERATIONS_NAME, rows
-from scenarios.shrink.search import NotFailing, with_operations
-from scenarios.shrink.workload_run import explicit_accesses, forbidding, shrink_accesses
-from scenarios.spec.reading import load_scenario
-from scenarios.spec.rules import problems
-from scenarios.spec.scenario import Scenario
-from scenarios.stories.workload_story import access_story
-from scenarios.verbs.shrink import class_of
+from zonelab.analysis.checkers.consistency.verdict import Anomaly
+from zonelab.analysis.message_classes import MessageClass
+from zonelab.analysis.runs.accesses import VALUES_NAME
+from zonelab.analysis.runs.history import OPERATIONS
+from zonelab.scenarios.cli.main import run_cli
+from zonelab.scenarios.hunt.seeds import HuntTarget
+from zonelab.scenarios.run.trial import AccessTrial, attempt_accesses
+from zonelab.scenarios.run_files.tables import OPERATIONS_NAME, rows
+from zonelab.scenarios.shrink.search import NotFailing, with_operations
+from zonelab.scenarios.shrink.workload_run import explicit_accesses, forbidding, shrink_accesses
+from zonelab.scenarios.spec.reading import load_scenario
+from zonelab.scenarios.spec.rules import problems
+from zonelab.scenarios.spec.scenario import Scenario
+from zonelab.scenarios.stories.workload_story import access_story
+from zonelab.scenarios.verbs.shrink import class_of
 
 
 def planted(kind: str) -> Scenario:

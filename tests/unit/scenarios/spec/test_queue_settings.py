@@ -8,11 +8,11 @@ import yaml
 from support.scenarios.fault_stage import rows
 from support.scenarios.sim_runs import run_in_memory, small
 
-from analysis.message_classes import MessageClass
-from scenarios.errors import ScenarioError
-from scenarios.run_files.tables import FINAL_STATE_NAME, OPERATIONS_NAME
-from scenarios.spec.engines import ENGINES
-from scenarios.spec.reading import dump_scenario, load_scenario, scenario_of
+from zonelab.analysis.message_classes import MessageClass
+from zonelab.scenarios.errors import ScenarioError
+from zonelab.scenarios.run_files.tables import FINAL_STATE_NAME, OPERATIONS_NAME
+from zonelab.scenarios.spec.engines import ENGINES
+from zonelab.scenarios.spec.reading import dump_scenario, load_scenario, scenario_of
 
 LOAD = {"duration_s": 1, "rate_per_s": 10}
 WRITTEN_OUT_BEFORE = {"sharding": "round_robin", "deliveries_max": None, "v1_producers": False}

@@ -8,12 +8,12 @@ from pathlib import Path
 import pytest
 import yaml
 
-from cluster.votes.levels import Level
-from scenarios.errors import ScenarioError
-from scenarios.faults.catalogue import CLASSES
-from scenarios.spec.engines import ENGINES
-from scenarios.spec.library import library_names
-from scenarios.spec.reading import dump_scenario, load_scenario
+from zonelab.cluster.votes.levels import Level
+from zonelab.scenarios.errors import ScenarioError
+from zonelab.scenarios.faults.catalogue import CLASSES
+from zonelab.scenarios.spec.engines import ENGINES
+from zonelab.scenarios.spec.library import library_names
+from zonelab.scenarios.spec.reading import dump_scenario, load_scenario
 
 GOOD = """
 name: small

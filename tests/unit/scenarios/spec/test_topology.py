@@ -6,13 +6,13 @@ Method: documents with one value changed, printed and read again; short simulate
 import pytest
 import yaml
 
-from cluster.options.versions.settings import AntiEntropySettings, VoteBy
-from cluster.votes.levels import Level
-from scenarios.errors import ScenarioError
-from scenarios.run.network_settings import network_options
-from scenarios.run.simulated import recorded, simulate
-from scenarios.run_files.tables import MemoryTables
-from scenarios.spec.reading import dump_scenario, load_scenario
+from zonelab.cluster.options.versions.settings import AntiEntropySettings, VoteBy
+from zonelab.cluster.votes.levels import Level
+from zonelab.scenarios.errors import ScenarioError
+from zonelab.scenarios.run.network_settings import network_options
+from zonelab.scenarios.run.simulated import recorded, simulate
+from zonelab.scenarios.run_files.tables import MemoryTables
+from zonelab.scenarios.spec.reading import dump_scenario, load_scenario
 
 TWO_DCS = {"data_centres": {"east": {"a": 1, "b": 1, "c": 1}, "west": {"d": 1, "e": 1, "f": 1}}}
 SHARED = {"data_centres": {"east": {"a": 3, "b": 2, "c": 1}}}

@@ -11,9 +11,9 @@ import pytest
 import yaml
 from support.scenarios.sim_runs import SMALL
 
-from scenarios.cli.main import run_cli
-from scenarios.errors import ScenarioError
-from scenarios.spec.reading import load_scenario, write_scenario
+from zonelab.scenarios.cli.main import run_cli
+from zonelab.scenarios.errors import ScenarioError
+from zonelab.scenarios.spec.reading import load_scenario, write_scenario
 
 KILL = {"kind": "kill", "zone": "c", "at_s": 0.1, "for_s": 0.1}
 

@@ -5,7 +5,7 @@ Method: texts at and beyond each bound, in one line; values that the versions of
 
 import pytest
 
-from analysis.yaml_text import DEPTH_MAX, DIGITS_MAX, REPEATED_MAX, TEXT_MAX, NotYaml, read_yaml, write_yaml
+from zonelab.analysis.yaml_text import DEPTH_MAX, DIGITS_MAX, REPEATED_MAX, TEXT_MAX, NotYaml, read_yaml, write_yaml
 
 BILLIONS = "\n".join(
     ["a0: &a0 [x, x, x, x, x, x, x, x, x]", *(f"a{n}: &a{n} [{', '.join([f'*a{n - 1}'] * 9)}]" for n in range(1, 10))]

@@ -11,11 +11,11 @@ from typing import Any
 from support.own_queues.leased import HERE, BadlyReapedUnderTest
 from support.scenarios.sim_runs import small
 
-from analysis.message_classes import MessageClass
-from scenarios.run.trial import attempt
-from scenarios.spec.scenario import Scenario
-from scenarios.stories.queue_story import story
-from scenarios.stories.timeline import LINES_MAX
+from zonelab.analysis.message_classes import MessageClass
+from zonelab.scenarios.run.trial import attempt
+from zonelab.scenarios.spec.scenario import Scenario
+from zonelab.scenarios.stories.queue_story import story
+from zonelab.scenarios.stories.timeline import LINES_MAX
 
 MESSAGE = "a-000001"
 LATE = {"kind": "command_delay", "program": "service", "service": "reaper", "script": "ZREM", "late_ms": 300}

@@ -7,18 +7,18 @@ from pathlib import Path
 
 import pytest
 
-from analysis.message_classes import MessageClass
-from cluster.votes.levels import Level
-from engine.dyno.hardened import Hardening
-from engine.fifo.fenced.mechanisms import Fencing
-from engine.ports import ServerError, Unavailable
-from scenarios.fault_draws.fault_classes import EngineMode, FaultClass, scenario_of_class
-from scenarios.faults.zones import Kill
-from scenarios.run.trial import attempt
-from scenarios.studies import ablated_queue as ablated
-from scenarios.studies import ablation as ablation_module
-from scenarios.studies.ablated_queue import Ablation, parse_ablation
-from scenarios.studies.ablation import (
+from zonelab.analysis.message_classes import MessageClass
+from zonelab.cluster.votes.levels import Level
+from zonelab.engine.dyno.hardened import Hardening
+from zonelab.engine.fifo.fenced.mechanisms import Fencing
+from zonelab.engine.ports import ServerError, Unavailable
+from zonelab.scenarios.fault_draws.fault_classes import EngineMode, FaultClass, scenario_of_class
+from zonelab.scenarios.faults.zones import Kill
+from zonelab.scenarios.run.trial import attempt
+from zonelab.scenarios.studies import ablated_queue as ablated
+from zonelab.scenarios.studies import ablation as ablation_module
+from zonelab.scenarios.studies.ablated_queue import Ablation, parse_ablation
+from zonelab.scenarios.studies.ablation import (
     EACH_OFF,
     WATCHED,
     AblationRun,
@@ -29,10 +29,10 @@ from scenarios.studies.ablation import (
     each_off,
     redelivered_per_1000,
 )
-from scenarios.studies.ablation_costs import Cost
-from scenarios.studies.ablation_report import AblationReport
-from scenarios.studies.mechanisms import MECHANISMS, WITHOUT, DynoMechanism
-from scenarios.studies.paired import Conditions, Measured, PairedStudy, RowResult
+from zonelab.scenarios.studies.ablation_costs import Cost
+from zonelab.scenarios.studies.ablation_report import AblationReport
+from zonelab.scenarios.studies.mechanisms import MECHANISMS, WITHOUT, DynoMechanism
+from zonelab.scenarios.studies.paired import Conditions, Measured, PairedStudy, RowResult
 
 ONE, QUORUM = Level.DC_ONE, Level.DC_QUORUM
 QUEUE, UNACK, PAYLOADS = "zonelab.QUEUE.jobs.a", "zonelab.UNACK.jobs.a", "zonelab.MESSAGE.jobs"

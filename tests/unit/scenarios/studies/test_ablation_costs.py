@@ -2,8 +2,8 @@
 
 import pytest
 
-from analysis.runs.history import OPERATIONS
-from scenarios.studies.ablation_costs import overtaken
+from zonelab.analysis.runs.history import OPERATIONS
+from zonelab.scenarios.studies.ablation_costs import overtaken
 
 
 def push_and_pop(message_id, *, priority, due_ms, pushed_ms, popped_ms, shard="a"):

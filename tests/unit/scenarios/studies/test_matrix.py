@@ -6,17 +6,17 @@ from itertools import product
 
 import pytest
 
-from analysis.message_classes import FORBIDDEN_DEFAULT, MessageClass
-from cluster.votes.levels import LEVELS_OF_ONE_DC, Level
-from engine.dyno.hardened.upkeep import replica_repair
-from scenarios.fault_draws.fault_classes import EngineMode, FaultClass, classes_of, scenario_of_class
-from scenarios.fault_draws.loads import LOAD_S
-from scenarios.run.trial import attempt
-from scenarios.spec.engines import ENGINES
-from scenarios.spec.reading import load_scenario
-from scenarios.spec.rules import problems
-from scenarios.spec.scenario import Load
-from scenarios.studies.matrix import (
+from zonelab.analysis.message_classes import FORBIDDEN_DEFAULT, MessageClass
+from zonelab.cluster.votes.levels import LEVELS_OF_ONE_DC, Level
+from zonelab.engine.dyno.hardened.upkeep import replica_repair
+from zonelab.scenarios.fault_draws.fault_classes import EngineMode, FaultClass, classes_of, scenario_of_class
+from zonelab.scenarios.fault_draws.loads import LOAD_S
+from zonelab.scenarios.run.trial import attempt
+from zonelab.scenarios.spec.engines import ENGINES
+from zonelab.scenarios.spec.reading import load_scenario
+from zonelab.scenarios.spec.rules import problems
+from zonelab.scenarios.spec.scenario import Load
+from zonelab.scenarios.studies.matrix import (
     CELLS,
     Cell,
     CellResult,
@@ -29,7 +29,7 @@ from scenarios.studies.matrix import (
     matrix_state,
     share_bound,
 )
-from scenarios.studies.matrix_report import MatrixReport, fill_matrix
+from zonelab.scenarios.studies.matrix_report import MatrixReport, fill_matrix
 
 UNRETRIED = {name: Load.model_fields[name].default for name in ("retries", "retry_after_ms")}
 

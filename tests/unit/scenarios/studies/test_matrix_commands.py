@@ -4,14 +4,14 @@ import json
 
 import pytest
 
-from cluster.votes.levels import Level
-from scenarios.cli.exits import EXIT_LAB_FAILED, EXIT_UNKNOWN, EXIT_USAGE, EXIT_VALID
-from scenarios.cli.main import run_cli
-from scenarios.fault_draws.fault_classes import EngineMode, FaultClass
-from scenarios.studies import ablation_report, matrix_report
-from scenarios.studies import matrix as matrix_module
-from scenarios.studies.matrix import Cell, CellResult, Matrix
-from scenarios.studies.paired import Conditions
+from zonelab.cluster.votes.levels import Level
+from zonelab.scenarios.cli.exits import EXIT_LAB_FAILED, EXIT_UNKNOWN, EXIT_USAGE, EXIT_VALID
+from zonelab.scenarios.cli.main import run_cli
+from zonelab.scenarios.fault_draws.fault_classes import EngineMode, FaultClass
+from zonelab.scenarios.studies import ablation_report, matrix_report
+from zonelab.scenarios.studies import matrix as matrix_module
+from zonelab.scenarios.studies.matrix import Cell, CellResult, Matrix
+from zonelab.scenarios.studies.paired import Conditions
 
 
 @pytest.fixture

@@ -4,16 +4,16 @@ from itertools import product
 
 import pytest
 
-from cluster.votes.levels import Level
-from scenarios.fault_draws.fault_classes import LEASE_MS, EngineMode, FaultClass, classes_of, scenario_of_class
-from scenarios.fault_draws.swarm import drawn
-from scenarios.faults.programs import ServiceCrash
-from scenarios.run.trial import attempt
-from scenarios.spec.engines import ENGINES
-from scenarios.spec.reading import load_scenario
-from scenarios.spec.rules import problems
-from scenarios.studies.matrix import Cell, CellResult, Matrix, cells_of
-from scenarios.studies.matrix_report import MatrixReport
+from zonelab.cluster.votes.levels import Level
+from zonelab.scenarios.fault_draws.fault_classes import LEASE_MS, EngineMode, FaultClass, classes_of, scenario_of_class
+from zonelab.scenarios.fault_draws.swarm import drawn
+from zonelab.scenarios.faults.programs import ServiceCrash
+from zonelab.scenarios.run.trial import attempt
+from zonelab.scenarios.spec.engines import ENGINES
+from zonelab.scenarios.spec.reading import load_scenario
+from zonelab.scenarios.spec.rules import problems
+from zonelab.scenarios.studies.matrix import Cell, CellResult, Matrix, cells_of
+from zonelab.scenarios.studies.matrix_report import MatrixReport
 
 SLOW = 1_000 // LEASE_MS
 GMQ_MODES = tuple(map(EngineMode, ENGINES["gmq"].modes))

@@ -5,17 +5,17 @@ Method: runs of the matrix, and of the ablations, by seed.
 
 import pytest
 
-from analysis.checkers.order.properties import Blocked, Property
-from cluster.votes.levels import Level
-from engine.fifo.fenced.mechanisms import Fencing
-from engine.fifo.settings import LeaseClock, Order
-from scenarios.fault_draws.fault_classes import EngineMode, FaultClass, scenario_of_class
-from scenarios.faults.clocks import ClockFault
-from scenarios.run.trial import attempt
-from scenarios.studies.ablated_queue import Ablation
-from scenarios.studies.ablation import AblationRun, conditions_of, each_off
-from scenarios.studies.ablation_report import run_ablations
-from scenarios.studies.matrix import chosen, fill, matrix_state
+from zonelab.analysis.checkers.order.properties import Blocked, Property
+from zonelab.cluster.votes.levels import Level
+from zonelab.engine.fifo.fenced.mechanisms import Fencing
+from zonelab.engine.fifo.settings import LeaseClock, Order
+from zonelab.scenarios.fault_draws.fault_classes import EngineMode, FaultClass, scenario_of_class
+from zonelab.scenarios.faults.clocks import ClockFault
+from zonelab.scenarios.run.trial import attempt
+from zonelab.scenarios.studies.ablated_queue import Ablation
+from zonelab.scenarios.studies.ablation import AblationRun, conditions_of, each_off
+from zonelab.scenarios.studies.ablation_report import run_ablations
+from zonelab.scenarios.studies.matrix import chosen, fill, matrix_state
 
 
 def drawn(seed, *, fault_class=FaultClass.ANY_OF_ONE_ZONE, level=Level.DC_QUORUM, mode=EngineMode.FENCED):

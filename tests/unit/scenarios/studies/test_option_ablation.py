@@ -8,11 +8,11 @@ from pathlib import Path
 
 import pytest
 
-from analysis.workloads import WorkloadKind
-from scenarios.cli.main import run_cli
-from scenarios.fault_draws.fault_classes import FaultClass
-from scenarios.studies import option_ablation
-from scenarios.studies.option_ablation import (
+from zonelab.analysis.workloads import WorkloadKind
+from zonelab.scenarios.cli.main import run_cli
+from zonelab.scenarios.fault_draws.fault_classes import FaultClass
+from zonelab.scenarios.studies import option_ablation
+from zonelab.scenarios.studies.option_ablation import (
     ANSWERED,
     BEGUN,
     ROWS,
@@ -24,8 +24,8 @@ from scenarios.studies.option_ablation import (
     changed,
     scenario_of,
 )
-from scenarios.studies.option_report import OptionReport
-from scenarios.studies.paired import Conditions, Measured, PairedStudy, RowResult
+from zonelab.scenarios.studies.option_report import OptionReport
+from zonelab.scenarios.studies.paired import Conditions, Measured, PairedStudy, RowResult
 
 SETS = Conditions(FaultClass.CUT_DROP, workload=WorkloadKind.SET)
 REGISTERS = Conditions(FaultClass.LAG_HEAVY, workload=WorkloadKind.REGISTER)
@@ -121,7 +121,7 @@ def test_the_command_refuses_what_is_of_the_other_table(capsys):
 
 def test_the_command_writes_the_page_and_prints_json(capsys, tmp_path, monkeypatch):
     monkeypatch.setattr(
-        "scenarios.studies.option_report.ablate_options", lambda **given: ablate_options(**given, under=(SETS,))
+        "zonelab.scenarios.studies.option_report.ablate_options", lambda **given: ablate_options(**given, under=(SETS,))
     )
     out = tmp_path / "page.md"
     assert run_cli(["ablate", "--options", "--runs", "1", "--out", str(out), "--json"]) == 0

@@ -1,6 +1,6 @@
 """Goal: pages say truly how many runs were made, when, and how fast. Method: the sentence for each case."""
 
-from scenarios.studies.page import effort, provenance
+from zonelab.scenarios.studies.page import effort, provenance
 
 
 def test_only_runs_made_now_count_for_the_speed():

@@ -8,11 +8,19 @@ from pathlib import Path
 
 import pytest
 
-from scenarios.fault_draws.fault_classes import FaultClass
-from scenarios.studies.ablated_queue import Ablation
-from scenarios.studies.ablation_report import AblationReport
-from scenarios.studies.mechanisms import DynoMechanism
-from scenarios.studies.paired import Conditions, Measured, PairedStudy, RowResult, paired_state, run_pairs, sign_test
+from zonelab.scenarios.fault_draws.fault_classes import FaultClass
+from zonelab.scenarios.studies.ablated_queue import Ablation
+from zonelab.scenarios.studies.ablation_report import AblationReport
+from zonelab.scenarios.studies.mechanisms import DynoMechanism
+from zonelab.scenarios.studies.paired import (
+    Conditions,
+    Measured,
+    PairedStudy,
+    RowResult,
+    paired_state,
+    run_pairs,
+    sign_test,
+)
 
 
 @pytest.mark.parametrize(("worse", "better", "chance"), [(0, 9, 1.0), (1, 0, 0.5), (10, 0, 2**-10), (3, 1, 5 / 16)])

@@ -16,13 +16,13 @@ from support.scenarios.commands import Done, zonelab_here
 from support.scenarios.short_runs import scenario_file, zonelab_command
 from support.scenarios.sim_runs import SMALL
 
-from scenarios.hunt.seeds import HuntTarget
-from scenarios.run.trial import attempt
-from scenarios.spec.reading import load_scenario
-from scenarios.sweep.every_setting import RESULTS_NAME
-from scenarios.sweep.one_run import DUPLICATES, Sweeping, SweptRun
-from scenarios.sweep.rows import row_of
-from scenarios.sweep.settings import Varied, settings_of
+from zonelab.scenarios.hunt.seeds import HuntTarget
+from zonelab.scenarios.run.trial import attempt
+from zonelab.scenarios.spec.reading import load_scenario
+from zonelab.scenarios.sweep.every_setting import RESULTS_NAME
+from zonelab.scenarios.sweep.one_run import DUPLICATES, Sweeping, SweptRun
+from zonelab.scenarios.sweep.rows import row_of
+from zonelab.scenarios.sweep.settings import Varied, settings_of
 
 KILL = {"kind": "kill", "zone": "b", "at_s": 0.2, "for_s": 0.3, "restart": "keep"}
 VARY = ("--vary", "level=DC_ONE,DC_QUORUM", "--vary", "queue.unack_ms=300,400")

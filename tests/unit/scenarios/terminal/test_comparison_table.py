@@ -4,13 +4,13 @@ from pathlib import Path
 
 from support.analysis.runs import differing_zones, lognormal_run
 
-from analysis.comparison.compare import compare
-from analysis.comparison.metrics import COMPARED_QUANTILES
-from analysis.comparison.samples import Metric
-from analysis.message_classes import DUPLICATE_CAUSES
-from analysis.runs.builder import RunBuilder
-from analysis.summary.queue_summary import LOSSES
-from scenarios.terminal.comparison_table import ComparisonRow, comparison_headings, comparison_rows
+from zonelab.analysis.comparison.compare import compare
+from zonelab.analysis.comparison.metrics import COMPARED_QUANTILES
+from zonelab.analysis.comparison.samples import Metric
+from zonelab.analysis.message_classes import DUPLICATE_CAUSES
+from zonelab.analysis.runs.builder import RunBuilder
+from zonelab.analysis.summary.queue_summary import LOSSES
+from zonelab.scenarios.terminal.comparison_table import ComparisonRow, comparison_headings, comparison_rows
 
 
 def test_rows_show_every_metric_and_count_and_end_with_the_verdict(tmp_path: Path) -> None:

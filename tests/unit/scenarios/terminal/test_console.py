@@ -9,10 +9,10 @@ from pathlib import Path
 import pytest
 from rich.table import Table
 
-import scenarios
-from scenarios.studies.page import code, markdown_rows
-from scenarios.sweep.settings import settings_of
-from scenarios.terminal.console import BAD, console, error_console, print_rows, print_table, styled
+import zonelab.scenarios
+from zonelab.scenarios.studies.page import code, markdown_rows
+from zonelab.scenarios.sweep.settings import settings_of
+from zonelab.scenarios.terminal.console import BAD, console, error_console, print_rows, print_table, styled
 
 NAMES = ["topology.zones=[a, b, c]", "[bold]x[/bold]", "[/]", "a :warning: b", "[link=file:///x]y[/link]"]
 
@@ -40,7 +40,7 @@ def test_the_name_of_a_setting_has_its_brackets(capsys: pytest.CaptureFixture[st
 
 def test_consoles_are_made_in_one_place_and_no_column_of_a_bar_reads_markup():
     made, marked = [], []
-    folder = Path(scenarios.__file__).parent
+    folder = Path(zonelab.scenarios.__file__).parent
     for path in sorted(folder.rglob("*.py")):
         for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
             called = node.func.id if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) else ""

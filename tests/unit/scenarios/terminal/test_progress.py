@@ -2,8 +2,8 @@
 
 import pytest
 
-from scenarios.spec.reading import load_scenario
-from scenarios.terminal.progress import Display, RunBar
+from zonelab.scenarios.spec.reading import load_scenario
+from zonelab.scenarios.terminal.progress import Display, RunBar
 
 
 @pytest.mark.parametrize(("each_s", "said"), [(0.5, ["steady: 89 more runs x 0.5 s, about 44 s"]), (0.01, [])])

@@ -4,9 +4,9 @@ import json
 
 import pytest
 
-from scenarios.cli.main import run_cli
-from scenarios.spec.engines import ENGINES
-from scenarios.verbs import engines as verb
+from zonelab.scenarios.cli.main import run_cli
+from zonelab.scenarios.spec.engines import ENGINES
+from zonelab.scenarios.verbs import engines as verb
 
 SHORT = ("load.duration_s=0.3", "load.rate_per_s=30", "topology.zones=[a]", "links.overrides={}", "level=DC_ONE")
 STRIKE = "faults=[{kind: service_crash, zone: a, service: timers, at_s: 0.1, for_s: 0.1}]"

@@ -10,14 +10,14 @@ import pytest
 import yaml
 from support.scenarios.sim_runs import SMALL, tell_as_busy
 
-from analysis.comparison.work import fitted
-from scenarios.arms import Arm, ZoneKind
-from scenarios.errors import NotAccepted
-from scenarios.evaluate.real_run import RealRuns
-from scenarios.run.simulated import run_in_sim
-from scenarios.run_files.record import RunRecord
-from scenarios.spec.simulation import Service, Simulation, Station
-from scenarios.verbs.measure_service import MeasuringService, scenario_to_measure
+from zonelab.analysis.comparison.work import fitted
+from zonelab.scenarios.arms import Arm, ZoneKind
+from zonelab.scenarios.errors import NotAccepted
+from zonelab.scenarios.evaluate.real_run import RealRuns
+from zonelab.scenarios.run.simulated import run_in_sim
+from zonelab.scenarios.run_files.record import RunRecord
+from zonelab.scenarios.spec.simulation import Service, Simulation, Station
+from zonelab.scenarios.verbs.measure_service import MeasuringService, scenario_to_measure
 
 LOAD = {"duration_s": 1, "rate_per_s": 12}
 

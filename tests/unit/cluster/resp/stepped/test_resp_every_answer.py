@@ -15,14 +15,14 @@ from hypothesis import Phase, given, settings
 from hypothesis import strategies as st
 from support.cluster.stepped_port import SteppedPort, in_virtual_time, until
 
-from cluster.connections import server
-from cluster.resp.held_bytes import HeldBytes
-from cluster.resp.protocol import wire
-from cluster.resp.session import Session
-from cluster.resp.turn_batch import TurnBatch
-from cluster.resp.turn_shares import TURN
-from cluster.votes.levels import Level
-from engine.ports import ServerError
+from zonelab.cluster.connections import server
+from zonelab.cluster.resp.held_bytes import HeldBytes
+from zonelab.cluster.resp.protocol import wire
+from zonelab.cluster.resp.session import Session
+from zonelab.cluster.resp.turn_batch import TurnBatch
+from zonelab.cluster.resp.turn_shares import TURN
+from zonelab.cluster.votes.levels import Level
+from zonelab.engine.ports import ServerError
 
 from ..conftest import COMMANDS
 

@@ -10,8 +10,8 @@ from functools import partial
 import pytest
 from support.cluster.stepped_port import in_virtual_time, until
 
-from cluster.resp.protocol import wire
-from cluster.votes.levels import Level
+from zonelab.cluster.resp.protocol import wire
+from zonelab.cluster.votes.levels import Level
 
 from ..conftest import COMMANDS
 

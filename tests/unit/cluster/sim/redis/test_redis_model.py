@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 from support.cluster.redis_cases import CASES
 
-from cluster.sim.redis import RedisModel
-from engine.ports import ServerError
+from zonelab.cluster.sim.redis import RedisModel
+from zonelab.engine.ports import ServerError
 
 NOW_US = 1_700_000_000_123_456
 

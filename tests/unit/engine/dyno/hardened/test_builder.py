@@ -4,13 +4,13 @@ import pytest
 from support.engine.hardened import ZONES, hardened_lab
 from support.engine.metrics_page import Page
 
-from cluster.coordinators.direct import SingleZoneReads
-from cluster.votes.levels import Level
-from engine.common.prometheus import Metrics
-from engine.dyno import LocalOnly
-from engine.dyno.hardened import HardenedSettings, ReplicatedHosts, build_hardened_queue
-from engine.dyno.hosts import AWS_SHARDS, Host, MappedShards, SingleShard
-from engine.message import Message
+from zonelab.cluster.coordinators.direct import SingleZoneReads
+from zonelab.cluster.votes.levels import Level
+from zonelab.engine.common.prometheus import Metrics
+from zonelab.engine.dyno import LocalOnly
+from zonelab.engine.dyno.hardened import HardenedSettings, ReplicatedHosts, build_hardened_queue
+from zonelab.engine.dyno.hosts import AWS_SHARDS, Host, MappedShards, SingleShard
+from zonelab.engine.message import Message
 
 HOSTS = {zone: Host(name=f"redis-{zone}", rack=f"eu-west-1{zone}") for zone in ZONES}
 

@@ -7,9 +7,9 @@ import pytest
 from support.engine.dyno_bench import ids
 from support.engine.hardened import KEYS, ZONES, leased, message
 
-from cluster.links.link import Cut
-from cluster.votes.levels import Level
-from engine.message import Message
+from zonelab.cluster.links.link import Cut
+from zonelab.cluster.votes.levels import Level
+from zonelab.engine.message import Message
 
 
 @pytest.mark.parametrize("removed", [False, True], ids=["acknowledged", "removed"])

@@ -6,9 +6,9 @@ import pytest
 from support.engine.dyno_bench import ids
 from support.engine.hardened import leased, message
 
-from engine.dyno.hardened import Hardening
-from engine.dyno.hardened.context import HardenedCounters
-from engine.ports import Indeterminate
+from zonelab.engine.dyno.hardened import Hardening
+from zonelab.engine.dyno.hardened.context import HardenedCounters
+from zonelab.engine.ports import Indeterminate
 
 
 @pytest.mark.parametrize(("without", "refused"), [((), True), ((Hardening.DELIVERY_TOKENS,), False)])

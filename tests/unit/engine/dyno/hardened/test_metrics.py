@@ -10,9 +10,9 @@ import pytest
 from support.engine.hardened import KEYS, commands_of, hardened_lab, leased, message
 from support.engine.metrics_page import Page
 
-from engine.common.prometheus import Metrics
-from engine.dyno.hardened.context import HardenedCounters, totals_of
-from engine.ports import Indeterminate
+from zonelab.engine.common.prometheus import Metrics
+from zonelab.engine.dyno.hardened.context import HardenedCounters, totals_of
+from zonelab.engine.ports import Indeterminate
 
 TOTALS = [total.name for total in totals_of(HardenedCounters())]
 

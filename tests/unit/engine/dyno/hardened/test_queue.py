@@ -7,12 +7,12 @@ from support.engine.dyno_bench import ids
 from support.engine.hardened import KEYS, ZONES, commands_of, leased, message
 from support.engine.periodic import BrokenTask
 
-from cluster.links.link import Cut
-from cluster.zone import Restart
-from engine.dyno.hardened import Hardening
-from engine.dyno.message_json import encode
-from engine.dyno.scores import due_score
-from engine.ports import PortError
+from zonelab.cluster.links.link import Cut
+from zonelab.cluster.zone import Restart
+from zonelab.engine.dyno.hardened import Hardening
+from zonelab.engine.dyno.message_json import encode
+from zonelab.engine.dyno.scores import due_score
+from zonelab.engine.ports import PortError
 
 
 async def test_a_message_goes_its_way_and_leaves_a_tombstone_in_every_zone(lab):

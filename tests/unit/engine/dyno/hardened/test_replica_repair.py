@@ -4,9 +4,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from engine.dyno.hardened.records.record import Record, Status, rank
-from engine.dyno.hardened.upkeep.replica_repair import planned
-from engine.dyno.scores import due_score
+from zonelab.engine.dyno.hardened.records.record import Record, Status, rank
+from zonelab.engine.dyno.hardened.upkeep.replica_repair import planned
+from zonelab.engine.dyno.scores import due_score
 
 
 def record(status, ends_ms=0, token="-", *, shard="a"):

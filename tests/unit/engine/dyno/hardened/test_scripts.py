@@ -11,12 +11,12 @@ from support.cluster.sim_lab import simulated_lab
 from support.engine.dyno_bench import ids
 from support.engine.hardened import KEYS, ZONES, leased, message
 
-from cluster.links.link import Cut
-from engine.dyno.hardened import HardenedSettings
-from engine.dyno.hardened.leases.batch_decisions import decided_each
-from engine.dyno.hardened.records.steps import Lease, Put, Steps
-from engine.dyno.message_json import encode
-from engine.ports import Indeterminate, Unavailable
+from zonelab.cluster.links.link import Cut
+from zonelab.engine.dyno.hardened import HardenedSettings
+from zonelab.engine.dyno.hardened.leases.batch_decisions import decided_each
+from zonelab.engine.dyno.hardened.records.steps import Lease, Put, Steps
+from zonelab.engine.dyno.message_json import encode
+from zonelab.engine.ports import Indeterminate, Unavailable
 
 MARGIN_MS = 20
 OLD, NEW = Lease("m", "old", 500), Lease("m", "new", 900)

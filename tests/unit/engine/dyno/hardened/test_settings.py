@@ -2,8 +2,8 @@
 
 import pytest
 
-from engine.dyno.hardened import HardenedSettings
-from engine.message import Message
+from zonelab.engine.dyno.hardened import HardenedSettings
+from zonelab.engine.message import Message
 
 
 @pytest.mark.parametrize(

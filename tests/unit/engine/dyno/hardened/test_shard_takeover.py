@@ -6,7 +6,7 @@ Method: a lease written by hand, and one look at it with a clock that is right, 
 import pytest
 from support.engine.hardened import MS
 
-from engine.dyno.hardened.upkeep.shard_takeover import ServedShards
+from zonelab.engine.dyno.hardened.upkeep.shard_takeover import ServedShards
 
 LEASE_MS = 400
 

@@ -8,11 +8,11 @@ import asyncio
 import pytest
 from support.engine.hardened import KEYS, commands_of
 
-from engine.dyno.hardened.leases.batch_decisions import decided_each
-from engine.dyno.hardened.records.steps import STEP_MAX, Lease, in_steps
-from engine.dyno.v2 import BatchAckFailure
-from engine.message import Message
-from engine.ports import Indeterminate, ServerError, Unavailable
+from zonelab.engine.dyno.hardened.leases.batch_decisions import decided_each
+from zonelab.engine.dyno.hardened.records.steps import STEP_MAX, Lease, in_steps
+from zonelab.engine.dyno.v2 import BatchAckFailure
+from zonelab.engine.message import Message
+from zonelab.engine.ports import Indeterminate, ServerError, Unavailable
 
 MANY = 1_203
 IDS = [f"m{number:04d}" for number in range(MANY)]

@@ -10,8 +10,8 @@ import pytest
 from support.engine.dyno import EPOCH_MS
 from support.engine.dyno_bench import DynoBench
 
-from engine.dyno.v1.scripts import ORIGINAL_SCRIPTS, SCRIPTS
-from engine.message import Message
+from zonelab.engine.dyno.v1.scripts import ORIGINAL_SCRIPTS, SCRIPTS
+from zonelab.engine.message import Message
 
 LEASE_MS = 60_000
 X = Message(id="x", payload="p", priority=3)

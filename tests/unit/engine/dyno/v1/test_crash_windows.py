@@ -10,10 +10,10 @@ import pytest
 from support.engine.dyno import CuttingConnection
 from support.engine.dyno_bench import LEASE_MS, DynoBench
 
-from engine.dyno import LocalOnly, PushFailure
-from engine.dyno.v1 import ack
-from engine.message import Message
-from engine.ports import Indeterminate, PortError, ServerError, Unavailable
+from zonelab.engine.dyno import LocalOnly, PushFailure
+from zonelab.engine.dyno.v1 import ack
+from zonelab.engine.message import Message
+from zonelab.engine.ports import Indeterminate, PortError, ServerError, Unavailable
 
 X = Message(id="x", payload="first", priority=7)
 WAITING, LEASED, ORPHAN, BLOCKED, GONE = "H Q:b", "H U:b", "H", "H Q:b U:b", ""

@@ -10,9 +10,9 @@ from support.engine.differences import MODES, Differences
 from support.engine.dyno import EPOCH_MS, Interceptor, content
 from support.engine.dyno_bench import LEASE_MS, DynoBench, X, consume, ids, messages
 
-from engine.dyno import DynoSettings, RoundRobin
-from engine.message import Message
-from engine.ports import Unavailable
+from zonelab.engine.dyno import DynoSettings, RoundRobin
+from zonelab.engine.message import Message
+from zonelab.engine.ports import Unavailable
 
 V1 = Differences(
     "dyno-queues.md",

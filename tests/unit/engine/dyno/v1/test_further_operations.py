@@ -8,9 +8,9 @@ import pytest
 from support.engine.dyno import EPOCH_MS, Interceptor
 from support.engine.dyno_bench import LEASE_MS, DynoBench, X, ids, messages
 
-from engine.dyno import LocalOnly
-from engine.message import Message
-from engine.ports import Indeterminate, Unavailable
+from zonelab.engine.dyno import LocalOnly
+from zonelab.engine.message import Message
+from zonelab.engine.ports import Indeterminate, Unavailable
 
 
 def test_pop_with_id_leases_nothing_that_has_no_payload_or_a_lease(either):

@@ -10,11 +10,11 @@ from support.engine.dyno import EPOCH_MS, SettableClock, make_queue
 from support.engine.dyno_v2 import make_multi, make_pipelined
 from support.engine.metrics_page import Page
 
-from engine.common.prometheus import Metrics
-from engine.common.timings import ABOUT
-from engine.dyno import DynoQueue, DynoQueues, DynoSettings, IdHash
-from engine.message import Message
-from engine.ports import Unavailable
+from zonelab.engine.common.prometheus import Metrics
+from zonelab.engine.common.timings import ABOUT
+from zonelab.engine.dyno import DynoQueue, DynoQueues, DynoSettings, IdHash
+from zonelab.engine.message import Message
+from zonelab.engine.ports import Unavailable
 
 MS = 1_000_000
 LEASE_MS = 1000

@@ -7,13 +7,13 @@ import pytest
 from support.engine.dyno import EPOCH_MS, SettableClock, make_queue
 from support.engine.dyno_bench import X
 
-import engine.dyno
-from engine.message import Message
+import zonelab.engine.dyno
+from zonelab.engine.message import Message
 
 
 def test_the_package_exports_what_is_there():
-    assert all(hasattr(engine.dyno, name) for name in engine.dyno.__all__)
-    assert engine.dyno.__all__ == sorted(engine.dyno.__all__)
+    assert all(hasattr(zonelab.engine.dyno, name) for name in zonelab.engine.dyno.__all__)
+    assert zonelab.engine.dyno.__all__ == sorted(zonelab.engine.dyno.__all__)
 
 
 def test_pushes_go_round_the_shards_unless_a_strategy_is_given(lab):

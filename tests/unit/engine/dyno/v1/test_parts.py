@@ -8,15 +8,15 @@ from pathlib import Path
 
 import pytest
 
-import engine.dyno
-from engine.dyno import DynoQueue, DynoSettings, IdHash, Keys, LocalOnly, RoundRobin
-from engine.dyno.scores import due_score, eligible_until
-from engine.dyno.sharding import java_string_hash
-from engine.dyno.v1.scripts import ORIGINAL_SCRIPTS, SCRIPTS
-from engine.message import Message
+import zonelab.engine.dyno
+from zonelab.engine.dyno import DynoQueue, DynoSettings, IdHash, Keys, LocalOnly, RoundRobin
+from zonelab.engine.dyno.scores import due_score, eligible_until
+from zonelab.engine.dyno.sharding import java_string_hash
+from zonelab.engine.dyno.v1.scripts import ORIGINAL_SCRIPTS, SCRIPTS
+from zonelab.engine.message import Message
 
 ONE = Message(id="1")
-LUA = Path(engine.dyno.__file__).parent / "v1" / "lua"
+LUA = Path(zonelab.engine.dyno.__file__).parent / "v1" / "lua"
 SCRIPT_FILES = sorted(LUA.glob("**/*.lua"))
 
 

@@ -7,9 +7,9 @@ import pytest
 from support.engine.dyno import Interceptor
 from support.engine.dyno_bench import LEASE_MS, ids
 
-from engine.dyno import PayloadError
-from engine.message import Message
-from engine.ports import Unavailable
+from zonelab.engine.dyno import PayloadError
+from zonelab.engine.message import Message
+from zonelab.engine.ports import Unavailable
 
 MS = 1_000_000
 LONG_MS = 30_000

@@ -7,8 +7,8 @@ import pytest
 from support.engine.dyno import SettableClock
 from support.engine.periodic import BrokenTask
 
-from engine.dyno import DynoQueues, DynoSettings
-from engine.message import Message
+from zonelab.engine.dyno import DynoQueues, DynoSettings
+from zonelab.engine.message import Message
 
 MS = 1_000_000
 SETTINGS = DynoSettings(prefix="test", shards=("a", "b", "c"), shard="b", unack_ms=1000, unack_interval_ms=10)

@@ -8,10 +8,10 @@ import pytest
 from support.engine.dyno import SettableClock, make_queue
 from support.engine.dyno_bench import LEASE_MS, DynoBench
 
-from cluster.sim.runtime import SimRuntime
-from engine.dyno import UnackResult
-from engine.message import Message
-from engine.ports import Indeterminate, ServerError, Unavailable
+from zonelab.cluster.sim.runtime import SimRuntime
+from zonelab.engine.dyno import UnackResult
+from zonelab.engine.message import Message
+from zonelab.engine.ports import Indeterminate, ServerError, Unavailable
 
 MS = 1_000_000
 

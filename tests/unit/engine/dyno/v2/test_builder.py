@@ -6,12 +6,12 @@ Method: hosts and suppliers as in the original's tests, on connections that only
 import pytest
 from support.engine.dyno import CuttingConnection, SettableClock
 
-from engine.dyno import IdHash
-from engine.dyno.hosts import AWS_SHARDS, Host, MappedShards, RackSuffixShards, SingleShard
-from engine.dyno.v2 import PipelinedQueue
-from engine.dyno.v2.builder import Cluster, Hosts, build_queue
-from engine.dyno.v2.multi import MultiQueue
-from engine.message import Message
+from zonelab.engine.dyno import IdHash
+from zonelab.engine.dyno.hosts import AWS_SHARDS, Host, MappedShards, RackSuffixShards, SingleShard
+from zonelab.engine.dyno.v2 import PipelinedQueue
+from zonelab.engine.dyno.v2.builder import Cluster, Hosts, build_queue
+from zonelab.engine.dyno.v2.multi import MultiQueue
+from zonelab.engine.message import Message
 
 HOSTS = tuple(Host(name=f"host{zone}", rack=f"us-east-1{zone}") for zone in "abd")
 

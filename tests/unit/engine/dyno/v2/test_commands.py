@@ -9,8 +9,8 @@ import pytest
 from support.engine.dyno import EPOCH_MS
 from support.engine.dyno_v2 import PipelinedBench
 
-from engine.dyno.v2.steps import REQUEUE
-from engine.message import Message
+from zonelab.engine.dyno.v2.steps import REQUEUE
+from zonelab.engine.message import Message
 
 X = Message(id="id1", payload="p", priority=5)  # bucket 17
 Y = Message(id="1", payload="q")  # bucket 19

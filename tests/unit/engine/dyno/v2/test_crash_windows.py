@@ -8,9 +8,9 @@ they say so.
 import pytest
 from support.engine.dyno_v2 import LEASE_MS, PipelinedBench
 
-from engine.dyno.v2 import BatchAckFailure, BatchPushFailure
-from engine.message import Message
-from engine.ports import Indeterminate, Unavailable
+from zonelab.engine.dyno.v2 import BatchAckFailure, BatchPushFailure
+from zonelab.engine.message import Message
+from zonelab.engine.ports import Indeterminate, Unavailable
 
 IDS = ["x", "y", "z"]
 BATCH = [Message(id=each, payload=f"first {each}", priority=7) for each in IDS]

@@ -14,10 +14,10 @@ from support.engine.dyno_bench import ids
 from support.engine.dyno_v2 import LEASE_MS, MultiBench, PipelinedBench, Refusing
 from support.engine.metrics_page import Page
 
-from engine.common.prometheus import Metrics
-from engine.dyno import IdHash
-from engine.dyno.v2 import BatchPushFailure, BatchPushIndeterminate, BatchPushRejected
-from engine.message import Message
+from zonelab.engine.common.prometheus import Metrics
+from zonelab.engine.dyno import IdHash
+from zonelab.engine.dyno.v2 import BatchPushFailure, BatchPushIndeterminate, BatchPushRejected
+from zonelab.engine.message import Message
 
 MS = 1_000_000
 V2 = Differences(

@@ -11,11 +11,11 @@ from support.engine.dyno import SHARDS
 from support.engine.dyno_v2 import LEASE_MS, MultiBench, make_pipelined
 from support.engine.periodic import BrokenTask
 
-from engine.dyno import IdHash
-from engine.dyno.v2 import BatchAckFailure, BatchPushFailure
-from engine.dyno.v2.multi import MultiQueue
-from engine.message import Message
-from engine.ports import Indeterminate, Unavailable
+from zonelab.engine.dyno import IdHash
+from zonelab.engine.dyno.v2 import BatchAckFailure, BatchPushFailure
+from zonelab.engine.dyno.v2.multi import MultiQueue
+from zonelab.engine.message import Message
+from zonelab.engine.ports import Indeterminate, Unavailable
 
 
 @pytest.fixture

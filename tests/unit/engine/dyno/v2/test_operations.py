@@ -8,11 +8,11 @@ from support.engine.dyno import EPOCH_MS
 from support.engine.dyno_bench import ids
 from support.engine.dyno_v2 import LEASE_MS, Refusing
 
-from engine.dyno import DynoQueue, PayloadError
-from engine.dyno.v2 import UnsupportedOperation
-from engine.message import Message
-from engine.ports import Indeterminate, ServerError
-from engine.sync import BlockingDynoQueue, BlockingQueue
+from zonelab.engine.dyno import DynoQueue, PayloadError
+from zonelab.engine.dyno.v2 import UnsupportedOperation
+from zonelab.engine.message import Message
+from zonelab.engine.ports import Indeterminate, ServerError
+from zonelab.engine.sync import BlockingDynoQueue, BlockingQueue
 
 MS = 1_000_000
 

@@ -3,10 +3,10 @@
 import pytest
 from support.cluster.sim_lab import simulated
 
-from cluster.links.lag import Constant
-from cluster.votes.levels import Level
-from engine.dyno.v2 import PipelinedQueue, PipelinedSettings
-from engine.message import Message
+from zonelab.cluster.links.lag import Constant
+from zonelab.cluster.votes.levels import Level
+from zonelab.engine.dyno.v2 import PipelinedQueue, PipelinedSettings
+from zonelab.engine.message import Message
 
 
 def queue_of_shard_b(cluster, zone):

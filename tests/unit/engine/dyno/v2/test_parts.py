@@ -3,9 +3,9 @@
 import mmh3
 import pytest
 
-from cluster.sim.runtime import SimRuntime
-from engine.common.mutex import Mutex
-from engine.dyno.v2 import BUCKETS, PipelinedKeys, PipelinedQueue, PipelinedSettings, bucket_of
+from zonelab.cluster.sim.runtime import SimRuntime
+from zonelab.engine.common.mutex import Mutex
+from zonelab.engine.dyno.v2 import BUCKETS, PipelinedKeys, PipelinedQueue, PipelinedSettings, bucket_of
 
 
 @pytest.mark.parametrize(("message_id", "bucket"), [("0", 31), ("1", 19), ("id1", 17), ("x001yx", 30)])

@@ -7,8 +7,8 @@ Method: producers and members on three simulated zones, judged by the checker of
 import pytest
 from support.engine.fenced import ZONES, FencedBench, Sink
 
-from cluster.zone import Restart
-from engine.fifo.consumer.listener import Outcome
+from zonelab.cluster.zone import Restart
+from zonelab.engine.fifo.consumer.listener import Outcome
 
 
 @pytest.mark.parametrize("restart", list(Restart))

@@ -7,9 +7,9 @@ Method: writers of one log on three simulated zones, with cuts and losses at cho
 from support.engine.fenced import ZONES, FencedBench
 from support.engine.fenced_writers import MARGIN_MS, WriterBench
 
-from engine.fifo.fenced.resizing import SealedLogs
-from engine.fifo.log.due_order import DueOrder
-from engine.fifo.log.record import Record
+from zonelab.engine.fifo.fenced.resizing import SealedLogs
+from zonelab.engine.fifo.log.due_order import DueOrder
+from zonelab.engine.fifo.log.record import Record
 
 DELAY_MS = 300
 

@@ -7,15 +7,15 @@ import pytest
 from support.engine.fenced import ZONES, FencedBench
 from support.engine.fenced_writers import WriterBench
 
-from cluster.zone import Restart
-from engine.common.pipelines import read
-from engine.fifo.fenced.copying import Copying
-from engine.fifo.fenced.final import waiting
-from engine.fifo.fenced.keys import group_register
-from engine.fifo.fenced.log import LogState
-from engine.fifo.fenced.views import RegisterView
-from engine.fifo.log.record import Record
-from engine.fifo.settings import Begin, Sharing
+from zonelab.cluster.zone import Restart
+from zonelab.engine.common.pipelines import read
+from zonelab.engine.fifo.fenced.copying import Copying
+from zonelab.engine.fifo.fenced.final import waiting
+from zonelab.engine.fifo.fenced.keys import group_register
+from zonelab.engine.fifo.fenced.log import LogState
+from zonelab.engine.fifo.fenced.views import RegisterView
+from zonelab.engine.fifo.log.record import Record
+from zonelab.engine.fifo.settings import Begin, Sharing
 
 GROUPS = ("mails", "bills")
 

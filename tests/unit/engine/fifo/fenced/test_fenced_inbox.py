@@ -9,13 +9,13 @@ import pytest
 from support.engine.fenced import ZONES
 from support.engine.fenced_writers import WriterBench
 
-from engine.fifo.fenced.keys import ROUTE_REGISTER, SEAL_REGISTER, route_partition
-from engine.fifo.fenced.member.zones import FencedLogs
-from engine.fifo.fenced.resizing import FencedRoutes, SealedLogs, known_log
-from engine.fifo.log.partition_log import Appended, EndedWithout
-from engine.fifo.log.record import Record
-from engine.fifo.topics.routes import RouteChanged
-from engine.ports import PortError
+from zonelab.engine.fifo.fenced.keys import ROUTE_REGISTER, SEAL_REGISTER, route_partition
+from zonelab.engine.fifo.fenced.member.zones import FencedLogs
+from zonelab.engine.fifo.fenced.resizing import FencedRoutes, SealedLogs, known_log
+from zonelab.engine.fifo.log.partition_log import Appended, EndedWithout
+from zonelab.engine.fifo.log.record import Record
+from zonelab.engine.fifo.topics.routes import RouteChanged
+from zonelab.engine.ports import PortError
 
 
 def test_a_write_that_one_zone_took_and_nobody_decided_costs_no_copy_of_a_push():

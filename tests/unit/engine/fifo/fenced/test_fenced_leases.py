@@ -9,8 +9,8 @@ from typing import Any
 import pytest
 from support.engine.fenced import FencedBench
 
-from engine.fifo.fenced.register import Fenced, Register
-from engine.fifo.settings import LeaseClock
+from zonelab.engine.fifo.fenced.register import Fenced, Register
+from zonelab.engine.fifo.settings import LeaseClock
 
 LEASE_MS = 200
 STEP_MS = 20

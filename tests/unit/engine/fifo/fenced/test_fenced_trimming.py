@@ -9,13 +9,13 @@ import pytest
 from support.engine.fenced import ZONES, FencedBench
 from support.engine.fenced_writers import WriterBench
 
-from cluster.zone import Restart
-from engine.common.pipelines import read
-from engine.fifo.fenced.cursor import GroupCursor
-from engine.fifo.fenced.log import PRODUCERS_MAX, LogState
-from engine.fifo.fenced.trimming import slowest_cursor
-from engine.fifo.log.progress import Progress
-from engine.fifo.log.record import Record
+from zonelab.cluster.zone import Restart
+from zonelab.engine.common.pipelines import read
+from zonelab.engine.fifo.fenced.cursor import GroupCursor
+from zonelab.engine.fifo.fenced.log import PRODUCERS_MAX, LogState
+from zonelab.engine.fifo.fenced.trimming import slowest_cursor
+from zonelab.engine.fifo.log.progress import Progress
+from zonelab.engine.fifo.log.record import Record
 
 KEPT = 5
 
@@ -107,7 +107,7 @@ def test_trimming_behind_the_fastest_group_loses_what_the_slowest_has_not_read(m
     def everybody_has_all(*, planted):
         with FencedBench(partitions=1, kept=KEPT) as bench, monkeypatch.context() as patched:
             if planted:
-                patched.setattr("engine.fifo.fenced.trimming.min", max, raising=False)
+                patched.setattr("zonelab.engine.fifo.fenced.trimming.min", max, raising=False)
 
             async def course():
                 await bench.begun("mails", "bills", messages=6)

@@ -9,20 +9,20 @@ import pytest
 from support.engine.dyno import Interceptor
 from support.engine.fenced import FencedBench
 
-from cluster.links.link import Cut
-from cluster.zone import Restart
-from engine.common.failures import COMMAND_FAILURES
-from engine.fifo.fenced.cursor import CursorState, GroupCursor
-from engine.fifo.fenced.keys import LOG_REGISTER, group_register
-from engine.fifo.fenced.log import FencedLog
-from engine.fifo.fenced.member.tenures import Tenures
-from engine.fifo.fenced.member.zones import FencedLogs
-from engine.fifo.fenced.register import Fenced, Register
-from engine.fifo.fenced.scripts import run
-from engine.fifo.fenced.views import Views
-from engine.fifo.log.progress import Progress
-from engine.fifo.log.record import Record
-from engine.fifo.settings import Begin
+from zonelab.cluster.links.link import Cut
+from zonelab.cluster.zone import Restart
+from zonelab.engine.common.failures import COMMAND_FAILURES
+from zonelab.engine.fifo.fenced.cursor import CursorState, GroupCursor
+from zonelab.engine.fifo.fenced.keys import LOG_REGISTER, group_register
+from zonelab.engine.fifo.fenced.log import FencedLog
+from zonelab.engine.fifo.fenced.member.tenures import Tenures
+from zonelab.engine.fifo.fenced.member.zones import FencedLogs
+from zonelab.engine.fifo.fenced.register import Fenced, Register
+from zonelab.engine.fifo.fenced.scripts import run
+from zonelab.engine.fifo.fenced.views import Views
+from zonelab.engine.fifo.log.progress import Progress
+from zonelab.engine.fifo.log.record import Record
+from zonelab.engine.fifo.settings import Begin
 
 
 @pytest.fixture

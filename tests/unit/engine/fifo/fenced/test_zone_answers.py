@@ -3,8 +3,8 @@
 import pytest
 from support.engine.fenced import FencedBench
 
-from engine.fifo.fenced.scripts import run
-from engine.fifo.fenced.views import RegisterView, Views
+from zonelab.engine.fifo.fenced.scripts import run
+from zonelab.engine.fifo.fenced.views import RegisterView, Views
 
 ERA = "1-first"
 

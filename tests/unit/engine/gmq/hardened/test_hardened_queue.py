@@ -6,9 +6,9 @@ Method: three simulated zones, instances in each, and a clock that only passes w
 import pytest
 from support.engine.hardened import MS, ZONES, GmqLab, hardened_lab
 
-from engine.dyno.hardened.records.keys import HardenedKeys
-from engine.message import Message
-from engine.ports import Indeterminate, ServerError
+from zonelab.engine.dyno.hardened.records.keys import HardenedKeys
+from zonelab.engine.message import Message
+from zonelab.engine.ports import Indeterminate, ServerError
 
 
 @pytest.fixture

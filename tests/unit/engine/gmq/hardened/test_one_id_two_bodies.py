@@ -9,15 +9,15 @@ from contextlib import AsyncExitStack, suppress
 import pytest
 from support.engine.hardened import ZONES, GmqLab, hardened_lab
 
-from cluster.connections.timeouts import Timeouts
-from cluster.links.lag_text import parse_lag
-from cluster.sim.cluster import SimCluster, SimSettings
-from engine.dyno.hardened.records import scripts
-from engine.dyno.hardened.records.record import Record
-from engine.dyno.hardened.upkeep.payload_repair import Copy, PayloadRepair, changed
-from engine.gmq.hardened import HardenedGmqQueue
-from engine.message import Message
-from engine.ports import PortError, ServerError
+from zonelab.cluster.connections.timeouts import Timeouts
+from zonelab.cluster.links.lag_text import parse_lag
+from zonelab.cluster.sim.cluster import SimCluster, SimSettings
+from zonelab.engine.dyno.hardened.records import scripts
+from zonelab.engine.dyno.hardened.records.record import Record
+from zonelab.engine.dyno.hardened.upkeep.payload_repair import Copy, PayloadRepair, changed
+from zonelab.engine.gmq.hardened import HardenedGmqQueue
+from zonelab.engine.message import Message
+from zonelab.engine.ports import PortError, ServerError
 
 SEEDS = range(1, 13)
 
