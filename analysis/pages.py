@@ -19,7 +19,7 @@ class Script:
     @classmethod
     def of_template(cls, name: str) -> Self:
         """The file ``name`` beside the templates."""
-        text = files("analysis").joinpath("templates", name).read_text(encoding="utf-8")
+        text = files("zonelab.analysis").joinpath("templates", name).read_text(encoding="utf-8")
         digest = base64.b64encode(hashlib.sha256(text.encode("utf-8")).digest()).decode("ascii")
         return cls(text, f"sha256-{digest}")
 
@@ -27,7 +27,7 @@ class Script:
 def environment() -> Environment:
     """Every value is escaped, and one that is missing is an error."""
     made = Environment(
-        loader=PackageLoader("analysis"),
+        loader=PackageLoader("zonelab.analysis"),
         autoescape=True,
         undefined=StrictUndefined,
         trim_blocks=True,

@@ -212,7 +212,7 @@ async def service_on(server_port: int, mode: str) -> AsyncIterator[dict[str, Any
             f"[redis]\nport={server_port}\n[log]\ntarget_type=file\nfilename={folder}/gmq.log\n"
             f"[service]\nmode={mode}\nrpc=127.0.0.1:0\napi=off\nweb=off\npid_file={folder}/gmq.pid\n"
         )
-        command = [sys.executable, "-m", "zonelab.scenarios.gmq_service", "--config", str(config)]
+        command = [sys.executable, "-P", "-m", "zonelab.scenarios.gmq_service", "--config", str(config)]
         program = await asyncio.create_subprocess_exec(*command, stdout=subprocess.PIPE)
         try:
             assert program.stdout is not None

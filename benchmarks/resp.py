@@ -88,7 +88,7 @@ class Gateway:
             "busy_poll_us": busy_poll_us,
         }
         configuration.write_text(json.dumps(settings))
-        command = [sys.executable, "-m", "zonelab.cluster.resp", "--config", str(configuration)]
+        command = [sys.executable, "-P", "-m", "zonelab.cluster.resp", "--config", str(configuration)]
         environment = os.environ if checkout is None else {**os.environ, "PYTHONPATH": str(checkout)}
         self.process = subprocess.Popen(command, stdout=subprocess.PIPE, text=True, cwd=checkout, env=environment)
         assert self.process.stdout is not None

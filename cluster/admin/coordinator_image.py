@@ -12,7 +12,6 @@ COORDINATOR = PythonProgram(
     module="zonelab.cluster.admin",
     arguments=("--config", CONFIGURATION, "--admin", ADMINISTRATION),
     ports=(7401, 8001),
-    own=("cluster", "engine"),
 )
 
 

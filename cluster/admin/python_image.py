@@ -17,6 +17,7 @@ from zonelab.cluster.real.zones.docker.zone_image import USER_ID, BuiltImage, bu
 from zonelab.cluster.zone import ZoneError
 
 _HOME, _APPLICATION = "/usr/local", "/app"
+_OWN = "zonelab"
 _PYTHON = f"{_HOME}/bin/python3"
 _LAZY = ("uvicorn.protocols.http.h11_impl", "uvicorn.lifespan.off", "anyio._backends._asyncio", "idna")
 """What is imported when it is needed only."""
@@ -55,14 +56,13 @@ ENTRYPOINT {entry}
 
 @dataclass(frozen=True, kw_only=True)
 class PythonProgram:
-    """``module`` is run with ``arguments``, and listens at ``ports``. ``own``: packages of ours that it imports of."""
+    """``module`` is run with ``arguments``, and listens at ``ports``."""
 
     repository: str
     label: str
     module: str
     arguments: tuple[str, ...]
     ports: tuple[int, ...]
-    own: tuple[str, ...]
 
     @property
     def image(self) -> str:
@@ -85,7 +85,7 @@ class PythonProgram:
             label=self.label,
             version=version("zonelab"),
             ports=" ".join(map(str, self.ports)),
-            entry=json.dumps([_PYTHON, "-m", self.module, *self.arguments]),
+            entry=json.dumps([_PYTHON, "-P", "-m", self.module, *self.arguments]),
         )
         return context_of(dockerfile, {**files, **{str(library): library for library in libraries}})
 
@@ -111,7 +111,7 @@ def _imported(program: PythonProgram) -> dict[str, str]:
     listing = _LISTING.format(modules=(f"{program.module}.__main__", *_LAZY))
     try:
         done = subprocess.run(
-            [sys.executable, "-c", listing], capture_output=True, text=True, timeout=_IMPORT_S, check=True
+            [sys.executable, "-P", "-c", listing], capture_output=True, text=True, timeout=_IMPORT_S, check=True
         )
     except subprocess.SubprocessError as error:
         raise ZoneError(f"what {program.module} imports cannot be found: {getattr(error, 'stderr', error)}") from error
@@ -120,16 +120,17 @@ def _imported(program: PythonProgram) -> dict[str, str]:
     return {
         name: place
         for name, place in places.items()
-        if name in program.own or (place.startswith(installed) and not name.startswith(_INSTALLERS))
+        if name == _OWN or (place.startswith(installed) and not name.startswith(_INSTALLERS))
     }
 
 
 def _tree(folder: Path) -> Iterator[tuple[str, Path]]:
-    for path in sorted(folder.rglob("*")):
-        inside = path.relative_to(folder)
-        unused = any(part in _UNUSED or part.startswith("config-") for part in inside.parts)
-        if not unused and path.suffix not in (".a", ".pyc") and path.is_file():
-            yield inside.as_posix(), path
+    """Every file, also in folders that are links, as those of ``zonelab`` are in a clone of its repository."""
+    for parent, folders, files in os.walk(folder, followlinks=True):
+        folders[:] = sorted(name for name in folders if name not in _UNUSED and not name.startswith("config-"))
+        for path in (Path(parent, name) for name in sorted(files)):
+            if path.name not in _UNUSED and path.suffix not in (".a", ".pyc") and path.is_file():
+                yield path.relative_to(folder).as_posix(), path
 
 
 def _libraries(programs: list[Path]) -> set[Path]:

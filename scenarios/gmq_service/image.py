@@ -8,5 +8,4 @@ GMQ = PythonProgram(
     module="zonelab.scenarios.gmq_service",
     arguments=("--foreground", "--config", "/etc/zonelab/gmq.ini"),
     ports=(9503, 9277, 8000),
-    own=("cluster", "engine", "scenarios"),
 )

@@ -32,10 +32,10 @@ class Part:
 def make_part(packed_run: bytes, path: Sequence[str], here: Environment, own: str | None, packed_tasks: bytes) -> Part:
     """Make the tasks. ``path``: where the driver finds modules; this machine may have some at the same place.
 
-    ``own``: the archive with modules of the user's own, which come first.
+    ``own``: the archive with modules of the user's own, which come before those of ``path``.
     """
     if own is not None and (shipped := SparkFiles.get(own)) not in sys.path:
-        sys.path.insert(0, shipped)
+        sys.path.append(shipped)
     sys.path += [folder for folder in path if folder not in sys.path and Path(folder).is_dir()]
     host = socket.gethostname()
     if (different := here.difference(_environment(here.factories).parts)) is not None:

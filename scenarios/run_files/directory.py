@@ -3,13 +3,14 @@
 import os
 import platform
 import subprocess
-from collections.abc import Collection
+from collections.abc import Collection, Iterator
 from datetime import UTC, datetime
 from hashlib import sha256
 from importlib.metadata import version
 from pathlib import Path
 from typing import Any, Protocol
 
+import zonelab
 from zonelab.cluster.votes.levels import Level
 from zonelab.scenarios.errors import in_utf8
 from zonelab.scenarios.spec.queue_factory import sources
@@ -68,19 +69,24 @@ def environment() -> dict[str, Any]:
 
 
 def program_fingerprint(*, own: Collection[str] = ()) -> str:
-    """16 hexadecimal digits that change with any source file: of two equal runs of one program, both have the same.
+    """16 hexadecimal digits that change with any file of zonelab: of two equal runs of one program, both have the same.
 
     The files behind ``own``, functions of the user's own (``Scenario.own_functions``), count as well.
     """
-    root = Path(__file__).resolve().parents[2]
     digest = sha256()
-    for package in ("engine", "cluster", "scenarios", "analysis"):
-        for path in sorted((root / package).rglob("*")):
-            if path.suffix in (".py", ".lua"):
-                digest.update(f"{path.relative_to(root)}\n".encode() + path.read_bytes())
+    for name, path in _program_files(Path(zonelab.__file__).parent):
+        digest.update(f"{name}\n".encode() + path.read_bytes())
     for path in (path for named in own for path in sources(named)):
         digest.update(f"{path.name}\n".encode() + path.read_bytes())
     return digest.hexdigest()[:16]
+
+
+def _program_files(package: Path) -> Iterator[tuple[str, Path]]:
+    """All but what Python and editors leave, by name within ``package``; its folders may be links."""
+    for parent, folders, files in os.walk(package, followlinks=True):
+        folders[:] = sorted(name for name in folders if name != "__pycache__" and not name.startswith("."))
+        for path in (Path(parent, name) for name in sorted(files) if not name.startswith(".")):
+            yield path.relative_to(package).as_posix(), path
 
 
 def own_sources_fingerprint(factory: str) -> str:

@@ -127,7 +127,7 @@ class CoordinatorProcess:
         with self._log_file.open("ab") as log:
             self._process = await asyncio.create_subprocess_exec(
                 *(sys.executable, "-I", "-S", launcher.__file__, str(os.getpid())),
-                *(sys.executable, "-m", "zonelab.cluster.admin", *arguments),
+                *(sys.executable, "-P", "-m", "zonelab.cluster.admin", *arguments),
                 stdin=asyncio.subprocess.DEVNULL,
                 stdout=asyncio.subprocess.PIPE,
                 stderr=log,

@@ -40,7 +40,7 @@ def up(settings: SessionSettings, state: StateDirectory) -> dict[str, Any]:
         raise AlreadyUp(_already_up(state)) from error
     with tempfile.TemporaryFile() as errors, termination_interrupts():
         supervisor = subprocess.Popen(
-            [sys.executable, "-m", "zonelab.scenarios.session"],
+            [sys.executable, "-P", "-m", "zonelab.scenarios.session"],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=errors,

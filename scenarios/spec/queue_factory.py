@@ -10,7 +10,8 @@ _ACCEPTED = "MODULE:FUNCTION, e.g. my_queue:make_queue, where MODULE can be impo
 
 
 def load_factory(named: str) -> Callable[..., Any]:
-    """The callable that ``named`` means. The current directory is searched first, as by ``python -m``.
+    """The callable that ``named`` means. The current directory is searched last: nothing
+    in it hides a module of Python or of an installed package.
 
     Raises ``ValueError`` if there is none; its text names what was given and what is accepted.
     """
@@ -19,7 +20,7 @@ def load_factory(named: str) -> Callable[..., Any]:
         raise ValueError(f"got {named!r}; accepted: {_ACCEPTED}")
     here = str(Path.cwd())
     if here not in sys.path:
-        sys.path.insert(0, here)
+        sys.path.append(here)
     try:
         found = pkgutil.resolve_name(named)
     except (Exception, SystemExit) as error:  # whatever the user's module raises while it is imported

@@ -12,13 +12,18 @@ from importlib.util import cache_from_source
 from pathlib import Path
 from threading import Lock
 
-from mutants.mutant import Mutant, plant
+from mutants.mutant import FOLDERS, Mutant, plant
 
-PACKAGES = ("engine", "cluster", "scenarios", "analysis")
 LEFT_OUT = "test_mutants_"
 """Tests of this suite itself look at the text of what is mutated, and would notice every mutant."""
 
 CANARY = "engine/ports.py"
+
+_HOMES = """\
+import importlib, os, sys
+for name in sys.argv[1:]:
+    print(os.path.realpath(*importlib.import_module(name).__path__))
+"""
 
 
 class SuiteError(Exception):
@@ -119,11 +124,10 @@ class Copy:
 
     def check(self) -> None:
         """Raise ``SuiteError`` if anything but the copy would be imported from it."""
-        told = self.python(
-            "-c", f"import {', '.join(PACKAGES)}\nfor one in ({', '.join(PACKAGES)}): print(one.__path__)"
-        )
-        homes = told.output.splitlines()
-        if told.code != 0 or len(homes) != len(PACKAGES) or any(str(self.folder) not in home for home in homes):
+        packages = [name if name == "zonelab" else f"zonelab.{name}" for name in FOLDERS]
+        told = self.python("-c", _HOMES, *packages)
+        real = self.folder.resolve()
+        if told.code != 0 or told.output.splitlines() != [str(real / folder) for folder in FOLDERS]:
             raise SuiteError(f"the packages of the copy are not those that are imported:\n{told.output}")
         with self.changed(CANARY, 'raise RuntimeError("the canary is dead")\n'):
             dead = self.python("-c", "import zonelab.engine.ports")
@@ -137,7 +141,12 @@ def _copy_tracked(root: Path, folder: Path) -> None:
     if listed.returncode != 0:
         raise SuiteError(f"git does not list the files of the project: {listed.stderr.strip()}")
     for name in listed.stdout.split("\0"):
-        if name and (root / name).is_file() and not Path(name).name.startswith(LEFT_OUT):
+        # A link stays one: what it leads to is copied, too, and a mutant is planted there.
+        if (
+            name
+            and ((root / name).is_symlink() or (root / name).is_file())
+            and not Path(name).name.startswith(LEFT_OUT)
+        ):
             target = folder / name
             target.parent.mkdir(parents=True, exist_ok=True)
             shutil.copy2(root / name, target, follow_symlinks=False)

@@ -6,6 +6,9 @@ from pathlib import Path
 
 from lupa import lua51
 
+FOLDERS = ("zonelab", "engine", "cluster", "scenarios", "analysis")
+"""Where the product is; ``zonelab`` has links to the others, which its packages are."""
+
 
 class CatalogueError(Exception):
     """A mutant that cannot be planted, or that would change nothing."""
@@ -52,6 +55,9 @@ class Planted:
 
 
 def source_path(module: str) -> str:
+    """Return where the text of ``module`` really is, past the links."""
+    inside = module.removeprefix("zonelab.")
+    module = inside if inside.partition(".")[0] in FOLDERS else module
     return module.replace(".", "/") + ".py"
 
 

@@ -8,8 +8,8 @@ from pathlib import Path
 
 from coverage import CoverageData
 
-from mutants.copies import PACKAGES, Copy, SuiteError
-from mutants.mutant import Mutant, plant, source_path
+from mutants.copies import Copy, SuiteError
+from mutants.mutant import FOLDERS, Mutant, plant, source_path
 from mutants.trials import INSIDE, run_tests
 
 COVERAGE = "mutants.coverage"
@@ -44,7 +44,7 @@ class Reach:
 def measure(copy: Copy, *, jobs: int, keep: Path | None = None) -> Reach:
     """Run all tests inside, unmutated; ``keep``: a folder for what was found. Raises ``SuiteError`` if one fails."""
     data_file = copy.folder / COVERAGE
-    options = [f"--cov={name}" for name in PACKAGES]
+    options = [f"--cov={name}" for name in FOLDERS]  # coverage names files by their real paths
     options += ["--cov-context=test", "--cov-report=", "-m", INSIDE]
     options += ["-n", str(jobs), "--dist", "worksteal"] if jobs > 1 else []
     run = run_tests(copy, ["tests"], first_failure=False, options=options, COVERAGE_FILE=str(data_file))

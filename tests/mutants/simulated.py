@@ -6,8 +6,8 @@ from time import monotonic
 
 from coverage import CoverageData
 
-from mutants.copies import PACKAGES, Copy, SuiteError
-from mutants.mutant import Mutant, plant, source_path
+from mutants.copies import Copy, SuiteError
+from mutants.mutant import FOLDERS, Mutant, plant, source_path
 from mutants.runs import TASKS, Shown, read_shown
 
 RUN = "run "
@@ -72,7 +72,7 @@ class Simulations:
 
 def _reached(copy: Copy) -> dict[str, frozenset[int]]:
     data_file, path = copy.folder / "runs.coverage", copy.folder / "runs-sampled.jsonl"
-    measured = f"--source={','.join(PACKAGES)}"
+    measured = f"--source={','.join(FOLDERS)}"
     ended = copy.python(
         *("-m", "coverage", "run", f"--data-file={data_file}", measured, "-m", "mutants.runs", str(path), "-"),
         *SAMPLED,

@@ -22,6 +22,9 @@ RECORDS = ("docs/mutants.md",)
 PLACEHOLDER = "NAME"
 """Stands in a path for what the reader chooses; the folder before it is looked at."""
 
+FOLDERS = ("engine", "cluster", "scenarios", "analysis")
+"""Imported as packages of ``zonelab``."""
+
 MADE = frozenset({"story.md"})
 """Pages that commands write; the project has none of that name."""
 
@@ -32,11 +35,15 @@ _INLINE = re.compile(r"`([^`]+)`")
 _COMMAND_OF_PAGE = re.compile(r"`[^`\n]+` made this page at commit")
 _LINK = re.compile(r"!?\[[^\]]*\]\(([^)\s]+)\)")
 _HEADING = re.compile(r"^#+ +(.*?)\s*$", re.MULTILINE)
-_PATH = re.compile(r"(?<![\w./<…-])(?:engine|cluster|scenarios|analysis|tests|docs|docker|benchmarks)/[\w./*-]*\w\*?")
+_PATH = re.compile(
+    r"(?<![\w./<…-])(?:zonelab|engine|cluster|scenarios|analysis|tests|docs|docker|benchmarks)/[\w./*-]*\w\*?"
+)
 _MEMBER = re.compile(r"(?<![\w./-])([\w/-]+\.py)::(\w+(?:\.\w+)*)")
 _FILE = re.compile(r"`((?:[\w.-]+/)*[\w-]+\.(?:py|lua|md))`")
-_MODULE = re.compile(r"(?<![\w./@-])((?:engine|cluster|scenarios|analysis|support)(?:\.\w+)+)")
-_IMPORT = re.compile(r"^ *from ((?:engine|cluster|scenarios|analysis)[\w.]*) import (\([^)]*\)|[^(\n]+)$", re.MULTILINE)
+_MODULE = re.compile(r"(?<![\w./@-])((?:zonelab\.)?(?:engine|cluster|scenarios|analysis|support)(?:\.\w+)+)")
+_IMPORT = re.compile(
+    r"^ *from ((?:zonelab|engine|cluster|scenarios|analysis)\b[\w.]*) import (\([^)]*\)|[^(\n]+)$", re.MULTILINE
+)
 _MAKE = re.compile(r"^ *(?:\$ )?make ([a-z-]+)|`make ([a-z-]+)[^`]*`", re.MULTILINE)
 
 
@@ -98,8 +105,13 @@ def missing_names(text: str, *, page: str, files: frozenset[str]) -> list[str]:
 
 
 def _has_dotted(dotted: str, files: frozenset[str]) -> bool:
+    """``zonelab.engine`` is the folder ``engine``, which has no other name."""
     parts = dotted.split(".")
     base = "tests/" if parts[0] == "support" else ""
+    if parts[0] in FOLDERS:
+        return False
+    if parts[0] == "zonelab" and parts[1] in FOLDERS:
+        del parts[0]
     for split in range(len(parts), 0, -1):
         folder, rest = base + "/".join(parts[:split]), ".".join(parts[split:])
         for name in (f"{folder}.py", f"{folder}/__init__.py"):

@@ -123,7 +123,7 @@ HOOKS = {"connection_made", "data_received", "pause_writing", "resume_writing", 
 """Methods that asyncio, Click and Hypothesis call, and say what they are for."""
 
 AS_EVERYWHERE = {"to_json", "from_json", "print"}
-PRODUCT = ("analysis/", "cluster/", "engine/", "scenarios/")
+PRODUCT = ("analysis/", "cluster/", "engine/", "scenarios/", "zonelab/")
 METHOD_LINES = 5
 
 

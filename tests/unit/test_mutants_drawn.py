@@ -85,9 +85,24 @@ def test_a_reset_counts_only_after_construction(tmp_path: Path) -> None:
     assert [one.scope for one in sites(tmp_path) if one.operator == "drop-reset"] == ["A.reset"]
 
 
+def test_a_place_is_found_once_by_its_real_path_and_named_as_it_is_imported(tmp_path: Path) -> None:
+    for folder in ("engine", "zonelab"):
+        (tmp_path / folder).mkdir()
+        (tmp_path / folder / "example.py").write_text("def f():\n    return 1\n", encoding="utf-8")
+    (tmp_path / "zonelab" / "engine").symlink_to("../engine", target_is_directory=True)
+    found = [one for one in sites(tmp_path) if one.operator == "raise-constant"]
+    assert [(one.mutant.module, one.mutant.path, one.package) for one in found] == [
+        ("zonelab.engine.example", "engine/example.py", "engine"),
+        ("zonelab.example", "zonelab/example.py", "zonelab"),
+    ]
+    assert len({fingerprint(one, tmp_path) for one in found}) == 1
+
+
 def made_up(package: str, line: int, number: int) -> Site:
     name = f"{package}/example.py:{line}:raise-constant:{number}"
-    mutant = Mutant(id=name, module=f"{package}.example", function="f", old="a = 1", new="a = 2", breaks="Drawn.")
+    mutant = Mutant(
+        id=name, module=f"zonelab.{package}.example", function="f", old="a = 1", new="a = 2", breaks="Drawn."
+    )
     return Site(mutant=mutant, operator="raise-constant", scope="f.g")
 
 
@@ -105,13 +120,13 @@ def test_a_sample_is_decided_by_its_seed_and_has_each_package_in_proportion_to_i
 @pytest.mark.parametrize(
     ("fields", "covered"),
     [
-        ({"place": "engine.example"}, True),
-        ({"place": "engine.example:f"}, True),
-        ({"place": "engine.example:f.g", "line": "a ="}, True),
-        ({"place": "engine.example:g"}, False),
-        ({"place": "engine.example:f", "line": "b ="}, False),
-        ({"place": "engine.example:f", "operators": ["drop-not"]}, False),
-        ({"place": "engine"}, False),
+        ({"place": "zonelab.engine.example"}, True),
+        ({"place": "zonelab.engine.example:f"}, True),
+        ({"place": "zonelab.engine.example:f.g", "line": "a ="}, True),
+        ({"place": "zonelab.engine.example:g"}, False),
+        ({"place": "zonelab.engine.example:f", "line": "b ="}, False),
+        ({"place": "zonelab.engine.example:f", "operators": ["drop-not"]}, False),
+        ({"place": "zonelab.engine"}, False),
     ],
 )
 def test_an_entry_covers_its_place_line_and_operators_only(fields, covered) -> None:

@@ -6,8 +6,9 @@ from pathlib import Path
 from time import monotonic
 
 import pytest
+from mutants import simulated
 from mutants.copies import Copy, Processes, SuiteError, copies
-from mutants.mutant import CatalogueError, Mutant
+from mutants.mutant import FOLDERS, CatalogueError, Mutant
 from mutants.report import Killers, page, score, table
 from mutants.runs import TASKS, Shown, scenario_of
 from mutants.suite import Plan, Suite
@@ -53,6 +54,26 @@ def test_a_mutant_is_killed_by_the_test_that_notices_it_and_the_tree_stays_as_it
     assert list(killed(copy, QUORUM, UNSEEN, killers=[LEVELS])) == [QUORUM.id]
     assert (ROOT / QUORUM.path).read_bytes() == before
     assert (copy.folder / QUORUM.path).read_bytes() == before
+
+
+@needs_git
+def test_a_copy_has_links_to_its_own_folders_and_one_with_others_is_refused(copy: Copy) -> None:
+    link = copy.folder / "zonelab" / "engine"
+    assert link.is_symlink()
+    assert link.resolve() == copy.folder.resolve() / "engine"
+    link.unlink()
+    link.symlink_to(ROOT / "engine", target_is_directory=True)
+    with pytest.raises(SuiteError, match="not those that are imported"):
+        copy.check()
+
+
+@needs_git
+def test_what_runs_reach_is_known_by_the_real_paths_of_the_folders(copy: Copy, monkeypatch) -> None:
+    monkeypatch.setattr(simulated, "SAMPLED", TASKS[:1])
+    reached = simulated._reached(copy)
+    assert len(reached[QUORUM.path]) > 10
+    assert {name.partition("/")[0] for name in reached} == set(FOLDERS)
+    assert [name for name in reached if name.startswith("zonelab/engine")] == []
 
 
 @needs_git

@@ -36,7 +36,7 @@ def start(settings: ServiceSettings, *, arguments: list[str]) -> dict[str, Any]:
         environment[TOKEN_VARIABLE] = settings.token
     with tempfile.TemporaryFile() as errors:
         program = subprocess.Popen(
-            [sys.executable, "-m", "zonelab.scenarios.gmq_service", *arguments],
+            [sys.executable, "-P", "-m", "zonelab.scenarios.gmq_service", *arguments],
             stdin=subprocess.DEVNULL,
             stdout=subprocess.PIPE,
             stderr=errors,

@@ -6,9 +6,8 @@ from dataclasses import dataclass, replace
 from hashlib import sha256
 from pathlib import Path
 
-from mutants.copies import PACKAGES
 from mutants.drawn.operators import CHANGEABLE, OPERATORS, Surroundings
-from mutants.mutant import Mutant
+from mutants.mutant import FOLDERS, Mutant
 
 _LOGGING = ("log", "logger", "logging")
 """A call on what is called so writes a log text."""
@@ -26,12 +25,12 @@ class Site:
 
     @property
     def package(self) -> str:
-        return self.mutant.module.partition(".")[0]
+        return self.mutant.path.partition("/")[0]
 
 
 def product_files(root: Path) -> list[Path]:
     """Every module of the product, relative to ``root``."""
-    return sorted(path.relative_to(root) for package in PACKAGES for path in (root / package).rglob("*.py"))
+    return sorted(path.relative_to(root) for folder in FOLDERS for path in (root / folder).rglob("*.py"))
 
 
 def sites(root: Path) -> list[Site]:
@@ -63,6 +62,7 @@ def _defaults(trees: Iterable[ast.Module]) -> Mapping[str, frozenset[str]]:
 def _of_file(root: Path, path: Path, tree: ast.Module, defaults: Mapping[str, frozenset[str]]) -> Iterator[Site]:
     text = (root / path).read_text(encoding="utf-8")
     module = ".".join(path.with_suffix("").parts)
+    module = module if path.parts[0] == "zonelab" else f"zonelab.{module}"
     parents = {child: parent for parent in ast.walk(tree) for child in ast.iter_child_nodes(parent)}
     rows = _Rows(text)
     counts: dict[tuple[str, int], int] = {}

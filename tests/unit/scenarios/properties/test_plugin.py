@@ -171,7 +171,7 @@ def test_the_plugin_loads_nothing_of_the_simulation(pytester):
 
     def test_loaded():
         assert "zonelab.scenarios.properties.plugin" in sys.modules
-        assert not {"simpy", "lupa", "cluster", "pydantic"} & sys.modules.keys()
+        assert not {"simpy", "lupa", "zonelab.cluster", "pydantic"} & sys.modules.keys()
 """
     )
     pytester.runpytest_subprocess("-p", "no:hypothesispytest").assert_outcomes(passed=1)

@@ -4,13 +4,14 @@ Method: name what is not there, is no function, or fails while it is imported. W
 ``tests/property/test_properties_docs.py``.
 """
 
+import sys
 from pathlib import Path
 
 import pytest
 
 from zonelab.engine.message import Message
 from zonelab.scenarios.cli.main import run_cli
-from zonelab.scenarios.spec.queue_factory import files_needed, sources
+from zonelab.scenarios.spec.queue_factory import files_needed, load_factory, sources
 
 
 @pytest.mark.parametrize(
@@ -41,6 +42,16 @@ def test_a_queue_that_is_not_there_is_refused(
     monkeypatch.syspath_prepend(tmp_path)
     assert run_cli([verb, "steady", "--queue", named]) == 64
     assert capsys.readouterr().err.startswith(f"zonelab: --queue: {told}")
+
+
+def test_the_current_folder_hides_no_installed_module(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    (tmp_path / "mine_alone.py").write_text("import colorsys\ndef make(testbed, scenario): ...")
+    (tmp_path / "colorsys.py").write_text("1 / 0")
+    monkeypatch.setattr(sys, "path", before := list(sys.path))
+    monkeypatch.delitem(sys.modules, "colorsys", raising=False)
+    monkeypatch.chdir(tmp_path)
+    assert load_factory("mine_alone:make").__name__ == "make"
+    assert sys.path == [*before[:-1], str(tmp_path)]
 
 
 def test_its_sources_are_the_files_of_its_folder_that_it_has_imported(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
