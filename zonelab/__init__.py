@@ -1,5 +1,67 @@
 """A multi-zone cluster testbed and consistency lab for delay queues on Redis.
 
-``engine``, ``cluster``, ``scenarios`` and ``analysis`` are the folders of these names at the top of the repository, to
-which this package has links (docs/decisions/0012-one-package-of-links.md).
+Public are this module, ``zonelab.queues``, ``zonelab.testing`` and ``zonelab.runs``: what their ``__all__`` name.
+Everything else is internal and may change at any time. Importing this module imports nothing else; names are loaded
+when they are first used.
+
+Example::
+
+    from zonelab import Message, connect, queues
+
+    with connect("redis://127.0.0.1:6379") as server, queues.open("jobs", server) as queue:
+        queue.push(Message(id="1", payload="hello"))
+        for delivery in queue.pop(1, wait_ms=5_000):
+            print(delivery.message.payload, queue.ack(delivery))
 """
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from zonelab._face.server import connect
+    from zonelab.cluster.zone import ClusterError
+    from zonelab.engine.message import Delivery, Message, Receipt
+    from zonelab.engine.ports import Indeterminate, ServerError, Unavailable
+    from zonelab.scenarios.errors import ScenarioError
+
+    from . import queues, runs, testing
+
+__all__ = [
+    "ClusterError",
+    "Delivery",
+    "Indeterminate",
+    "Message",
+    "Receipt",
+    "ScenarioError",
+    "ServerError",
+    "Unavailable",
+    "connect",
+    "queues",
+    "runs",
+    "testing",
+]
+
+_HOMES = {
+    "ClusterError": "zonelab.cluster.zone",
+    "Delivery": "zonelab.engine.message",
+    "Indeterminate": "zonelab.engine.ports",
+    "Message": "zonelab.engine.message",
+    "Receipt": "zonelab.engine.message",
+    "ScenarioError": "zonelab.scenarios.errors",
+    "ServerError": "zonelab.engine.ports",
+    "Unavailable": "zonelab.engine.ports",
+    "connect": "zonelab._face.server",
+}
+_MODULES = ("queues", "runs", "testing")
+
+
+def __getattr__(name: str) -> Any:
+    if name in _MODULES:
+        return import_module(f"zonelab.{name}")
+    if name not in _HOMES:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    return getattr(import_module(_HOMES[name]), name)
+
+
+def __dir__() -> list[str]:
+    return [*globals(), *__all__]

@@ -6,11 +6,11 @@ import subprocess
 from collections.abc import Collection, Iterator
 from datetime import UTC, datetime
 from hashlib import sha256
+from importlib import import_module
 from importlib.metadata import version
 from pathlib import Path
 from typing import Any, Protocol
 
-import zonelab
 from zonelab.cluster.votes.levels import Level
 from zonelab.scenarios.errors import in_utf8
 from zonelab.scenarios.spec.queue_factory import sources
@@ -74,7 +74,7 @@ def program_fingerprint(*, own: Collection[str] = ()) -> str:
     The files behind ``own``, functions of the user's own (``Scenario.own_functions``), count as well.
     """
     digest = sha256()
-    for name, path in _program_files(Path(zonelab.__file__).parent):
+    for name, path in _program_files(Path(str(import_module("zonelab").__file__)).parent):
         digest.update(f"{name}\n".encode() + path.read_bytes())
     for path in (path for named in own for path in sources(named)):
         digest.update(f"{path.name}\n".encode() + path.read_bytes())

@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Mapping, Sequence
+from copy import deepcopy
 from pathlib import Path
 from typing import Any, get_args
 
@@ -47,9 +48,14 @@ def load_scenario(source: str, *, overrides: Sequence[str] = (), draws_faults: b
     return _validate(document, str(path), changed, fits=draws_faults and any(map(_of_topology, changed)))
 
 
-def scenario_of(document: Mapping[str, Any], *, source: str) -> Scenario:
-    """The scenario that ``document`` says; errors name ``source`` as its file. Raises ``ScenarioError``."""
-    return _validate(document, source, ())
+def scenario_of(document: Mapping[str, Any], *, source: str, overrides: Sequence[str] = ()) -> Scenario:
+    """Return the scenario that ``document`` says, with ``path=value`` overrides.
+
+    Errors name ``source`` as its file. Raises ``ScenarioError``.
+    """
+    told = deepcopy(dict(document))
+    changed = [_override(told, text) for text in overrides]
+    return _validate(told, source, changed)
 
 
 def dump_scenario(scenario: Scenario) -> str:

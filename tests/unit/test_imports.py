@@ -46,6 +46,7 @@ def test_what_belongs_to_neither_arm_is_all_under_contract():
         ("engine/message.py", "import zonelab.cluster.votes.levels", "engine imports none of the others"),
         ("cluster/votes/levels.py", "import zonelab.scenarios.spec.scenario", "cluster imports only engine"),
         ("analysis/statistics.py", "import zonelab.engine.ports", "analysis imports none of the others"),
+        ("engine/message.py", "import zonelab.queues", "what is internal knows no public module"),
         ("cluster/links/link.py", "import zonelab.cluster.real.timers", BOTH_ARMS["name"]),
         ("cluster/connections/peer.py", "import asyncio", BOTH_ARMS["name"]),
         ("engine/message.py", "import time", BOTH_ARMS["name"]),

@@ -1,0 +1,246 @@
+"""A cluster of zones in a test: simulated, of processes or of containers, with faults and verdicts."""
+
+from collections.abc import Callable, Coroutine, Mapping, Sequence
+from types import TracebackType
+from typing import TYPE_CHECKING, Any, Self, TypeVar
+
+from zonelab._face.faults import BlockingFault, ClusterFault, checked_fault
+from zonelab._face.host import BlockingPlace, Host, Place
+from zonelab._face.loop_thread import LoopThread
+from zonelab._face.ports import Ports
+from zonelab._face.verdict import verdict_of
+from zonelab.cluster.real.cluster import RealCluster, RealSettings
+from zonelab.cluster.real.zones import zones as real_zones
+from zonelab.cluster.sim.cluster import SimCluster
+from zonelab.cluster.testbed import Testbed
+from zonelab.cluster.zone import ClusterError
+from zonelab.engine.sync import Run
+from zonelab.scenarios.arms import On
+from zonelab.scenarios.properties.shutdown import abandon, close
+from zonelab.scenarios.run.network_settings import network_options
+from zonelab.scenarios.run.simulated import settings_of
+from zonelab.scenarios.spec.reading import scenario_of
+from zonelab.scenarios.spec.scenario import Scenario
+
+if TYPE_CHECKING:
+    from zonelab.analysis.checkers.verdict import Verdict
+
+T = TypeVar("T")
+
+
+class AsyncCluster(Place):
+    """A cluster as coroutines see it, which ``Cluster.run`` gives it to: the same on simulated and on real servers."""
+
+    def __init__(self, testbed: Testbed, document: Mapping[str, Any], scenario: Scenario, ports: Ports | None) -> None:
+        super().__init__(Host(testbed, document, records=True))
+        self._ports = ports
+        self.zones = scenario.zones
+        self.zone = scenario.zones[0]
+        self.level = scenario.level
+
+    async def sleep(self, seconds: float) -> None:
+        """Let so much of the cluster's time pass."""
+        await self._host.testbed.runtime.sleep(round(seconds * 1e9))
+
+    async def together(self, *coroutines: Coroutine[Any, Any, T]) -> list[T]:
+        """Run ``coroutines`` beside each other, as ``asyncio.gather`` does, and return their results in order."""
+        runtime = self._host.testbed.runtime
+        tasks = [runtime.spawn(one, name=f"together {number}") for number, one in enumerate(coroutines)]
+        return [await task.join() for task in tasks]
+
+    def fault(self, kind: str, **options: Any) -> ClusterFault:
+        """Return a fault for ``async with``: see ``Cluster.fault``."""
+        self._host.check_open()
+        fault, scenario = checked_fault(kind, options, self._host.document)
+        return ClusterFault(fault, scenario, self._host, self._ports.views if self._ports is not None else [])
+
+    async def verdict(self, queue: str | None = None, *, drain_s: float = 60.0) -> "Verdict":
+        """Return what became of the messages: see ``Cluster.verdict``."""
+        self._host.check_open()
+        return await verdict_of(self._host, queue, drain_s=drain_s)
+
+
+class Cluster(BlockingPlace):
+    """Three zones, or as many as were asked for, for as long as a ``with`` block lasts.
+
+    ``zonelab.testing.cluster`` makes it. Its methods, and those of queues opened on it, are ordinary calls; in
+    simulation virtual time passes in them and nowhere else, so that equal seeds give equal runs.
+    """
+
+    def __init__(self, on: On, document: Mapping[str, Any], scenario: Scenario) -> None:
+        self.on = on.value
+        self.zones = scenario.zones
+        self._document, self._scenario, self._where = document, scenario, on
+        self._within: AsyncCluster | None = None
+        self._running: _Simulated | _OnServers | None = None
+
+    @property
+    def is_simulated(self) -> bool:
+        return self._where is On.SIM
+
+    def __enter__(self) -> Self:
+        arm = _Simulated(self._scenario) if self.is_simulated else _OnServers(self._scenario, self._where)
+        testbed = arm.start()
+        self._running = arm
+        self._within = AsyncCluster(testbed, self._document, self._scenario, arm.ports)
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        arm, within = self._running, self._within
+        if arm is None or within is None:
+            raise ClusterError("the cluster is not up: a block that has not begun cannot end")
+        try:
+            if kind is None:
+                arm.run(within._host.heal())
+                arm.run(within._host.close())
+        finally:
+            self._running = None
+            arm.stop(failed=kind is not None)
+
+    def run(self, body: Callable[[AsyncCluster], Coroutine[Any, Any, T]]) -> T:
+        """Call ``body`` with the cluster as coroutines see it, run what it returns to its end, and return its result.
+
+        This is for programs that do several things at once: ``body`` may await queues opened on what it is given, its
+        ``sleep`` and ``together``. In simulation it must await nothing else.
+        """
+        return self._runner(body(self._place))
+
+    def sleep(self, seconds: float) -> None:
+        """Let so much of the cluster's time pass, virtual or real; queues go on with what they do in the background."""
+        self._runner(self._place.sleep(seconds))
+
+    def fault(self, kind: str, **options: Any) -> BlockingFault:
+        """Return a fault that lasts as long as a ``with`` block.
+
+        Args:
+            kind: one of a scenario's kinds (docs/scenarios.md#faults): ``kill``, ``wipe``, ``pause``, ``slow``,
+                ``memory``, ``cut``, ``lag`` and others; not those of programs, as these are the test's own.
+            options: its fields, such as ``zone``, ``restart``, ``link``, ``lag`` or ``factor``; without times.
+
+        Raises:
+            ScenarioError: for an unknown kind, option, zone or link, with the accepted ones.
+            ClusterError: when the block begins, if a fault in force holds the same.
+        """
+        return BlockingFault(self._place.fault(kind, **options), self._runner)
+
+    def verdict(self, queue: str | None = None, *, drain_s: float = 60.0) -> "Verdict":
+        """Return what the checker says of all messages of a queue that was opened on this cluster.
+
+        It closes what has the queue open, ends every fault, consumes what is left, and reads what every zone holds.
+
+        Args:
+            queue: its name; not needed if there is one.
+            drain_s: seconds of the cluster's time until nothing may be left.
+
+        Returns:
+            A ``Verdict``: ``valid`` is True, False or ``"unknown"``; ``counts`` has the cases of every class of
+            messages (docs/verdicts.md), ``violated`` the forbidden classes with any, ``reasons`` says it in words.
+        """
+        return self._runner(self._place.verdict(queue, drain_s=drain_s))
+
+    @property
+    def urls(self) -> dict[str, str]:
+        """By zone, the Redis URL of its coordinator's port, for clients of any kind. Empty in simulation."""
+        self._place._host.check_open()
+        ports = self._place._ports
+        return {} if ports is None else ports.urls
+
+    @property
+    def server_urls(self) -> dict[str, str]:
+        """By zone, the Redis URL of its server itself, past the coordinators. Empty in simulation."""
+        testbed = self._place._host.testbed
+        return {} if self.is_simulated else {name: f"redis://{zone.address}" for name, zone in testbed.zones.items()}
+
+    @property
+    def _place(self) -> AsyncCluster:
+        if self._within is None or self._running is None:
+            raise ClusterError("the cluster is not up: use it within its `with` block")
+        return self._within
+
+    @property
+    def _runner(self) -> Run:
+        if self._running is None:
+            raise ClusterError("the cluster is not up: use it within its `with` block")
+        return self._running.run
+
+
+class _Simulated:
+    """A simulated cluster, whose time passes while a call lasts."""
+
+    ports = None
+
+    def __init__(self, scenario: Scenario) -> None:
+        self._cluster = SimCluster(scenario.servers, settings_of(scenario))
+
+    def start(self) -> Testbed:
+        self.run(self._cluster.start())
+        return self._cluster
+
+    def run(self, coroutine: Coroutine[Any, Any, T], /) -> T:
+        return self._cluster.runtime.run_until_complete(coroutine)
+
+    def stop(self, *, failed: bool) -> None:
+        if failed:
+            abandon(self._cluster)
+        else:
+            close(self._cluster)
+
+
+class _OnServers:
+    """Real servers and ports, in the loop of a thread."""
+
+    def __init__(self, scenario: Scenario, on: On) -> None:
+        self._scenario, self._on = scenario, on
+        self._thread = LoopThread()
+        self._cluster: RealCluster | None = None
+        self.ports: Ports | None = None
+
+    def run(self, coroutine: Coroutine[Any, Any, T], /) -> T:
+        return self._thread.run(coroutine)
+
+    def start(self) -> Testbed:
+        try:
+            return self.run(self._start())
+        except BaseException:
+            self._thread.close()
+            raise
+
+    async def _start(self) -> Testbed:
+        scenario, settings = self._scenario, RealSettings(**network_options(self._scenario))
+        servers = real_zones(self._on.zones.value, scenario.servers, persistence=scenario.persistence)
+        cluster = self._cluster = RealCluster(servers, settings)
+        await cluster.start()
+        self.ports = Ports(cluster, settings, level=scenario.level)
+        try:
+            await self.ports.start()
+        except BaseException:
+            await self._stop()
+            raise
+        return cluster
+
+    def stop(self, *, failed: bool) -> None:
+        try:
+            self.run(self._stop())
+        finally:
+            self._thread.close()
+
+    async def _stop(self) -> None:
+        try:
+            if self.ports is not None:
+                await self.ports.stop()
+        finally:
+            if self._cluster is not None:
+                await self._cluster.stop()
+
+
+def make_cluster(on: str, document: Mapping[str, Any], overrides: Sequence[str]) -> Cluster:
+    """As ``zonelab.testing.cluster``."""
+    if on not in set(On):
+        raise ClusterError(f"on: got {on!r}; accepted: {', '.join(On)}")
+    scenario = scenario_of(document, source="cluster", overrides=overrides)
+    if scenario.servers != scenario.zones or scenario.topology.data_centres:
+        raise ClusterError("topology: got zones of several servers; accepted: zones of one server in one data centre")
+    told = scenario.model_dump(mode="json", exclude={"found", "evaluate", "queue"})
+    return Cluster(On(on), told, scenario)

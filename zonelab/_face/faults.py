@@ -1,0 +1,89 @@
+"""Faults of a cluster in a test: those of scenarios, for as long as a block lasts."""
+
+import json
+from collections.abc import Mapping
+from types import TracebackType
+from typing import Any
+
+from zonelab._face.host import Host
+from zonelab.cluster.testbed import Testbed
+from zonelab.engine.common.lifecycle import Startable
+from zonelab.engine.sync import Facade, blocking
+from zonelab.scenarios.errors import ScenarioError, did_you_mean
+from zonelab.scenarios.faults.catalogue import CLASSES, AnyFault
+from zonelab.scenarios.faults.fault import Action, Stage
+from zonelab.scenarios.faults.links import OfLinks
+from zonelab.scenarios.faults.programs import CoordinatorCrash
+from zonelab.scenarios.spec.reading import scenario_of
+from zonelab.scenarios.spec.scenario import Scenario
+
+SOURCE = "fault"
+_OPENS = {"at_s": 0.0, "for_s": 1.0}
+"""A scenario's faults have times; that of a block begins and ends with it."""
+
+
+def checked_fault(kind: str, options: Mapping[str, Any], document: Mapping[str, Any]) -> tuple[AnyFault, Scenario]:
+    """Return the fault, and the scenario whose zones it hits. Raises ``ScenarioError`` as a scenario file would."""
+    kinds = [name for name, fault in CLASSES.items() if not (fault.of_clients or fault.of_groups)]
+    if kind not in kinds:
+        words = f"{SOURCE}: kind: got {kind!r}{did_you_mean(kind, kinds)}; accepted: {', '.join(kinds)}"
+        raise ScenarioError([words])
+    if timed := [name for name in _OPENS if name in options]:
+        raise ScenarioError(
+            [f"{SOURCE}: {timed[0]}: got {options[timed[0]]!r}; accepted: nothing, it lasts as the block"]
+        )
+    scenario = scenario_of({**document, "faults": [{"kind": kind, **_OPENS, **options}]}, source=SOURCE)
+    return scenario.faults[0], scenario
+
+
+class ClusterFault(Startable):
+    """A fault that begins with ``start`` and ends with ``close``, or with an ``async with`` block."""
+
+    def __init__(self, fault: AnyFault, scenario: Scenario, host: Host, views: list[Testbed]) -> None:
+        self._fault, self._host = fault, host
+        self.holds = frozenset(fault.holds(scenario))
+        testbeds = [host.testbed, *(views if isinstance(fault, OfLinks | CoordinatorCrash) else ())]
+        self._actions: list[Action] = [fault.action(Stage(targets=scenario, testbed=one)) for one in testbeds]
+        self._row: dict[str, Any] = {}
+
+    @property
+    def name(self) -> str:
+        return f"{self._fault.kind} {self._fault.target}"
+
+    async def start(self) -> None:
+        """Let it begin. Raises ``ClusterError`` if another fault in force holds the same."""
+        self._host.begin_fault(self)
+        now_ns = self._host.testbed.runtime.now_ns()
+        self._row = {
+            "fault": f"{self._host.faults_begun}:{self.name}",
+            "kind": self._fault.kind,
+            "target": self._fault.target,
+            "begin_ns": now_ns,
+            "end_ns": None,
+            "colour": self._fault.colour,
+            "detail": json.dumps(self._fault.model_dump(mode="json", exclude_none=True)),
+        }
+        for action in self._actions:
+            await action.begin()
+
+    async def close(self) -> None:
+        """End it: a server that died comes back, a link is mended."""
+        if self._host.end_fault(self):
+            for action in self._actions:
+                await action.end()
+            self._host.record_fault({**self._row, "end_ns": self._host.testbed.runtime.now_ns()})
+
+
+class BlockingFault(Facade):
+    """``ClusterFault`` for a ``with`` block."""
+
+    start = blocking(ClusterFault.start)
+    close = blocking(ClusterFault.close)
+
+    def __enter__(self) -> None:
+        self.start()
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()

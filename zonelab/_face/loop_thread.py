@@ -1,0 +1,41 @@
+"""An event loop in a thread of its own, for programs that are not asynchronous, and notebooks, whose loop is busy."""
+
+import asyncio
+import threading
+from collections.abc import Coroutine
+from typing import Any, TypeVar
+
+T = TypeVar("T")
+
+
+class LoopThread:
+    """``run`` executes coroutines in the loop, whichever thread calls it, but for the loop's own."""
+
+    def __init__(self) -> None:
+        self._loop = asyncio.new_event_loop()
+        self._thread = threading.Thread(target=self._loop.run_forever, name="zonelab", daemon=True)
+        self._thread.start()
+
+    def run(self, coroutine: Coroutine[Any, Any, T], /) -> T:
+        """Return what ``coroutine`` returns, or raise what it raises. Ctrl-C cancels it."""
+        future = asyncio.run_coroutine_threadsafe(coroutine, self._loop)
+        try:
+            return future.result()
+        except KeyboardInterrupt:
+            future.cancel()
+            raise
+
+    def close(self) -> None:
+        """End the loop and the thread."""
+        self._loop.call_soon_threadsafe(self._loop.stop)
+        self._thread.join()
+        self._loop.close()
+
+
+def within_a_loop() -> bool:
+    """Return whether this thread runs an event loop, as a notebook's does, so that another must not begin in it."""
+    try:
+        asyncio.get_running_loop()
+    except RuntimeError:
+        return False
+    return True

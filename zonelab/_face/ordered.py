@@ -1,0 +1,192 @@
+"""Topics of ordered messages as a program uses them: it pushes, and a listener is handed what comes."""
+
+import asyncio
+from collections.abc import Awaitable, Callable, Sequence
+from inspect import isawaitable
+from types import TracebackType
+from typing import TYPE_CHECKING, Self
+
+from zonelab._face.host import PROGRAM, SharedQueue
+from zonelab.cluster.zone import ClusterError
+from zonelab.engine.common.lifecycle import Startable
+from zonelab.engine.fifo.consumer.listener import Delivered, Handling, Outcome
+from zonelab.engine.message import Message, Receipt
+from zonelab.engine.queue import Queue
+from zonelab.engine.sync import Facade, Run, blocking
+from zonelab.scenarios.logs import LOGGER
+from zonelab.scenarios.queues.under_test import Member, Ordered
+
+if TYPE_CHECKING:
+    from zonelab._face.recording import RecordedQueue  # loads pyarrow
+    from zonelab.scenarios.clients.listening import Acknowledging
+
+Handler = Callable[[Sequence[Delivered], Handling], Outcome | Awaitable[Outcome | None] | None]
+"""What ``listen`` takes: an ordinary function or a coroutine. None it returns counts as ``Outcome.SUCCESS``."""
+
+_POLL_NS = 50_000_000
+_HANDING_NS = 1_000
+"""What it takes to hand a batch over: in simulation, what happens in no time at all has no order for a checker."""
+
+
+class OrderedQueue(Startable):
+    """A topic as one program in one zone has it open; ``zonelab.queues.open_ordered`` makes it.
+
+    Use it in ``async with``, or call ``start`` and ``close``. Errors are those of ``DelayQueue``.
+    """
+
+    def __init__(self, shared: SharedQueue, zone: str) -> None:
+        self._shared = shared
+        self._zone = zone
+        self._queue: Queue | None = None
+        self._recorded: RecordedQueue | None = None
+
+    @property
+    def name(self) -> str:
+        return self._shared.name
+
+    @property
+    def zone(self) -> str:
+        """The zone through whose coordinator the program talks."""
+        return self._zone
+
+    async def start(self) -> None:
+        """Open the topic."""
+        if self._queue is None:
+            self._shared.users.append(self)
+            await self._shared.start()
+            self._queue = await self._shared.adapter.producer(self._zone, PROGRAM)
+            if self._shared.recording is not None:
+                self._recorded = self._shared.recording.of(self._queue, self._shared.process(self._zone), self._zone)
+
+    async def close(self) -> None:
+        """Let go of the topic. What was pushed stays."""
+        queue, self._queue = self._queue, None
+        if queue is not None:
+            self._shared.users.remove(self)
+            await queue.close()
+
+    async def push(self, messages: Message | Sequence[Message]) -> list[Receipt]:
+        """Put one message, or several in their order, into the partitions of their keys. Returns a receipt for each."""
+        queue = self._open()
+        told = [messages] if isinstance(messages, Message) else list(messages)
+        return await self._recorded.push(told) if self._recorded else list(await queue.push(told))
+
+    def listen(self, handler: Handler) -> "Listening":
+        """Be a member of the topic's consumer group for as long as an ``async with`` block lasts.
+
+        ``handler`` is called with a batch of one partition, one batch after the other. It returns what became of it:
+        ``Outcome.SUSPEND``, or raising an exception, has it handed out again after a pause, and holds up what follows.
+        """
+        self._open()
+        return Listening(self._shared, self._zone, handler)
+
+    async def wait_empty(self, *, timeout_s: float) -> bool:
+        """Wait until everything is handled. Returns False if that takes longer."""
+        runtime = self._shared.runtime
+        deadline_ns = runtime.now_ns() + round(timeout_s * 1e9)
+        while not await self._shared.is_empty():
+            if runtime.now_ns() > deadline_ns:
+                return False
+            await runtime.sleep(_POLL_NS)
+        return True
+
+    def _open(self) -> Queue:
+        if self._queue is None:
+            raise ClusterError(f"topic {self.name!r} is not open: use it within its `with` block")
+        return self._queue
+
+
+class Listening(Startable):
+    """A member of a consumer group, from ``start`` to ``close``."""
+
+    def __init__(self, shared: SharedQueue, zone: str, handler: Handler) -> None:
+        self._shared, self._zone, self._handler = shared, zone, handler
+        self._member: Member | None = None
+        self._observer: Acknowledging | None = None
+
+    async def start(self) -> None:
+        adapter, recording = self._shared.adapter, self._shared.recording
+        assert isinstance(adapter, Ordered), "open_ordered opens ordered queues only"
+        process = self._shared.process(self._zone)
+        observer = adapter.observer(self._zone)
+        if recording is not None:
+            counts = adapter.acknowledges(process)
+            observer = self._observer = recording.acknowledging(observer, process, self._zone, counts=counts)
+        process = f"{self._shared.program}{process}"
+        self._member = await adapter.member(self._zone, PROGRAM, name=process, listener=self._listen, observer=observer)
+        self._shared.users.append(self)
+        await self._member.start()
+
+    async def close(self) -> None:
+        """Leave the group: its partitions go to the other members."""
+        member, self._member = self._member, None
+        if member is not None:
+            self._shared.users.remove(self)
+            await member.close()
+
+    async def _listen(self, delivered: Sequence[Delivered], handling: Handling) -> Outcome:
+        if self._observer is not None:
+            self._observer.delivered(handling.partition.name, delivered)
+        await self._shared.runtime.sleep(_HANDING_NS)
+        try:
+            outcome = self._handler(delivered, handling)
+            if isawaitable(outcome):
+                outcome = await outcome
+        except Exception:
+            LOGGER.exception("a listener of %s failed; what it was handed comes again", self._shared.name)
+            return Outcome.SUSPEND
+        return Outcome.SUCCESS if outcome is None else outcome
+
+
+class BlockingOrderedQueue(Facade):
+    """``OrderedQueue`` for programs without an event loop. ``in_threads``: handlers are called in threads."""
+
+    def __init__(self, queue: OrderedQueue, run: Run, *, in_threads: bool) -> None:
+        super().__init__(queue, run)
+        self._ordered, self._in_threads = queue, in_threads
+        self.name, self.zone = queue.name, queue.zone
+
+    start = blocking(OrderedQueue.start)
+    close = blocking(OrderedQueue.close)
+    push = blocking(OrderedQueue.push)
+    wait_empty = blocking(OrderedQueue.wait_empty)
+
+    def listen(self, handler: Handler) -> "BlockingListening":
+        """As ``OrderedQueue.listen``, for a ``with`` block."""
+        called = _in_thread(handler) if self._in_threads else handler
+        return BlockingListening(self._ordered.listen(called), self._run)
+
+    def __enter__(self) -> Self:
+        self.start()
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+
+class BlockingListening(Facade):
+    """``Listening`` for programs without an event loop."""
+
+    start = blocking(Listening.start)
+    close = blocking(Listening.close)
+
+    def __enter__(self) -> Self:
+        self.start()
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+
+def _in_thread(handler: Handler) -> Handler:
+    """``handler`` in a thread, so that it keeps nobody waiting and may use the topic itself."""
+
+    async def called(delivered: Sequence[Delivered], handling: Handling) -> Outcome | None:
+        outcome = await asyncio.to_thread(handler, delivered, handling)
+        return await outcome if isawaitable(outcome) else outcome
+
+    return called

@@ -1,0 +1,159 @@
+"""Queues as a program uses them: ``DelayQueue`` with ``await``, ``BlockingDelayQueue`` without."""
+
+from collections.abc import Sequence
+from types import TracebackType
+from typing import TYPE_CHECKING, Any, Self
+
+from zonelab._face.host import SharedQueue
+from zonelab.cluster.zone import ClusterError
+from zonelab.engine.common.lifecycle import Startable
+from zonelab.engine.message import Delivery, Message, Receipt
+from zonelab.engine.queue import OPTIONAL, Queue
+from zonelab.engine.sync import Facade, blocking
+from zonelab.scenarios.queues.acknowledging import acknowledge, extend_lease
+
+if TYPE_CHECKING:
+    from zonelab._face.recording import RecordedQueue  # loads pyarrow
+
+
+class DelayQueue(Startable):
+    """A queue as one program in one zone has it open; ``zonelab.queues.open`` makes it.
+
+    Use it in ``async with``, or call ``start`` and ``close``. Operations raise ``zonelab.Unavailable`` if they had
+    certainly no effect, ``zonelab.Indeterminate`` if nobody knows, ``zonelab.ServerError`` if a server refused, and
+    ``zonelab.ClusterError`` if the queue is not open or its engine has no such operation.
+    """
+
+    def __init__(self, shared: SharedQueue, zone: str) -> None:
+        self._shared = shared
+        self._zone = zone
+        self._queue: Queue | None = None
+        self._recorded: RecordedQueue | None = None
+
+    @property
+    def name(self) -> str:
+        return self._shared.name
+
+    @property
+    def zone(self) -> str:
+        """The zone through whose coordinator the program talks, and whose shard it serves."""
+        return self._zone
+
+    async def start(self) -> None:
+        """Open the queue: begin what its engine does in the background, such as looking for ended leases."""
+        if self._queue is None:
+            self._shared.users.append(self)
+            self._queue = await self._shared.instance(self._zone)
+            if self._shared.recording is not None:
+                self._recorded = self._shared.recording.of(self._queue, self._shared.process(self._zone), self._zone)
+
+    async def close(self) -> None:
+        """Stop what works in the background. Messages and leases stay as they are."""
+        queue, self._queue = self._queue, None
+        if queue is not None:
+            self._shared.users.remove(self)
+            await queue.close()
+
+    async def push(self, messages: Message | Sequence[Message]) -> list[Receipt]:
+        """Put one message, or several, into the queue.
+
+        Returns a receipt for each, with its shard and when it is due (Unix time, ms).
+        """
+        queue = self._open()
+        told = [messages] if isinstance(messages, Message) else list(messages)
+        return await self._recorded.push(told) if self._recorded else list(await queue.push(told))
+
+    async def pop(self, count: int = 1, *, wait_ms: int = 0) -> list[Delivery]:
+        """Take up to ``count`` messages that are due, each with a lease; wait up to ``wait_ms`` for the first.
+
+        Returns no more than there are, so possibly none.
+        """
+        queue = self._open()
+        if self._recorded:
+            return await self._recorded.pop(count, wait_ms=wait_ms)
+        return list(await queue.pop(count, wait_ms=wait_ms))
+
+    async def ack(self, delivery: Delivery) -> bool:
+        """End the work on ``delivery``, which takes its message out of the queue.
+
+        Returns False if there is no lease to end: it had ended, or somebody has acknowledged it already.
+        """
+        queue = self._open()
+        return await self._recorded.ack(delivery) if self._recorded else await acknowledge(queue, delivery)
+
+    async def extend(self, delivery: Delivery, *, timeout_ms: int) -> bool:
+        """Let the lease of ``delivery`` end ``timeout_ms`` from now. Returns False if there is no lease."""
+        queue = self._part("extend")
+        if self._recorded:
+            return await self._recorded.extend(delivery, timeout_ms=timeout_ms)
+        return await extend_lease(queue, delivery, timeout_ms=timeout_ms)
+
+    async def give_back(self, delivery: Delivery) -> None:
+        """End the lease of ``delivery`` without its work being done, so that another program can have it at once."""
+        await self._part("give back").give_back(delivery)
+
+    async def peek(self, count: int = 1) -> list[Message]:
+        """Return up to ``count`` messages that are due, in order, without leasing them."""
+        return list(await self._part("peek").peek(count))
+
+    async def get(self, message_id: str) -> Message | None:
+        """Return the message of this id, waiting or leased; None if there is none."""
+        found: Message | None = await self._part("get").get(message_id)
+        return found
+
+    async def remove(self, message_id: str) -> bool:
+        """Take the message of this id out, waiting or leased. Returns False if there was none."""
+        return bool(await self._part("remove").remove(message_id))
+
+    async def size(self) -> int:
+        """Return how many messages wait or are delayed; leased ones are not counted."""
+        return int(await self._part("size").size())
+
+    async def process_unacks(self) -> None:
+        """Look for ended leases now, in engines that have to be told."""
+        await self._part("repair").process_unacks()
+
+    def _open(self) -> Queue:
+        if self._queue is None:
+            raise ClusterError(f"queue {self.name!r} is not open: use it within its `with` block")
+        return self._queue
+
+    def _part(self, name: str) -> Any:
+        queue = self._open()
+        if not isinstance(queue, OPTIONAL[name]):
+            there = ", ".join(each for each, part in OPTIONAL.items() if isinstance(queue, part)) or "none"
+            raise ClusterError(f"engine {self._shared.scenario.queue.engine} has no {name!r}; accepted: {there}")
+        return queue
+
+
+class BlockingDelayQueue(Facade):
+    """``DelayQueue`` for programs without an event loop: the same operations, results and errors.
+
+    Use it in ``with``, or call ``start`` and ``close``.
+    """
+
+    def __init__(self, queue: DelayQueue, run: Any) -> None:
+        super().__init__(queue, run)
+        self.name, self.zone = queue.name, queue.zone
+
+    start = blocking(DelayQueue.start)
+    close = blocking(DelayQueue.close)
+    push = blocking(DelayQueue.push)
+    pop = blocking(DelayQueue.pop)
+    ack = blocking(DelayQueue.ack)
+    extend = blocking(DelayQueue.extend)
+    give_back = blocking(DelayQueue.give_back)
+    peek = blocking(DelayQueue.peek)
+    get = blocking(DelayQueue.get)
+    remove = blocking(DelayQueue.remove)
+    size = blocking(DelayQueue.size)
+    process_unacks = blocking(DelayQueue.process_unacks)
+
+    def __enter__(self) -> Self:
+        self.start()
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()

@@ -1,0 +1,185 @@
+"""What ``zonelab.runs`` does."""
+
+from collections.abc import Callable, Mapping
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Self, TypeVar
+
+import pyarrow as pa
+
+from zonelab._face.loop_thread import within_a_loop
+from zonelab._face.overrides import override_texts
+from zonelab.analysis.checkers.consistency.consistency import check_consistency
+from zonelab.analysis.checkers.consistency.verdict import ConsistencyVerdict
+from zonelab.analysis.checkers.queue.queue import check
+from zonelab.analysis.checkers.verdict import Verdict
+from zonelab.analysis.runs.accesses import VALUES, VALUES_NAME
+from zonelab.analysis.runs.directory import RunDirectory
+from zonelab.analysis.runs.history import DEPTH, FAULTS, FINAL_STATE, OPERATIONS
+from zonelab.analysis.runs.order import FINAL_ORDER, FINAL_ORDER_NAME, ORDER, ORDER_NAME
+from zonelab.cluster.zone import ClusterError
+from zonelab.scenarios.arms import Arm, On
+from zonelab.scenarios.hunt.findings import HuntResult, sum_up
+from zonelab.scenarios.hunt.seeds import HuntTarget, hunt, hunt_state
+from zonelab.scenarios.many_runs.where import Where
+from zonelab.scenarios.run.simulated import Unwatched, run_in_sim
+from zonelab.scenarios.spec.reading import load_scenario, scenario_of
+from zonelab.scenarios.spec.scenario import Scenario
+
+T = TypeVar("T")
+
+TABLES: Mapping[str, pa.Schema] = {
+    "operations": OPERATIONS,
+    "faults": FAULTS,
+    "depth": DEPTH,
+    "final_state": FINAL_STATE,
+    VALUES_NAME: VALUES,
+    ORDER_NAME: ORDER,
+    FINAL_ORDER_NAME: FINAL_ORDER,
+}
+"""What a run may leave: docs/history.md says what their columns are."""
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Run:
+    """One run that was made: what it was, and, read when it is asked for, what became of it.
+
+    ``status``: ``complete``, ``interrupted``, ``failed`` or ``running``. ``verdict`` is that of the checker: a
+    ``Verdict``, or a ``ConsistencyVerdict`` of a scenario with a workload; None if there is nothing to judge. Figures
+    are those of ``summary.json``; times in tables are ns of run time, or, if their names end in ``_ms``, Unix time.
+    """
+
+    folder: Path
+    scenario: str
+    level: str
+    seed: int
+    status: str
+    verdict: Verdict | ConsistencyVerdict | None
+
+    @classmethod
+    def of(cls, folder: Path) -> Self:
+        """Open ``folder``. Raises ``RunError``."""
+        run = RunDirectory.open(folder)
+        info = run.info
+        judged = (run.path / "verdict.json").exists()
+        kind: type[Verdict | ConsistencyVerdict] = Verdict if info.workload is None else ConsistencyVerdict
+        return cls(
+            folder=run.path,
+            scenario=info.scenario,
+            level=info.level,
+            seed=info.seed,
+            status=info.status,
+            verdict=kind.from_json(run.read_json("verdict.json")) if judged else None,
+        )
+
+    @property
+    def history(self) -> pa.Table:
+        """Every operation of the run, a row for each event and message. Raises ``RunError``."""
+        return self.table("operations")
+
+    def table(self, name: str) -> pa.Table:
+        """Return a table of the run: ``operations``, ``faults``, ``depth``, ``final_state`` and others.
+
+        Empty if the run has none of it. Raises ``ClusterError`` for an unknown name, ``RunError`` for a broken file.
+        """
+        if name not in TABLES:
+            raise ClusterError(f"table: got {name!r}; accepted: {', '.join(TABLES)}")
+        found = RunDirectory.open(self.folder).table(name, TABLES[name])
+        return TABLES[name].empty_table() if found is None else found
+
+    @property
+    def summary(self) -> dict[str, Any]:
+        """The figures of ``summary.json``; empty if the run has none. Raises ``RunError``."""
+        run = RunDirectory.open(self.folder)
+        told: dict[str, Any] = run.read_json("summary.json") if (run.path / "summary.json").exists() else {}
+        return told
+
+
+def run_once(
+    source: str | Path | Mapping[str, Any],
+    *,
+    on: str,
+    seed: int | None,
+    level: str | None,
+    values: Mapping[str, object] | None,
+    folder: Path,
+) -> Run:
+    """As ``zonelab.runs.run``."""
+    if on not in set(On):
+        raise ClusterError(f"on: got {on!r}; accepted: {', '.join(On)}")
+    where = On(on)
+    given = {"level": level, "seed": seed, "arm": where.arm.value}
+    overrides = override_texts({**(values or {}), **{name: told for name, told in given.items() if told is not None}})
+    scenario = _loaded(source, overrides)
+    return _outside_of_loops(lambda: _made(scenario, where, folder))
+
+
+def hunt_seeds(
+    source: str | Path | Mapping[str, Any],
+    *,
+    seeds: range,
+    messages: int,
+    jobs: int,
+    level: str | None,
+    values: Mapping[str, object] | None,
+    folder: Path,
+) -> HuntResult:
+    """As ``zonelab.runs.hunt``."""
+    for name, value in (("runs", len(seeds)), ("messages", messages), ("jobs", jobs)):
+        if value < 1:
+            raise ClusterError(f"{name}: got {value}; accepted: 1 or more")
+    at_level = {} if level is None else {"level": level}
+    scenario = _loaded(source, override_texts({**(values or {}), **at_level}), draws_faults=True)
+    target = HuntTarget(scenario=scenario, messages=messages)
+    directory = folder / scenario.name / f"hunt-{target.fingerprint()}"
+
+    def hunted() -> HuntResult:
+        with hunt_state(target, directory) as state:
+            found = hunt(target, seeds, state=state, workers=Where(jobs=jobs).workers)
+        return sum_up(target, found, directory, command="zonelab.runs.hunt")
+
+    return _outside_of_loops(hunted)
+
+
+def _loaded(source: str | Path | Mapping[str, Any], overrides: list[str], *, draws_faults: bool = False) -> Scenario:
+    if isinstance(source, Mapping):
+        return scenario_of(source, source="scenario", overrides=overrides)
+    return load_scenario(str(source), overrides=overrides, draws_faults=draws_faults)
+
+
+def _made(scenario: Scenario, on: On, folder: Path) -> Run:
+    command = "zonelab.runs.run"
+    if scenario.arm is Arm.SIM:
+        directory, record = run_in_sim(scenario, runs=folder, watcher=Unwatched(), command=command)
+    else:
+        from zonelab.scenarios.run.on_servers import run_on_servers  # loads what servers need
+
+        directory, record = run_on_servers(scenario, kind=on.zones, runs=folder, watcher=Unwatched(), command=command)
+    if record.status == "failed":
+        raise ClusterError(f"{record.error}; see {directory / 'lab.log'}")
+    if record.phases:
+        _examine(directory)
+    return Run.of(directory)
+
+
+def _examine(directory: Path) -> None:
+    """Write ``verdict.json`` and ``summary.json``."""
+    if RunDirectory.open(directory).info.workload is not None:
+        from zonelab.analysis.summary.access_summary import summarise_accesses
+
+        check_consistency(directory)
+        summarise_accesses(directory)
+    else:
+        from zonelab.analysis.summary.queue_summary import summarise
+
+        check(directory)
+        summarise(directory)
+
+
+def _outside_of_loops(work: Callable[[], T]) -> T:
+    """Return what ``work`` returns; in another thread if this one runs an event loop, as a notebook's does."""
+    if not within_a_loop():
+        return work()
+    with ThreadPoolExecutor(max_workers=1, thread_name_prefix="zonelab") as thread:
+        return thread.submit(work).result()

@@ -1,0 +1,290 @@
+"""``connect``: runtime, clock and connection to servers that are there, in one object, async and blocking."""
+
+import asyncio
+import secrets
+from collections.abc import Iterator, Mapping
+from contextlib import AsyncExitStack
+from dataclasses import dataclass
+from types import TracebackType
+from typing import Any, Self
+from urllib.parse import unquote, urlsplit
+
+import hiredis
+
+from zonelab._face.host import PROGRAM, BlockingPlace, Host, Place
+from zonelab._face.loop_thread import LoopThread
+from zonelab._face.queue_scenario import cluster_document
+from zonelab.cluster.clock import NodeClock
+from zonelab.cluster.connections.timeouts import Timeouts
+from zonelab.cluster.real.cluster import RealCluster, RealSettings
+from zonelab.cluster.real.upstream import pack
+from zonelab.cluster.votes.levels import Level
+from zonelab.cluster.zone import Address, ClusterError, Persistence, Restart, Zone, ZoneError, ZoneState
+from zonelab.engine.ports import Argument, Command, Connection, Reply, Runtime, ServerError
+from zonelab.engine.sync import Facade, Run, blocking
+
+ONLY_ZONE = "a"
+"""Name of the zone that a single server is."""
+
+_ACCEPTED = "redis://[[user]:password@]host[:port][/db]"
+_PROBE: Command = ("DYNO_CONFIG:CONN_CONSISTENCY", "?")
+"""A plain server does not know the command, the port of a zone does not know the level."""
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class ServerUrl:
+    """Where a server is, and what a connection to it begins with."""
+
+    address: Address
+    greeting: tuple[Command, ...]
+
+    @classmethod
+    def of(cls, url: str) -> "ServerUrl":
+        """Raises ``ClusterError`` for a URL that is none of a Redis server."""
+        try:
+            parts = urlsplit(url)
+            port, db = parts.port or 6379, parts.path.strip("/") or "0"
+        except ValueError:
+            parts, port, db = urlsplit(""), 0, ""
+        if parts.scheme != "redis" or not parts.hostname or not db.isdecimal() or parts.query or parts.fragment:
+            raise ClusterError(f"url: got {url!r}; accepted: {_ACCEPTED}")
+        greeting: list[Command] = []
+        if parts.password:
+            user = (unquote(parts.username),) if parts.username else ()
+            greeting.append(("AUTH", *user, unquote(parts.password)))
+        if int(db):
+            greeting.append(("SELECT", int(db)))
+        return cls(address=Address(parts.hostname, port), greeting=tuple(greeting))
+
+    async def probe(self, *, timeout_s: float) -> bool:
+        """Return whether the port of a zone answers there. Raises ``ClusterError`` if no server answers."""
+        try:
+            async with asyncio.timeout(timeout_s):
+                replies = await self._ask((*self.greeting, _PROBE))
+        except TimeoutError:
+            raise ClusterError(f"no server answers at {self.address} within {timeout_s:g} s") from None
+        except OSError as error:
+            raise ClusterError(f"no server answers at {self.address}: {error.strerror or error}") from error
+        refused = [str(reply) for reply in replies[:-1] if isinstance(reply, ServerError)]
+        if refused:
+            raise ClusterError(f"the server at {self.address} refused: {refused[0]}")
+        told = str(replies[-1]) if isinstance(replies[-1], ServerError) else ""
+        if told.startswith("NOAUTH"):
+            raise ClusterError(f"the server at {self.address} refused: {told}")
+        return not told.startswith("ERR unknown command")
+
+    async def _ask(self, commands: tuple[Command, ...]) -> list[Reply]:
+        reader, writer = await asyncio.open_connection(self.address.host, self.address.port)
+        parser = hiredis.Reader(replyError=ServerError)
+        replies: list[Reply] = []
+        try:
+            writer.write(b"".join(map(pack, commands)))
+            while len(replies) < len(commands):
+                reply: Any = parser.gets()
+                if reply is not False:
+                    replies.append(reply)
+                elif data := await reader.read(65_536):
+                    parser.feed(data)
+                else:
+                    raise ConnectionResetError("it closed the connection")
+        except hiredis.ProtocolError as error:
+            raise ConnectionResetError("it is no Redis server") from error
+        finally:
+            writer.close()
+        return replies
+
+
+class Server(Place):
+    """Servers as a program in one zone reaches them, for queues and for commands of one's own.
+
+    ``connect`` makes it. ``runtime``, ``clock`` and ``connection`` are what engines take: the connection at the level
+    that was asked for; ``local`` asks the program's own zone alone.
+    """
+
+    def __init__(self, cluster: RealCluster, host: Host, *, zone: str, level: Level, is_port: bool) -> None:
+        super().__init__(host)
+        self.zone = zone
+        self.zones: tuple[str, ...] = tuple(cluster.zones)
+        self.is_port = is_port
+        self.runtime: Runtime = cluster.runtime
+        self.clock: NodeClock = cluster.clock(zone)
+        self.connection: Connection = PROGRAM(cluster.connection(zone, level))
+        self.local: Connection = PROGRAM(cluster.connection(zone, Level.DC_ONE))
+
+    async def execute(self, *words: Argument) -> Any:
+        """Send one command and return the reply: int, bytes, None or a list of these.
+
+        Raises ``zonelab.ServerError`` for an error reply, ``zonelab.Unavailable`` or ``zonelab.Indeterminate`` without
+        any.
+        """
+        self._host.check_open()
+        (reply,) = await self.connection.execute(words)
+        if isinstance(reply, ServerError):
+            raise reply
+        return reply
+
+
+class BlockingServer(Facade, BlockingPlace):
+    """``Server`` for programs without an event loop: a thread of its own runs one."""
+
+    def __init__(self, server: Server, run: Run) -> None:
+        super().__init__(server, run)
+        self._server = server
+        self.zone, self.zones, self.is_port = server.zone, server.zones, server.is_port
+
+    execute = blocking(Server.execute)
+
+    @property
+    def _place(self) -> Server:
+        return self._server
+
+    @property
+    def _runner(self) -> Run:
+        return self._run
+
+
+class ServerOpening:
+    """Servers that are connected to for as long as a block lasts, ``async with`` or ``with``; see ``connect``."""
+
+    def __init__(self, urls: Mapping[str, ServerUrl], *, zone: str, level: Level | None, timeout_s: float) -> None:
+        self._urls = urls
+        self._zone = zone
+        self._level = level
+        self._timeout_s = timeout_s
+        self._stack = AsyncExitStack()
+        self._thread: LoopThread | None = None
+
+    async def __aenter__(self) -> Server:
+        probes = [await url.probe(timeout_s=self._timeout_s) for url in self._urls.values()]
+        if len(probes) > 1 and any(probes):
+            raise ClusterError(
+                "url: got the port of a zone among several; accepted: the servers of all zones, or one port"
+            )
+        greetings = {zone: url.greeting for zone, url in self._urls.items()}
+        if probes == [True] and self._level is not None:
+            greetings[self._zone] += (("DYNO_CONFIG:CONN_CONSISTENCY", self._level.value),)
+        level = self._level or Level.DC_QUORUM
+        settings = RealSettings(seed=secrets.randbits(63), timeouts=Timeouts(), greetings=greetings)
+        cluster = RealCluster(_GivenServers(self._urls), settings)
+        await cluster.start()
+        self._stack.push_async_callback(cluster.stop)
+        document = cluster_document(tuple(self._urls), real=True, level=level.value)
+        host = Host(cluster, document, program=f"{secrets.token_hex(6)}-")
+        self._stack.push_async_callback(host.close)
+        return Server(cluster, host, zone=self._zone, level=level, is_port=probes == [True])
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        await self._stack.aclose()
+
+    def __enter__(self) -> BlockingServer:
+        self._thread = LoopThread()
+        try:
+            return BlockingServer(self._thread.run(self.__aenter__()), self._thread.run)
+        except BaseException:
+            self._thread.close()
+            raise
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        assert self._thread is not None, "a block that has not begun cannot end"
+        self._thread.run(self.__aexit__(None, None, None))
+        self._thread.close()
+
+
+def connect(
+    url: str | Mapping[str, str], *, zone: str | None = None, level: str | None = None, timeout_s: float = 5.0
+) -> ServerOpening:
+    """Connect to a Redis or Valkey server, to the port of one zone of a cluster, or to the servers of all zones.
+
+    Args:
+        url: ``redis://[[user]:password@]host[:port][/db]``; for several zones a mapping from zone to its server's URL:
+            then every write goes to all zones, and what counts is decided here, as a coordinator does.
+        zone: of several zones, that in which this program is; the first if not given.
+        level: consistency level of what the program does: ``DC_ONE``, ``DC_QUORUM`` or ``DC_SAFE_QUORUM``. By default
+            DC_QUORUM, and at the port of a zone its own.
+        timeout_s: seconds that a server may take to answer at first.
+
+    Returns:
+        An object for ``async with``, which gives a ``Server``, or for ``with``, which gives a ``BlockingServer``.
+
+    Raises:
+        ClusterError: for a URL, zone or level that cannot be, at once; if no server answers, when the block begins.
+
+    Example::
+
+        with connect("redis://127.0.0.1:6379") as server:
+            server.execute("SET", "k", "v")
+            print(server.execute("GET", "k"))
+    """
+    urls = {ONLY_ZONE: url} if isinstance(url, str) else dict(url)
+    if not urls:
+        raise ClusterError("url: got no server; accepted: one or more")
+    here = next(iter(urls)) if zone is None else zone
+    if here not in urls:
+        raise ClusterError(f"zone: got {zone!r}; accepted: {', '.join(urls)}")
+    if level is not None and level not in set(Level):
+        raise ClusterError(f"level: got {level!r}; accepted: {', '.join(Level)}")
+    at = None if level is None else Level(level)
+    return ServerOpening(
+        {name: ServerUrl.of(each) for name, each in urls.items()}, zone=here, level=at, timeout_s=timeout_s
+    )
+
+
+class _GivenServers:
+    """``zonelab.cluster.real.cluster.Servers`` that somebody else has started and will stop."""
+
+    def __init__(self, urls: Mapping[str, ServerUrl]) -> None:
+        self._zones = [_GivenZone(name, url.address) for name, url in urls.items()]
+
+    def __iter__(self) -> Iterator[Zone]:
+        return iter(self._zones)
+
+    async def __aenter__(self) -> Self:
+        return self
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
+    ) -> None: ...
+
+
+@dataclass(frozen=True, slots=True)
+class _GivenZone:
+    """``Zone`` whose server is somebody else's: nothing can be done to it."""
+
+    name: str
+    address: Address
+    state: ZoneState = ZoneState.RUNNING
+    persistence: Persistence = Persistence.NONE
+
+    async def start(self) -> None:
+        self._refuse()
+
+    async def stop(self) -> None:
+        self._refuse()
+
+    async def kill(self) -> None:
+        self._refuse()
+
+    async def pause(self) -> None:
+        self._refuse()
+
+    async def resume(self) -> None:
+        self._refuse()
+
+    async def fill_memory(self) -> None:
+        self._refuse()
+
+    async def free_memory(self) -> None:
+        self._refuse()
+
+    async def slow_down(self, factor: float) -> None:
+        self._refuse()
+
+    async def restart(self, mode: Restart, *, warm_from: Zone | None = None) -> None:
+        self._refuse()
+
+    def _refuse(self) -> None:
+        raise ZoneError(f"zone {self.name}: its server is not ours")

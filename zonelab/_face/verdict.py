@@ -1,0 +1,85 @@
+"""The verdict on a queue that a test has used: healed, drained, at rest, then judged as a run is."""
+
+from collections.abc import Iterable, Sequence
+
+from zonelab._face.host import Host, SharedQueue
+from zonelab._face.ordered import Listening
+from zonelab._face.queue import DelayQueue
+from zonelab.analysis.checkers.verdict import Verdict
+from zonelab.cluster.zone import ClusterError
+from zonelab.engine.fifo.consumer.listener import Delivered, Handling, Outcome
+from zonelab.engine.ports import PortError, ServerError
+
+_POLL_NS = 50_000_000
+_SETTLE_NS = 5_000_000_000
+_BATCH = 20
+_WAIT_MS = 100
+
+
+async def verdict_of(host: Host, name: str | None, *, drain_s: float) -> Verdict:
+    """As ``zonelab.testing.Cluster.verdict``."""
+    queue = _named(host, name)
+    if queue.recording is None:
+        raise ClusterError(f"queue {queue.name!r} has no history; accepted: queues opened on a cluster of a test")
+    for user in list(queue.users):
+        await user.close()
+    await host.heal()
+    runtime = host.testbed.runtime
+    begin_ns = runtime.now_ns()
+    drained = await _drained(queue, host.testbed.zones, deadline_ns=begin_ns + round(drain_s * 1e9))
+    await queue.close()
+    if host.failed.error is not None:
+        raise host.failed.error
+    await _settled(host)
+    return await queue.recording.verdict(drained=drained, drain_begin_ns=begin_ns)
+
+
+def _named(host: Host, name: str | None) -> SharedQueue:
+    there = ", ".join(host.queues) or "none"
+    if name is None and len(host.queues) == 1:
+        return next(iter(host.queues.values()))
+    if name is None or name not in host.queues:
+        raise ClusterError(f"verdict: got queue {name!r}; accepted: one that was opened on this cluster ({there})")
+    return host.queues[name]
+
+
+async def _drained(queue: SharedQueue, zones: Iterable[str], *, deadline_ns: int) -> bool:
+    """Consume what is left in every zone. Returns whether nothing is left at the deadline."""
+    runtime = queue.runtime
+    if queue.scenario.has_groups:
+        listening = [Listening(queue, zone, _done) for zone in zones]
+        for one in listening:
+            await one.start()
+        while not (empty := await queue.is_empty()) and runtime.now_ns() < deadline_ns:
+            await runtime.sleep(_POLL_NS)
+        return empty
+    consumers = [DelayQueue(queue, zone) for zone in zones]
+    for consumer in consumers:
+        await consumer.start()
+    while not (empty := await queue.is_empty()) and runtime.now_ns() < deadline_ns:
+        for consumer in consumers:
+            await _consume(consumer)
+        await runtime.sleep(_POLL_NS)
+    return empty
+
+
+async def _consume(consumer: DelayQueue) -> None:
+    try:
+        for delivery in await consumer.pop(_BATCH, wait_ms=_WAIT_MS):
+            await consumer.ack(delivery)
+    except (PortError, ServerError):
+        return  # the history has it; coordinators may still reconnect
+
+
+async def _done(delivered: Sequence[Delivered], handling: Handling) -> Outcome:
+    return Outcome.SUCCESS
+
+
+async def _settled(host: Host) -> None:
+    """Wait until replication is at rest, for a bounded time."""
+    runtime, testbed = host.testbed.runtime, host.testbed
+    since_ns = runtime.now_ns()
+    while runtime.now_ns() < since_ns + _SETTLE_NS:
+        await runtime.sleep(_POLL_NS)
+        if testbed.at_rest(since_ns) and not any(link.in_flight for link in testbed.links.values()):
+            return

@@ -1,0 +1,125 @@
+"""Runs and hunts from Python, and runs that are over as Arrow tables: in a program, a test or a notebook.
+
+Example::
+
+    from zonelab.runs import read, run
+
+    done = run("zone-crash", on="sim", seed=1, set={"load.duration_s": 2})
+    print(done.verdict.valid, dict(done.verdict.counts))
+    print(done.history.num_rows, read(done.folder).history.equals(done.history))
+"""
+
+from collections.abc import Mapping
+from importlib import import_module
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from zonelab._face.run import Run
+    from zonelab.analysis.checkers.consistency.verdict import ConsistencyVerdict
+    from zonelab.analysis.checkers.verdict import Verdict
+    from zonelab.scenarios.hunt.findings import Group, HuntResult
+    from zonelab.scenarios.hunt.seeds import Outcome
+
+__all__ = ["ConsistencyVerdict", "Group", "HuntResult", "Outcome", "Run", "Verdict", "hunt", "read", "run"]
+
+_HOMES = {
+    "ConsistencyVerdict": "zonelab.analysis.checkers.consistency.verdict",
+    "Group": "zonelab.scenarios.hunt.findings",
+    "HuntResult": "zonelab.scenarios.hunt.findings",
+    "Outcome": "zonelab.scenarios.hunt.seeds",
+    "Run": "zonelab._face.run",
+    "Verdict": "zonelab.analysis.checkers.verdict",
+}
+
+Source = str | Path | Mapping[str, Any]
+
+
+def run(
+    scenario: Source,
+    *,
+    on: str = "sim",
+    seed: int | None = None,
+    level: str | None = None,
+    set: Mapping[str, object] | None = None,
+    folder: str | Path = "runs",
+) -> "Run":
+    """Run a scenario once, check it, and return the run: what ``zonelab run`` does, without plots and report.
+
+    Args:
+        scenario: the name of one of the library, the path of a file, or what such a file says as a mapping.
+        on: ``sim``, ``process`` or ``docker``.
+        seed: decides every draw; the scenario's own if not given.
+        level: consistency level; the scenario's own if not given.
+        set: other values by their paths, such as ``{"load.duration_s": 5}``.
+        folder: where the run gets a folder of its own.
+
+    Raises:
+        ScenarioError: for a scenario that cannot be run, or a value that is not accepted, with those that are.
+        ClusterError: for an unknown ``on``, or if the lab could not carry the run out.
+        OSError: if the folder cannot be written.
+    """
+    from zonelab._face.run import run_once
+
+    return run_once(scenario, on=on, seed=seed, level=level, values=set, folder=Path(folder))
+
+
+def hunt(
+    scenario: Source,
+    *,
+    runs: int = 100,
+    seed_from: int = 1,
+    messages: int = 100,
+    jobs: int = 1,
+    level: str | None = None,
+    set: Mapping[str, object] | None = None,
+    folder: str | Path = "runs",
+) -> "HuntResult":
+    """Run a scenario in simulation with many seeds, each with faults of its own, and group what went wrong.
+
+    Args:
+        scenario: as for ``run``.
+        runs: how many seeds.
+        seed_from: the first of them.
+        messages: about how many messages each run pushes.
+        jobs: how many processes work at it. With more than one the program needs ``if __name__ == "__main__":``.
+        level: as for ``run``.
+        set: as for ``run``.
+        folder: where the hunt keeps what it has found; the same hunt goes on from there.
+
+    Returns:
+        A ``HuntResult``: ``outcomes`` by seed, ``groups`` of those that failed, each with its ``counterexample``, a
+        scenario file that ``run`` and ``zonelab replay`` take.
+
+    Raises:
+        ScenarioError: as ``run``.
+        OSError: if the folder cannot be written.
+    """
+    from zonelab._face.run import hunt_seeds
+
+    return hunt_seeds(
+        scenario,
+        seeds=range(seed_from, seed_from + runs),
+        messages=messages,
+        jobs=jobs,
+        level=level,
+        values=set,
+        folder=Path(folder),
+    )
+
+
+def read(folder: str | Path) -> "Run":
+    """Return the run in ``folder``, which may go on, or have been cut short.
+
+    Raises:
+        RunError: if it is no run, or its files are broken.
+    """
+    from zonelab._face.run import Run
+
+    return Run.of(Path(folder))
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _HOMES:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    return getattr(import_module(_HOMES[name]), name)

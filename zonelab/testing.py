@@ -1,0 +1,75 @@
+"""Queues and clusters in tests: ``cluster`` for programs, ``QueueMachine`` and ``sim_test`` for properties.
+
+Example, in a test of pytest::
+
+    from zonelab import Message, queues
+    from zonelab.testing import cluster
+
+    def test_nothing_is_lost_when_a_zone_dies():
+        with cluster("sim") as lab:
+            with queues.open("jobs", lab, mode="hardened") as queue:
+                queue.push([Message(id=str(number)) for number in range(10)])
+                with lab.fault("kill", zone="b"):
+                    for delivery in queue.pop(10, wait_ms=5_000):
+                        queue.ack(delivery)
+            assert lab.verdict().valid is True
+"""
+
+from collections.abc import Mapping, Sequence
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from zonelab._face.cluster import AsyncCluster, Cluster
+    from zonelab.analysis.checkers.verdict import Verdict
+    from zonelab.scenarios.properties.machine import QueueMachine
+    from zonelab.scenarios.properties.simulated_test import sim_test
+
+__all__ = ["AsyncCluster", "Cluster", "QueueMachine", "Verdict", "cluster", "sim_test"]
+
+_HOMES = {
+    "AsyncCluster": "zonelab._face.cluster",
+    "Cluster": "zonelab._face.cluster",
+    "QueueMachine": "zonelab.scenarios.properties.machine",
+    "Verdict": "zonelab.analysis.checkers.verdict",
+    "sim_test": "zonelab.scenarios.properties.simulated_test",
+}
+
+
+def cluster(
+    on: str = "sim",
+    *,
+    zones: Sequence[str] = ("a", "b", "c"),
+    level: str = "DC_QUORUM",
+    seed: int = 1,
+    lag: str = "0",
+    set: Mapping[str, object] | None = None,
+) -> "Cluster":
+    """Return a cluster for a ``with`` block: a server in every zone, links between them, a coordinator in each.
+
+    The fixture ``zonelab_cluster`` is the same, with what the mark ``zonelab_cluster`` says: see docs/api.md.
+
+    Args:
+        on: ``sim`` simulates all of it in virtual time; ``process`` and ``docker`` start a server in every zone.
+        zones: their names.
+        level: consistency level of the queues that are opened on it.
+        seed: decides every draw; in simulation, everything.
+        lag: of links between zones, a distribution such as ``lognormal:2ms:15ms`` (docs/scenarios.md).
+        set: other values of a scenario by their paths, such as ``{"persistence": "aof-always"}``.
+
+    Raises:
+        ScenarioError: for a value that is not accepted, with those that are, as on the command line.
+        ClusterError: for an unknown ``on`` at once; if servers cannot be started, when the block begins.
+    """
+    from zonelab._face.cluster import make_cluster
+    from zonelab._face.overrides import override_texts
+    from zonelab._face.queue_scenario import cluster_document
+
+    document = cluster_document(tuple(zones), real=on != "sim", level=level, seed=seed, links={"lag": lag})
+    return make_cluster(on, document, override_texts(set))
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _HOMES:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    return getattr(import_module(_HOMES[name]), name)
