@@ -23,6 +23,7 @@ MEASURED_AGAINST = "python -c pass"
 COMMANDS: Mapping[str, Sequence[str]] = {
     MEASURED_AGAINST: (sys.executable, "-c", "pass"),
     "python -c 'import typer'": (sys.executable, "-c", "import typer"),
+    "python -c 'import zonelab'": (sys.executable, "-c", "import zonelab"),
     "zonelab --help": (ZONELAB, "--help"),
     "zonelab scenarios": (ZONELAB, "scenarios"),
     "zonelab status": (ZONELAB, "status"),

@@ -4,7 +4,7 @@ Example::
 
     from zonelab.runs import read, run
 
-    done = run("zone-crash", on="sim", seed=1, set={"load.duration_s": 2})
+    done = run("zone-crash", on="sim", seed=1, set={"load.rate_per_s": 20})
     print(done.verdict.valid, dict(done.verdict.counts))
     print(done.history.num_rows, read(done.folder).history.equals(done.history))
 """

@@ -155,7 +155,7 @@ def wrong_commands(text: str, *, page: str) -> list[str]:
     blocks = _FENCED.findall(text) + _INDENTED.findall(_FENCED.sub("", text))
     lines = [line for block in blocks for line in re.sub(r"\\\n", "", block).splitlines()]
     code = [*lines, *_INLINE.findall(_FENCED.sub("", text))]
-    calls = [called for line in code for called in re.findall(r"(?:^|\W)zonelab ([a-z].*)", line)]
+    calls = [called for line in code for called in re.findall(r"(?:^|\W)zonelab (?!import )([a-z].*)", line)]
     faults = [fault for called in calls if (fault := _wrong(called))]
     makefile = (ROOT / "Makefile").read_text(encoding="utf-8")
     made = [line or inline for line, inline in _MAKE.findall(text)]

@@ -38,7 +38,7 @@ def test_benchmarks_import_what_there_is():
     told = {name: imports((ROOT / name).read_text(encoding="utf-8")) for name in programs}
     assert [fault for name, text in told.items() for fault in missing_names(text, page=name, files=files)] == []
     wrong = imports("if True:\n    from zonelab.engine.queue import (\n        Queue,\n        Missing,\n    )")
-    assert missing_names(wrong, page="b", files=files) == ["b: there is no engine.queue.Missing"]
+    assert missing_names(wrong, page="b", files=files) == ["b: there is no zonelab.engine.queue.Missing"]
 
 
 FILES = frozenset(
@@ -72,8 +72,14 @@ FILES = frozenset(
         ("```\npython benchmarks/missing.py\n```", "there is no benchmarks/missing.py"),
         ("from `engine.missing`", "there is no engine.missing"),
         ("from `engine.ports.Missing`", "there is no engine.ports.Missing"),
-        ("```python\nfrom zonelab.engine.ports import Command, Missing\n```", "there is no engine.ports.Missing"),
-        ("```python\nfrom zonelab.engine.ports import (\n    Missing,\n)\n```", "there is no engine.ports.Missing"),
+        (
+            "```python\nfrom zonelab.engine.ports import Command, Missing\n```",
+            "there is no zonelab.engine.ports.Missing",
+        ),
+        (
+            "```python\nfrom zonelab.engine.ports import (\n    Missing,\n)\n```",
+            "there is no zonelab.engine.ports.Missing",
+        ),
         ("from `engine.ports`", "there is no engine.ports"),
         ("```python\nfrom engine.ports import Command\n```", "there is no engine.ports.Command"),
         ("`engine/ports.py::Missing`", "there is no engine/ports.py::Missing"),

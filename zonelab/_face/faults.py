@@ -32,7 +32,10 @@ def checked_fault(kind: str, options: Mapping[str, Any], document: Mapping[str, 
         raise ScenarioError(
             [f"{SOURCE}: {timed[0]}: got {options[timed[0]]!r}; accepted: nothing, it lasts as the block"]
         )
-    scenario = scenario_of({**document, "faults": [{"kind": kind, **_OPENS, **options}]}, source=SOURCE)
+    try:
+        scenario = scenario_of({**document, "faults": [{"kind": kind, **_OPENS, **options}]}, source=SOURCE)
+    except ScenarioError as error:
+        raise ScenarioError([line.replace("faults[0].", "") for line in error.lines]) from None
     return scenario.faults[0], scenario
 
 

@@ -5,6 +5,8 @@ import threading
 from collections.abc import Coroutine
 from typing import Any, TypeVar
 
+from zonelab.cluster.zone import ClusterError
+
 T = TypeVar("T")
 
 
@@ -17,7 +19,13 @@ class LoopThread:
         self._thread.start()
 
     def run(self, coroutine: Coroutine[Any, Any, T], /) -> T:
-        """Return what ``coroutine`` returns, or raise what it raises. Ctrl-C cancels it."""
+        """Return what ``coroutine`` returns, or raise what it raises. Ctrl-C cancels it.
+
+        Raises ``ClusterError`` once the loop has ended.
+        """
+        if self._loop.is_closed():
+            coroutine.close()
+            raise ClusterError("the connection is closed: use it within its `with` block")
         future = asyncio.run_coroutine_threadsafe(coroutine, self._loop)
         try:
             return future.result()

@@ -134,7 +134,7 @@ def test_ordered_messages_are_handed_to_a_listener_in_order(mode):
     [
         ("kil", {"zone": "b"}, "fault: kind: got 'kil' (did you mean kill?); accepted: kill, wipe"),
         ("kill", {"zone": "z"}, "got 'z'; accepted: a zone of the topology (a, b, c)"),
-        ("kill", {"zone": "b", "restart": "cold"}, "got 'cold'"),
+        ("kill", {"zone": "b", "restart": "cold"}, "fault: restart: got 'cold'"),
         ("consumer_crash", {"zone": "b"}, "fault: kind: got 'consumer_crash'"),
         ("kill", {"zone": "b", "for_s": 3}, "fault: for_s: got 3; accepted: nothing"),
         ("lag", {"link": "a>z", "lag": "5ms"}, "accepted: a link of the topology"),
