@@ -111,7 +111,7 @@ class Server(Place):
         self.connection: Connection = PROGRAM(cluster.connection(zone, level))
         self.local: Connection = PROGRAM(cluster.connection(zone, Level.DC_ONE))
 
-    async def execute(self, *words: Argument) -> Any:
+    async def execute(self, *words: Argument) -> int | bytes | list[Any] | None:
         """Send one command and return the reply: int, bytes, None or a list of these.
 
         Raises ``zonelab.ServerError`` for an error reply, ``zonelab.Unavailable`` or ``zonelab.Indeterminate`` without

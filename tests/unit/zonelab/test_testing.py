@@ -2,12 +2,15 @@
 bugs.
 """
 
+import sys
 from itertools import chain
+from types import ModuleType
 
 import pytest
 
-from zonelab import ClusterError, Indeterminate, Message, ScenarioError, Unavailable, queues
+from zonelab import ClusterError, Indeterminate, Message, Receipt, ScenarioError, Unavailable, queues
 from zonelab.queues import Outcome
+from zonelab.scenarios.queues.zset import ZsetUnderTest
 from zonelab.testing import cluster
 
 pytest_plugins = "pytester"
@@ -44,6 +47,36 @@ def test_what_is_lost_and_delivered_twice_is_in_the_verdict():
     assert verdict.valid is False
     assert verdict.counts["lost"] == 5
     assert verdict.reasons
+
+
+class LossyUnderTest(ZsetUnderTest):
+    """Confirms every push, and keeps none but those with an even number."""
+
+    async def producer(self, zone, wrap):
+        queue = await super().producer(zone, wrap)
+        push = queue.push
+
+        async def lossy(told):
+            await push([message for message in told if int(message.id) % 2 == 0])
+            return [Receipt(id=message.id, shard="jobs", due_ms=0) for message in told]
+
+        queue.push = lossy
+        return queue
+
+    consumer = producer
+
+
+def test_a_queue_that_loses_what_it_confirmed_has_a_bad_verdict(monkeypatch):
+    module = ModuleType("lossy_queue")
+    module.LossyUnderTest = LossyUnderTest
+    monkeypatch.setitem(sys.modules, "lossy_queue", module)
+    with cluster("sim") as lab:
+        with queues.open("jobs", lab, factory="lossy_queue:LossyUnderTest") as queue:
+            queue.push(messages(4))
+            consume(queue)
+        verdict = lab.verdict()
+    assert (verdict.valid, verdict.counts["lost"]) == (False, 2)
+    assert "2 lost" in verdict.reasons[0]
 
 
 def test_a_lease_that_ends_while_work_goes_on_gives_a_concurrent_delivery_no_sooner():
