@@ -34,7 +34,7 @@ class SettableClock:
 
 
 class CuttingConnection:
-    """Lets pipelines through and notes them as (label, commands), until one is cut."""
+    """Lets pipelines through and notes them as (label, commands), until one is cut. ``failed``: how many were."""
 
     def __init__(self, inner: Connection, *, label: str = "Q", log: list | None = None) -> None:
         self._inner = inner
@@ -42,6 +42,7 @@ class CuttingConnection:
         self.log: list[tuple[str, tuple[Command, ...]]] = [] if log is None else log
         self._let_through: int | None = None
         self._applied: int | None = None
+        self.failed = 0
 
     def cut(self, *, after_pipelines: int, applied: int | None) -> None:
         """Of the pipeline after so many, the first ``applied`` commands take effect; None: the client never sent it."""
@@ -52,6 +53,7 @@ class CuttingConnection:
 
     async def execute(self, *commands: Command) -> list[Reply]:
         if self._let_through == 0:
+            self.failed += 1
             if self._applied is None:
                 raise Unavailable("not sent")
             if self._applied:

@@ -41,6 +41,13 @@ def test_no_bucket_is_wider_than_a_thousandth_and_none_is_skipped() -> None:
     assert ERROR_MAX < 0.001
 
 
+def test_a_value_between_others_is_told_as_the_middle_of_its_bucket() -> None:
+    for value, middle in ((2047, 2047), (2048, 2048.5), (2049, 2048.5), (4096, 4097.5), (-2048, -2048.5)):
+        low, high = BucketCount(bucket_of(-(10**9)), 1, -(10**9)), BucketCount(bucket_of(10**9), 1, 10**9)
+        found = merged([[low, high, BucketCount(bucket_of(value), 3, value + 9)]])
+        assert quantiles_ms(found, {"p50": 0.5})["p50"] == pytest.approx(middle / 1e6, abs=1e-12)
+
+
 @given(st.lists(st.integers(-(10**18), 10**18)))
 def test_buckets_are_in_the_order_of_their_values(values: list[int]) -> None:
     assert [bucket_of(value) for value in sorted(values)] == sorted(map(bucket_of, values))

@@ -76,9 +76,10 @@ def test_a_text_on_another_or_outside_is_found() -> None:
 
 def test_words_are_wrapped_to_the_width_and_none_is_lost() -> None:
     text = "eu-west-1a and an_identifier_that_is_longer_than_the_line_itself, and more"
-    lines = wrapped(text, inches=1, size=8).split("\n")
-    assert max(width_points(line, size=8) for line in lines) <= 72
-    assert "".join(lines).replace(" ", "") == text.replace(" ", "")
+    for weight in ("normal", "bold"):
+        lines = wrapped(text, inches=1, size=8, weight=weight).split("\n")
+        assert max(width_points(line, size=8, weight=weight) for line in lines) <= 72
+        assert "".join(lines).replace(" ", "") == text.replace(" ", "")
 
 
 def test_equal_input_makes_equal_files_whatever_the_process(queue_runs: list[Path], tmp_path: Path) -> None:

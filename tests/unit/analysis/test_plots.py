@@ -183,6 +183,9 @@ def test_the_points_that_are_drawn_are_bounded_and_keep_every_extreme(tmp_path: 
     assert words == "one in 20 of 1,000, and the longest and the shortest of each of 25 parts of the time"
     chosen, words = drawn_points(pushes, at_most=1_000)
     assert (len(chosen), words) == (1_000, "")
+    chosen, words = drawn_points(pushes, at_most=4)
+    assert pushes.service_ms[chosen].max() == pushes.service_ms.max()
+    assert words == "one in 500 of 1,000, and the longest and the shortest of each of 1 parts of the time"
 
 
 @pytest.mark.parametrize(("far_ms", "lines"), [(80, ["p50 of zone a", "p50 of zone b"]), (6, [])])

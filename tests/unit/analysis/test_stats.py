@@ -2,6 +2,7 @@
 oracle, simulation. The product itself imports only scipy.special, which is quick.
 """
 
+from collections.abc import Callable
 from dataclasses import astuple
 
 import numpy as np
@@ -47,6 +48,11 @@ def test_no_hit_is_bounded_in_closed_form() -> None:
 def test_the_score_interval_is_that_of_wilson(hits: int, trials: int, confidence: float) -> None:
     exact = reference.binomtest(hits, trials).proportion_ci(confidence, method="wilson")
     assert astuple(wilson_interval(hits, trials, confidence=confidence)) == pytest.approx((exact.low, exact.high))
+
+
+@pytest.mark.parametrize("interval", [proportion_interval, wilson_interval, rate_interval])
+def test_an_interval_is_of_95_percent_unless_another_is_asked_for(interval: Callable[..., Interval]) -> None:
+    assert interval(3, 40) == interval(3, 40, confidence=0.95) != interval(3, 40, confidence=0.9)
 
 
 @pytest.mark.parametrize("events", [0, 1, 10, 5_000])

@@ -7,7 +7,7 @@ from support.analysis.orders import LEASE_MS, MS, RULES, Ordered, busy
 
 from zonelab.analysis.checkers.order import order
 from zonelab.analysis.checkers.order.order import check_order
-from zonelab.analysis.checkers.order.properties import HARMLESS, Property
+from zonelab.analysis.checkers.order.properties import EXERCISED_BY, HARMLESS, LABELS, Property
 from zonelab.analysis.runs.builder import RunBuilder
 from zonelab.analysis.runs.errors import RunError
 from zonelab.analysis.runs.fault_bands import FaultBand
@@ -38,7 +38,7 @@ def test_a_replay_after_a_takeover_is_no_disorder() -> None:
     verdict = replay().verdict()
     assert (verdict.valid, verdict.broken) == (True, ())
     assert (verdict.of(Property.DUPLICATES), verdict.opportunities["I13"]) == ("holds", 2)
-    assert verdict.of(Property.REDELIVERY_IN_ORDER) == "holds"
+    assert (verdict.of(Property.REDELIVERY_IN_ORDER), verdict.opportunities["I7"]) == ("holds", 1)
 
 
 def test_a_busy_run_without_a_fault_of_its_own_is_valid() -> None:
@@ -48,6 +48,10 @@ def test_a_busy_run_without_a_fault_of_its_own_is_valid() -> None:
         Property.EXCLUSION,
         Property.ONE_OWNER,
     }
+
+
+def test_every_property_has_a_label() -> None:
+    assert set(LABELS) == set(EXERCISED_BY) == set(Property)
 
 
 def test_a_run_that_tried_nothing_passes_nothing() -> None:

@@ -33,6 +33,16 @@ async def test_commands_of_one_kind_travel_together_and_as_the_client_wrote_them
 
 
 @on_port()
+async def test_a_ping_goes_to_the_server_until_its_client_has_subscribed(port):
+    client = await port.client()
+    client.send(b"PING")
+    call = await port.coordinator.call()
+    assert call.words == [[b"PING"]]
+    call.answer(b"+PONG\r\n")
+    assert await client.reply() == b"PONG"
+
+
+@on_port()
 async def test_reads_and_writes_have_levels_of_their_own_and_a_client_may_choose_its_level(port):
     port.server.read_level = Level.DC_SAFE_QUORUM
     client = await port.client()

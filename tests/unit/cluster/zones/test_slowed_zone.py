@@ -153,6 +153,19 @@ async def test_other_verbs_find_it_running_and_have_it_as_they_leave_it(zone):
 
 
 @on_slowed_zone
+async def test_a_verb_that_does_not_fit_its_state_is_refused_and_does_nothing(zone):
+    await zone.pause()
+    at = len(zone.events)
+    for verb, name in ((zone.pause, "pause"), (zone.start, "start"), (zone.fill_memory, "fill the memory")):
+        with pytest.raises(ZoneError, match=rf"^zone a: cannot {name} while paused; it must be "):
+            await verb()
+    assert zone.done[at:] == []
+    await zone.kill()
+    with pytest.raises(ZoneError, match=r"^zone a: cannot kill while dead; it must be running or paused$"):
+        await zone.kill()
+
+
+@on_slowed_zone
 async def test_it_can_be_made_slower_and_is_slow_no_longer_when_it_has_been_stopped(zone):
     await zone.slow_down(2 * FACTOR)
     await until(lambda: zone.stands)

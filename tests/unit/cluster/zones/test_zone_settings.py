@@ -31,6 +31,12 @@ def test_a_wrong_setting_is_refused(kind, settings, message):
     assert str(caught.value) == message
 
 
+@pytest.mark.parametrize("port", [1, 65_535, None])
+@pytest.mark.parametrize("kind", [ProcessZoneSettings, DockerZoneSettings])
+def test_any_port_there_is_is_accepted(kind, port):
+    assert kind(port=port).port == port
+
+
 @pytest.mark.parametrize("name", ["", "A", "a b", "-a", "a/b", "ä", "a" * 32])
 def test_a_wrong_name_is_refused(name):
     with pytest.raises(ZoneError, match=r"is not accepted; accepted: 1 to 31 of a-z, 0-9 and '-', not '-' first"):

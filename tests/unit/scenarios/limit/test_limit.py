@@ -4,6 +4,7 @@ import pytest
 from support.scenarios.sim_runs import small
 
 from zonelab.scenarios.errors import NotAccepted
+from zonelab.scenarios.limit.keeping_up import behind
 from zonelab.scenarios.limit.limits import Limits
 from zonelab.scenarios.limit.search import PRECISION, Limit, Searching, knee
 from zonelab.scenarios.many_runs.run_all import AllRuns
@@ -42,6 +43,16 @@ def test_consumers_can_be_the_limit_and_are_told():
     found = Searching((scenario,))((0, 1))
     assert 0.8 * 3 * 50 < found.kept_per_s < 1.15 * 3 * 50
     assert found.behind in ("deliveries", "acks")
+
+
+def test_a_load_that_is_kept_up_with_is_not_behind_whatever_came_before_and_one_whose_pushes_fail_is():
+    """Only the last half of the load counts: the first may have its faults."""
+    load = {"duration_s": 8, "rate_per_s": 40}
+    found = [
+        behind(small(load=load, faults=[{"kind": "kill", "zone": zone, "at_s": at_s, "for_s": 2} for zone in "bc"]))
+        for at_s in (0.5, 5.5)
+    ]
+    assert found == [None, "pushes"]
 
 
 def test_rows_have_an_interval_over_seeds_and_say_where_there_is_no_limit():

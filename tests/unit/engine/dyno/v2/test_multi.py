@@ -158,6 +158,7 @@ def test_all_shards_dead_is_unavailable_and_without_effect(default):
         default.push(*numbered(3))
     assert isinstance(raised.value, Unavailable)
     assert raised.value.receipts == ()
+    assert [connection.failed for connection in default.connections.values()] == [1, 1, 1]
     for connection in default.connections.values():
         connection.mend()
     assert default.waiting() == {"a": [], "b": [], "c": []}
