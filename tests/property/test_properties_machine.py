@@ -203,7 +203,7 @@ def test_a_violation_tells_the_life_of_its_message():
 
 def test_one_seed_finds_the_same_every_time():
     class Machine(DynoQueueMachine):
-        queue_class = RemovesBeforeItLeases
+        queue_class = ForgetsTheAck
 
     hunt(Machine)  # what it imports decides a few draws of Hypothesis
     assert str(hunt(Machine)) == str(hunt(Machine))

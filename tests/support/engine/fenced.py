@@ -226,10 +226,10 @@ class FencedBench:
         await self.push_all(self.producer("a"), range(messages))
         await self.until(lambda: all(len(self.handled(group)) == messages for group in groups))
 
-    def work(self, breaks=None, *, messages=30, groups=()):
+    def work(self, breaks=None, *, messages=30, groups=(), most_ms=60_000):
         """Push ``messages`` a zone to two members of each group while ``breaks`` happens. No ``groups``: there is one.
 
-        Whether each group handled all that was confirmed.
+        Whether each group handled all that was confirmed, at the latest ``most_ms`` after the last push.
         """
         teams = {f"{group}-": group for group in groups} or {"m": self.settings.group}
 
@@ -249,7 +249,9 @@ class FencedBench:
                 await breaks()
             for task in tasks:
                 await task.join()
-            return await self.until(lambda: all(set(self.confirmed) <= self.handled(each) for each in teams.values()))
+            return await self.until(
+                lambda: all(set(self.confirmed) <= self.handled(each) for each in teams.values()), most_ms
+            )
 
         return self.run(whole())
 

@@ -87,7 +87,7 @@ def test_one_zone_is_enough_for_nothing():
             bench.standstill = len(bench.handled())
             await bench.pause_ms(3 * bench.settings.times_ms.lease)
 
-        assert not bench.work(both_die, messages=20)
+        assert not bench.work(both_die, messages=10, most_ms=bench.settings.times_ms.lease)
         assert len(bench.handled()) <= bench.standstill + 1  # one may have been in work
         assert {row["status"] for row in bench.rows("grant") if row["outcome"] == "info"} == {"unadmitted"}
 
