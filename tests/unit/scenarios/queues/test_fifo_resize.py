@@ -37,7 +37,8 @@ def test_two_numbers_break_it():
 
 @pytest.mark.parametrize("mode", ["rocketmq-5.3", "fenced"])
 def test_a_resize_during_another_is_refused_and_recorded(mode):
-    verdict, told, all_told = resized(f"queue.mode={mode}", "queue.resizes=[{at_s: 3, to: 4}, {at_s: 3.1, to: 8}]")
+    resizes = "queue.resizes=[{at_s: 2, to: 4}, {at_s: 2.1, to: 8}]"
+    verdict, told, all_told = resized(f"queue.mode={mode}", resizes, "load.duration_s=5.5")
     assert verdict.valid is True
     (refused,) = [row for row in all_told if row["status"] == "refused"]
     assert refused["detail"].startswith("topic orders cannot be resized to 8 partitions: the resize to 4 is under way")
