@@ -6,6 +6,7 @@ Method: the first failing seed of each planted bug is shrunk and run again; delt
 import json
 from collections.abc import Sequence
 from dataclasses import replace
+from functools import cache
 from pathlib import Path
 
 import pytest
@@ -47,6 +48,7 @@ FAULTS_TARGET = 3
 OPERATIONS_TARGET = 10
 
 
+@cache
 def failing(bug: str) -> Scenario:
     make_queue, guilty_of, changes = PLANTED[bug]
     target = HuntTarget(scenario=small(**changes), messages=40, make_queue=make_queue)
