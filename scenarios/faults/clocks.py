@@ -9,7 +9,18 @@ from typing import Annotated, Literal
 from pydantic import Field
 
 from zonelab.cluster.clock import NodeClock
-from zonelab.scenarios.faults.fault import Action, Changes, Choices, OfZone, Stage, Targets, View, at_once, no_consumer
+from zonelab.scenarios.faults.fault import (
+    Action,
+    Changes,
+    Choices,
+    OfZone,
+    Stage,
+    Targets,
+    View,
+    at_once,
+    no_consumer,
+    no_service,
+)
 from zonelab.scenarios.fields import CountFrom0, Problem
 
 CLOCK_OFFSET_MS_MAX = 86_400_000
@@ -39,6 +50,8 @@ class ClockFault(OfClock):
     zone: str
     consumer: CountFrom0 | None = None
     """Only the clock of this consumer's program, by its number; not that of servers and other programs of the zone."""
+    service: str | None = None
+    """Only the clock of this service of the queue, by its name."""
     offset_ms: Annotated[int, Field(strict=True, ge=-CLOCK_OFFSET_MS_MAX, le=CLOCK_OFFSET_MS_MAX)] = 0
     drift_ppm: Annotated[int, Field(strict=True, ge=-CLOCK_DRIFT_PPM_MAX, le=CLOCK_DRIFT_PPM_MAX)] = 0
     """Microseconds that it gains in a second."""
@@ -47,22 +60,34 @@ class ClockFault(OfClock):
         yield from super().problems(targets, path)
         if self.consumer is not None:
             yield from no_consumer(targets, path, self.kind, self.consumer)
+            if self.service is not None:
+                yield Problem.of(f"{path}.service", self.service, "nothing beside consumer")
+        elif self.service is not None:
+            yield from no_service(targets, path, self.kind, self.service, self.zone)
         if self.offset_ms == self.drift_ppm == 0:
             yield Problem(path, "got neither offset_ms nor drift_ppm; accepted: one of them, or both, other than 0")
 
     def action(self, stage: Stage) -> Action:
-        if self.consumer is not None:
-            return self._of_program(stage, self.consumer)
+        if self.consumer is not None or self.service is not None:
+            return self._of_program(stage)
         clock = stage.testbed.clock(self.zone)
         jump = partial(clock.jump, self.offset_ms * _NS_PER_MS)
         return Action(at_once(jump, partial(clock.drift, ppm=self.drift_ppm)), at_once(clock.correct))
 
-    def _of_program(self, stage: Stage, consumer: int) -> Action:
-        assert stage.consumers is not None, "the rules of a scenario refuse clocks of programs that are not there"
-        programs, runtime, touched = stage.consumers, stage.testbed.runtime, list[View]()
+    def _view(self, stage: Stage) -> View:
+        there = "the rules of a scenario refuse clocks of programs that are not there"
+        if self.consumer is not None:
+            assert stage.consumers is not None, there
+            return stage.consumers.view(self.zone, self.consumer)
+        assert stage.services is not None, there
+        assert self.service is not None, there
+        return stage.services.view(self.service, self.zone)
+
+    def _of_program(self, stage: Stage) -> Action:
+        runtime, touched = stage.testbed.runtime, list[View]()
 
         def begin() -> None:
-            view = programs.view(self.zone, consumer)
+            view = self._view(stage)
             view.own_clock = NodeClock(epoch_ns=0, run_ns=runtime.now_ns)
             view.own_clock.jump(self.offset_ms * _NS_PER_MS)
             view.own_clock.drift(ppm=self.drift_ppm)
@@ -75,10 +100,14 @@ class ClockFault(OfClock):
         return Action(at_once(begin), at_once(end))
 
     def holds(self, targets: Targets) -> set[str]:
+        if self.service is not None:
+            return {f"clock of service {self.target}"}
         return super().holds(targets) if self.consumer is None else {f"clock of consumer {self.zone}-{self.consumer}"}
 
     @property
     def target(self) -> str:
+        if self.service is not None:
+            return f"{self.service}-{self.zone}"
         return self.zone if self.consumer is None else f"consumer-{self.zone}-{self.consumer}"
 
     def _extent(self, part: float, random: Random) -> Changes:

@@ -31,6 +31,7 @@ IN_HAND_NS = 100_000_000
 
 AT: dict[str, Any] = {name: CRASH[name] for name in ("zone", "service", "at_s", "for_s")}
 PAUSE = {"kind": "program_pause", "program": "service", **AT}
+CLOCK = {"kind": "clock", "offset_ms": -60_000, **AT}
 DELAY = {"kind": "command_delay", "program": "service", "script": "writes", "late_ms": 300, **AT}
 
 
@@ -51,8 +52,8 @@ def test_killed_between_two_commands_it_loses_what_it_had_in_hand_and_stopped_at
 
 @pytest.mark.parametrize(
     "given",
-    [{**CRASH, "how": "kill"}, {**CRASH, "how": "stop"}, PAUSE, DELAY],
-    ids=["killed", "stopped", "standing still", "late"],
+    [{**CRASH, "how": "kill"}, {**CRASH, "how": "stop"}, PAUSE, DELAY, CLOCK],
+    ids=["killed", "stopped", "standing still", "late", "behind"],
 )
 def test_nobody_moves_anything_until_the_fault_ends(given: dict[str, Any]) -> None:
     _, tables, verdict = run_in_memory(small(**MOVED, load=LOAD, faults=[given]))
@@ -104,6 +105,22 @@ def test_a_fault_of_a_service_that_is_not_there_is_refused(
 ) -> None:
     with pytest.raises(ScenarioError) as refused:
         small(**changes, faults=[{**given, **fault}])
+    assert told in str(refused.value)
+
+
+@pytest.mark.parametrize(
+    ("changes", "fault", "told"),
+    [
+        ({}, {}, "faults[0].service: got 'mover'; accepted: nothing: this queue has no services, which clock "),
+        (MOVED, {"service": "x"}, "faults[0].service: got 'x'; accepted: a service of the queue (mover)"),
+        (MOVED, {"consumer": 0}, "faults[0].service: got 'mover'; accepted: nothing beside consumer"),
+    ],
+)
+def test_a_clock_of_a_service_that_is_not_there_is_refused(
+    changes: dict[str, Any], fault: dict[str, Any], told: str
+) -> None:
+    with pytest.raises(ScenarioError) as refused:
+        small(**changes, faults=[{**CLOCK, **fault}])
     assert told in str(refused.value)
 
 
