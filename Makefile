@@ -4,9 +4,9 @@ BIN := $(VENV)/bin
 READY := $(VENV)/.ready
 # Marks of the tests that start servers, containers, Spark or a browser. They wait more than they compute, so three files run
 # at a time, whatever the number of cores: more would starve each other. Tests of one file share what they started.
-OUTSIDE := real or docker or java or chromium
+OUTSIDE := real or docker or java or chromium or registry
 
-.PHONY: demo test dist lint hashes hashes-again mutants mutants-all mutants-drawn image bench clean
+.PHONY: demo test wheel-environment wheel-test dist lint hashes hashes-again mutants mutants-all mutants-drawn image bench clean
 .DELETE_ON_ERROR:
 # Modules and rewritten assertions are compiled once, not by every process that the tests start.
 unexport PYTHONDONTWRITEBYTECODE
@@ -14,9 +14,16 @@ unexport PYTHONDONTWRITEBYTECODE
 demo: $(READY)
 	@$(BIN)/zonelab demo
 
-test: $(READY) lint
+test: $(READY) lint wheel-environment
 	@$(BIN)/python -m pytest -n auto --dist worksteal -m "not ($(OUTSIDE))"
 	@$(BIN)/python -m pytest -n 3 --dist loadfile --no-loadscope-reorder -m "$(OUTSIDE)"
+
+# What users do with the wheel, in an environment of its own; skipped where there is no package registry.
+wheel-test: $(READY) wheel-environment
+	@$(BIN)/python -m pytest -m registry tests/wheel
+
+wheel-environment: $(READY)
+	@$(BIN)/python tests/support/wheel_environment.py
 
 lint: $(READY)
 	@$(BIN)/ruff check .
@@ -70,4 +77,4 @@ mutants-drawn: $(READY)
 	@PYTHONPATH=tests $(BIN)/python -m mutants.drawn --seed $(SEED) --count $(N)
 
 clean:
-	rm -rf $(VENV) build dist *.egg-info .pytest_cache .mypy_cache .ruff_cache .hypothesis .import_linter_cache
+	rm -rf $(VENV) .wheel build dist *.egg-info .pytest_cache .mypy_cache .ruff_cache .hypothesis .import_linter_cache

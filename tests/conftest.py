@@ -9,6 +9,7 @@ from functools import cache
 import pytest
 from hypothesis import settings
 from support.compose import answers, compose_command
+from support.wheel_environment import is_made
 
 settings.register_profile("zonelab", settings(), deadline=None)  # how long an example takes is up to the machine
 settings.load_profile("zonelab")
@@ -17,6 +18,7 @@ PROBES: dict[str, tuple[Callable[[], bool], str]] = {
     "docker": (lambda: answers("docker", "info"), "no Docker daemon answers"),
     "compose": (lambda: compose_command() is not None, "neither docker compose nor docker-compose answers"),
     "java": (lambda: answers("java", "-version"), "no Java on the PATH"),
+    "registry": (is_made, "make wheel-test could not make its environment: no package registry"),
     "chromium": (lambda: shutil.which("chromium") is not None, "no Chromium on the PATH"),
 }
 # Whoever requires the one requires the others with it.
