@@ -5,6 +5,7 @@ from functools import wraps
 from types import TracebackType
 from typing import Any, Concatenate, Generic, ParamSpec, Protocol, Self, TypeVar
 
+from zonelab.engine.common.lifecycle import Startable
 from zonelab.engine.message import Delivery, Message, Receipt
 from zonelab.engine.queue import Extending, Repairing
 
@@ -89,7 +90,23 @@ def blocking(
     return call
 
 
-class BlockingQueue(Facade, Generic[Size_co, Unacks_co]):
+class StartableFacade(Facade):
+    """``Facade`` of a ``Startable``: starts and closes it, too, as calls or by a ``with`` block."""
+
+    start = blocking(Startable.start)
+    close = blocking(Startable.close)
+
+    def __enter__(self) -> Self:
+        self.start()
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+
+class BlockingQueue(StartableFacade, Generic[Size_co, Unacks_co]):
     """The operations of ``queue`` as ordinary calls, each executed by ``run``.
 
     Meaning, results and errors are those of the queue. As a context manager it starts and closes the queue.
@@ -115,23 +132,12 @@ class BlockingQueue(Facade, Generic[Size_co, Unacks_co]):
     ensure = blocking(AsyncQueue.ensure)
     size = blocking(AsyncQueue.size)
     clear = blocking(AsyncQueue.clear)
-    start = blocking(AsyncQueue.start)
-    close = blocking(AsyncQueue.close)
 
     def shard_sizes(self) -> Mapping[str, Size_co]:
         return self._run(self._typed.shard_sizes())
 
     def process_unacks(self) -> Unacks_co:
         return self._run(self._typed.process_unacks())
-
-    def __enter__(self) -> Self:
-        self.start()
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        self.close()
 
 
 class BlockingDynoQueue(BlockingQueue[Size_co, Unacks_co]):

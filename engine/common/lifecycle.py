@@ -28,11 +28,12 @@ class Startable(ABC):
     """Runs from ``start`` to ``close``, or as long as a block lasts: ``async with queue: …``."""
 
     @abstractmethod
-    async def start(self) -> None: ...
+    async def start(self) -> None:
+        """Begin what works in the background."""
 
     @abstractmethod
     async def close(self) -> None:
-        """Leases and messages stay as they are."""
+        """Stop what works in the background. Leases and messages stay as they are."""
 
     async def __aenter__(self) -> Self:
         await self.start()

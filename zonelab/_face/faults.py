@@ -2,13 +2,12 @@
 
 import json
 from collections.abc import Mapping
-from types import TracebackType
 from typing import Any
 
 from zonelab._face.host import Host
 from zonelab.cluster.testbed import Testbed
 from zonelab.engine.common.lifecycle import Startable
-from zonelab.engine.sync import Facade, blocking
+from zonelab.engine.sync import StartableFacade
 from zonelab.scenarios.errors import ScenarioError, did_you_mean
 from zonelab.scenarios.faults.catalogue import CLASSES, AnyFault
 from zonelab.scenarios.faults.fault import Action, Stage
@@ -77,16 +76,5 @@ class ClusterFault(Startable):
             self._host.record_fault({**self._row, "end_ns": self._host.testbed.runtime.now_ns()})
 
 
-class BlockingFault(Facade):
+class BlockingFault(StartableFacade):
     """``ClusterFault`` for a ``with`` block."""
-
-    start = blocking(ClusterFault.start)
-    close = blocking(ClusterFault.close)
-
-    def __enter__(self) -> None:
-        self.start()
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        self.close()

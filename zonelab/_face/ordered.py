@@ -3,8 +3,7 @@
 import asyncio
 from collections.abc import Awaitable, Callable, Sequence
 from inspect import isawaitable
-from types import TracebackType
-from typing import TYPE_CHECKING, Self
+from typing import TYPE_CHECKING
 
 from zonelab._face.host import PROGRAM, SharedQueue
 from zonelab.cluster.zone import ClusterError
@@ -12,7 +11,7 @@ from zonelab.engine.common.lifecycle import Startable
 from zonelab.engine.fifo.consumer.listener import Delivered, Handling, Outcome
 from zonelab.engine.message import Message, Receipt
 from zonelab.engine.queue import Queue
-from zonelab.engine.sync import Facade, Run, blocking
+from zonelab.engine.sync import Run, StartableFacade, blocking
 from zonelab.scenarios.logs import LOGGER
 from zonelab.scenarios.queues.under_test import Member, Ordered
 
@@ -138,7 +137,7 @@ class Listening(Startable):
         return Outcome.SUCCESS if outcome is None else outcome
 
 
-class BlockingOrderedQueue(Facade):
+class BlockingOrderedQueue(StartableFacade):
     """``OrderedQueue`` for programs without an event loop. ``in_threads``: handlers are called in threads."""
 
     def __init__(self, queue: OrderedQueue, run: Run, *, in_threads: bool) -> None:
@@ -146,8 +145,6 @@ class BlockingOrderedQueue(Facade):
         self._ordered, self._in_threads = queue, in_threads
         self.name, self.zone = queue.name, queue.zone
 
-    start = blocking(OrderedQueue.start)
-    close = blocking(OrderedQueue.close)
     push = blocking(OrderedQueue.push)
     wait_empty = blocking(OrderedQueue.wait_empty)
 
@@ -156,30 +153,9 @@ class BlockingOrderedQueue(Facade):
         called = _in_thread(handler) if self._in_threads else handler
         return BlockingListening(self._ordered.listen(called), self._run)
 
-    def __enter__(self) -> Self:
-        self.start()
-        return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        self.close()
-
-
-class BlockingListening(Facade):
+class BlockingListening(StartableFacade):
     """``Listening`` for programs without an event loop."""
-
-    start = blocking(Listening.start)
-    close = blocking(Listening.close)
-
-    def __enter__(self) -> Self:
-        self.start()
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        self.close()
 
 
 def _in_thread(handler: Handler) -> Handler:

@@ -1,15 +1,14 @@
 """Queues as a program uses them: ``DelayQueue`` with ``await``, ``BlockingDelayQueue`` without."""
 
 from collections.abc import Sequence
-from types import TracebackType
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Any
 
 from zonelab._face.host import SharedQueue
 from zonelab.cluster.zone import ClusterError
 from zonelab.engine.common.lifecycle import Startable
 from zonelab.engine.message import Delivery, Message, Receipt
 from zonelab.engine.queue import OPTIONAL, Queue
-from zonelab.engine.sync import Facade, blocking
+from zonelab.engine.sync import StartableFacade, blocking
 from zonelab.scenarios.queues.acknowledging import acknowledge, extend_lease
 
 if TYPE_CHECKING:
@@ -126,7 +125,7 @@ class DelayQueue(Startable):
         return queue
 
 
-class BlockingDelayQueue(Facade):
+class BlockingDelayQueue(StartableFacade):
     """``DelayQueue`` for programs without an event loop: the same operations, results and errors.
 
     Use it in ``with``, or call ``start`` and ``close``.
@@ -136,8 +135,6 @@ class BlockingDelayQueue(Facade):
         super().__init__(queue, run)
         self.name, self.zone = queue.name, queue.zone
 
-    start = blocking(DelayQueue.start)
-    close = blocking(DelayQueue.close)
     push = blocking(DelayQueue.push)
     pop = blocking(DelayQueue.pop)
     ack = blocking(DelayQueue.ack)
@@ -148,12 +145,3 @@ class BlockingDelayQueue(Facade):
     remove = blocking(DelayQueue.remove)
     size = blocking(DelayQueue.size)
     process_unacks = blocking(DelayQueue.process_unacks)
-
-    def __enter__(self) -> Self:
-        self.start()
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        self.close()
