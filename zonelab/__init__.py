@@ -1,7 +1,7 @@
 """A multi-zone cluster testbed and consistency lab for delay queues on Redis.
 
 Public are this module, ``zonelab.queues``, ``zonelab.testing`` and ``zonelab.runs``: what their ``__all__`` name.
-Everything else is internal and may change at any time. Importing this module imports nothing else; names are loaded
+Everything else is internal and may change at any time. Importing this module loads nothing of it; names are loaded
 when they are first used.
 
 Example::
@@ -14,8 +14,9 @@ Example::
             print(delivery.message.payload, queue.ack(delivery))
 """
 
-from importlib import import_module
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
+
+from zonelab._lazy_names import lazy_names
 
 if TYPE_CHECKING:
     from zonelab._face.server import connect
@@ -51,16 +52,13 @@ _HOMES = {
     "ServerError": "zonelab.engine.ports",
     "Unavailable": "zonelab.engine.ports",
     "connect": "zonelab._face.server",
+    "queues": "zonelab.queues",
+    "runs": "zonelab.runs",
+    "testing": "zonelab.testing",
 }
-_MODULES = ("queues", "runs", "testing")
 
 
-def __getattr__(name: str) -> Any:
-    if name in _MODULES:
-        return import_module(f"zonelab.{name}")
-    if name not in _HOMES:
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    return getattr(import_module(_HOMES[name]), name)
+__getattr__ = lazy_names(__name__, _HOMES)
 
 
 def __dir__() -> list[str]:

@@ -14,6 +14,8 @@ Example::
 
 from typing import TYPE_CHECKING, Any, overload
 
+from zonelab._lazy_names import lazy_names
+
 if TYPE_CHECKING:
     from zonelab._face.cluster import AsyncCluster, Cluster
     from zonelab._face.opening import OrderedOpening, QueueOpening
@@ -201,9 +203,4 @@ def open_ordered(
     return open_topic(name, where, {**settings, "batch": batch})
 
 
-def __getattr__(name: str) -> Any:
-    if name not in _HOMES:
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    from importlib import import_module
-
-    return getattr(import_module(_HOMES[name]), name)
+__getattr__ = lazy_names(__name__, _HOMES)

@@ -10,9 +10,10 @@ Example::
 """
 
 from collections.abc import Mapping
-from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
+
+from zonelab._lazy_names import lazy_names
 
 if TYPE_CHECKING:
     from zonelab._face.run import Run
@@ -119,7 +120,4 @@ def read(folder: str | Path) -> "Run":
     return Run.of(Path(folder))
 
 
-def __getattr__(name: str) -> Any:
-    if name not in _HOMES:
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    return getattr(import_module(_HOMES[name]), name)
+__getattr__ = lazy_names(__name__, _HOMES)

@@ -16,8 +16,9 @@ Example, in a test of pytest::
 """
 
 from collections.abc import Mapping, Sequence
-from importlib import import_module
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
+
+from zonelab._lazy_names import lazy_names
 
 if TYPE_CHECKING:
     from zonelab._face.cluster import AsyncCluster, Cluster
@@ -69,7 +70,4 @@ def cluster(
     return make_cluster(on, document, override_texts(set))
 
 
-def __getattr__(name: str) -> Any:
-    if name not in _HOMES:
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    return getattr(import_module(_HOMES[name]), name)
+__getattr__ = lazy_names(__name__, _HOMES)
