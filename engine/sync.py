@@ -5,7 +5,6 @@ from functools import wraps
 from types import TracebackType
 from typing import Any, Concatenate, Generic, ParamSpec, Protocol, Self, TypeVar
 
-from zonelab.engine.common.lifecycle import Startable
 from zonelab.engine.message import Delivery, Message, Receipt
 from zonelab.engine.queue import Extending, Repairing
 
@@ -46,8 +45,11 @@ class AsyncQueue(Extending, Repairing, Protocol[Size_co, Unacks_co]):
     async def shard_sizes(self) -> Mapping[str, Size_co]: ...
     async def clear(self) -> None: ...
     async def process_unacks(self) -> Unacks_co: ...
-    async def start(self) -> None: ...
-    async def close(self) -> None: ...
+    async def start(self) -> None:
+        """Begin what works in the background."""
+
+    async def close(self) -> None:
+        """Stop what works in the background. Leases and messages stay as they are."""
 
 
 class AsyncDynoQueue(AsyncQueue[Size_co, Unacks_co], Protocol[Size_co, Unacks_co]):
@@ -91,10 +93,10 @@ def blocking(
 
 
 class StartableFacade(Facade):
-    """``Facade`` of a ``Startable``: starts and closes it, too, as calls or by a ``with`` block."""
+    """``Facade`` of what is started and closed: by calls of the same names, or by a ``with`` block."""
 
-    start = blocking(Startable.start)
-    close = blocking(Startable.close)
+    start = blocking(AsyncQueue.start)
+    close = blocking(AsyncQueue.close)
 
     def __enter__(self) -> Self:
         self.start()
