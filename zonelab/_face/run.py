@@ -10,9 +10,7 @@ import pyarrow as pa
 
 from zonelab._face.loop_thread import within_a_loop
 from zonelab._face.overrides import override_texts
-from zonelab.analysis.checkers.consistency.consistency import check_consistency
 from zonelab.analysis.checkers.consistency.verdict import ConsistencyVerdict
-from zonelab.analysis.checkers.queue.queue import check
 from zonelab.analysis.checkers.verdict import Verdict
 from zonelab.analysis.runs.accesses import VALUES, VALUES_NAME
 from zonelab.analysis.runs.directory import RunDirectory
@@ -159,22 +157,10 @@ def _made(scenario: Scenario, on: On, folder: Path) -> Run:
     if record.status == "failed":
         raise ClusterError(f"{record.error}; see {directory / 'lab.log'}")
     if record.phases:
-        _examine(directory)
+        from zonelab.scenarios.verbs.check import examine  # loads what tables are drawn with
+
+        examine(directory, title="")
     return Run.of(directory)
-
-
-def _examine(directory: Path) -> None:
-    """Write ``verdict.json`` and ``summary.json``."""
-    if RunDirectory.open(directory).info.workload is not None:
-        from zonelab.analysis.summary.access_summary import summarise_accesses
-
-        check_consistency(directory)
-        summarise_accesses(directory)
-    else:
-        from zonelab.analysis.summary.queue_summary import summarise
-
-        check(directory)
-        summarise(directory)
 
 
 def _outside_of_loops(work: Callable[[], T]) -> T:
