@@ -65,6 +65,13 @@ FAULTS = pa.schema(
     ]
 )
 
+
+def fault_row(*, fault: str, kind: str, target: str, begin_ns: int, colour: str, detail: str) -> dict[str, Any]:
+    """Return the row of ``FAULTS`` of a fault that begins; ``end_ns`` is given when it ends."""
+    told = {"fault": fault, "kind": kind, "target": target, "begin_ns": begin_ns, "end_ns": None}
+    return {**told, "colour": colour, "detail": detail}
+
+
 FINAL_STATE = pa.schema(
     [
         pa.field("zone", _CATEGORY, nullable=False),  # whose Redis was read

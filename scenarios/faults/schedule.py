@@ -5,6 +5,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any
 
+from zonelab.analysis.runs.history import fault_row
 from zonelab.analysis.runs.tables import Table
 from zonelab.engine.ports import Runtime
 from zonelab.scenarios.faults.catalogue import AnyFault
@@ -91,15 +92,14 @@ class FaultSchedule:
         return any(other.holds & fault.holds for other in self._active.values())
 
     async def _begin(self, fault: PlannedFault) -> None:
-        row = {
-            "fault": fault.name,
-            "kind": fault.kind,
-            "target": fault.target,
-            "begin_ns": self._runtime.now_ns(),
-            "end_ns": None,
-            "colour": fault.colour,
-            "detail": fault.detail,
-        }
+        row = fault_row(
+            fault=fault.name,
+            kind=fault.kind,
+            target=fault.target,
+            begin_ns=self._runtime.now_ns(),
+            colour=fault.colour,
+            detail=fault.detail,
+        )
         self._table.append(row)
         self._rows[fault.name] = row
         self._active[fault.name] = fault

@@ -13,7 +13,7 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from zonelab.analysis.runs.history import DEPTH, FAULTS, FINAL_STATE, OPERATIONS
+from zonelab.analysis.runs.history import DEPTH, FAULTS, FINAL_STATE, OPERATIONS, fault_row
 from zonelab.analysis.runs.manual_session import SAMPLES, VERBS
 from zonelab.analysis.runs.owner import Owner
 from zonelab.analysis.whole_files import write_json
@@ -90,15 +90,7 @@ class Recording:
         self, *, name: str, kind: str, target: str, begin_ns: int, colour: str, detail: str
     ) -> dict[str, Any]:
         """The row, as in ``zonelab.analysis.runs.history.FAULTS``; give it to ``fault_ended``."""
-        row = {
-            "fault": name,
-            "kind": kind,
-            "target": target,
-            "begin_ns": begin_ns,
-            "end_ns": None,
-            "colour": colour,
-            "detail": detail,
-        }
+        row = fault_row(fault=name, kind=kind, target=target, begin_ns=begin_ns, colour=colour, detail=detail)
         self._faults.append(row)
         self._save_faults()
         return row

@@ -5,6 +5,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from zonelab._face.host import Host
+from zonelab.analysis.runs.history import fault_row
 from zonelab.cluster.testbed import Testbed
 from zonelab.engine.common.lifecycle import Startable
 from zonelab.engine.sync import StartableFacade
@@ -56,15 +57,14 @@ class ClusterFault(Startable):
         """Let it begin. Raises ``ClusterError`` if another fault in force holds the same."""
         self._host.begin_fault(self)
         now_ns = self._host.testbed.runtime.now_ns()
-        self._row = {
-            "fault": f"{self._host.faults_begun}:{self.name}",
-            "kind": self._fault.kind,
-            "target": self._fault.target,
-            "begin_ns": now_ns,
-            "end_ns": None,
-            "colour": self._fault.colour,
-            "detail": json.dumps(self._fault.model_dump(mode="json", exclude_none=True)),
-        }
+        self._row = fault_row(
+            fault=f"{self._host.faults_begun}:{self.name}",
+            kind=self._fault.kind,
+            target=self._fault.target,
+            begin_ns=now_ns,
+            colour=self._fault.colour,
+            detail=json.dumps(self._fault.model_dump(mode="json", exclude_none=True)),
+        )
         for action in self._actions:
             await action.begin()
 
