@@ -18,7 +18,7 @@ from zonelab.scenarios.queues.under_test import QueueUnderTest
 from zonelab.scenarios.run_files.record import Note, RunRecord
 from zonelab.scenarios.run_files.tables import FAULTS_NAME, Tables
 from zonelab.scenarios.spec.scenario import Scenario
-from zonelab.scenarios.tasks import Halt, TaskGroup, at_end
+from zonelab.scenarios.tasks import Halt, TaskGroup, at_end, until_quiet
 
 HEAL_BOUND_S = 60.0
 """Restarting a server may take this long; then the lab itself has failed."""
@@ -27,8 +27,6 @@ SETTLE_BOUND_S = 5.0
 """How long late replication may be under way after the last operation before the end state is read anyway."""
 
 _LEAD_NS = 100_000_000
-_POLL_NS = 100_000_000
-_QUIET_READINGS = 2
 _PROGRESS_NS = 200_000_000
 
 
@@ -178,22 +176,21 @@ class RunPhases(ABC):
         self._begin_phase("drain", bound_s)
         begin_ns = self._runtime.now_ns()
         self._note("drain", begin_ns)
-        quiet = 0
-        while self._runtime.now_ns() - begin_ns < bound_s * 1e9 and quiet < _QUIET_READINGS:
-            quiet = quiet + 1 if await self._is_drained() else 0
-            if await self._halt.sleep(_POLL_NS):
-                break
+        deadline_ns = begin_ns + round(bound_s * 1e9)
+        drained = await until_quiet(
+            self._is_drained, runtime=self._runtime, deadline_ns=deadline_ns, sleep=self._halt.sleep
+        )
         self._record.phases["drain"] = (begin_ns, self._runtime.now_ns())
-        return quiet >= _QUIET_READINGS
+        return drained
 
     async def _settle(self) -> None:
         self._begin_phase("end state", None)
         await self._stop_clients()
         deadline_ns = self._runtime.now_ns() + round(SETTLE_BOUND_S * 1e9)
-        quiet = 0
-        while quiet < _QUIET_READINGS and self._runtime.now_ns() < deadline_ns:
-            quiet = quiet + 1 if not any(link.in_flight for link in self._testbed.links.values()) else 0
-            await self._runtime.sleep(_POLL_NS)
+        await until_quiet(self._nothing_in_flight, runtime=self._runtime, deadline_ns=deadline_ns)
+
+    async def _nothing_in_flight(self) -> bool:
+        return not any(link.in_flight for link in self._testbed.links.values())
 
     async def _server(self) -> str | None:
         """Name and version of the servers, as the first zone's tells them."""

@@ -10,6 +10,8 @@ DISMISS_BOUND_S = 10.0
 """How long cancelled tasks may take to end."""
 
 _POLL_NS = 1_000_000
+_QUIET_POLL_NS = 100_000_000
+_QUIET_READINGS = 2
 
 
 @asynccontextmanager
@@ -27,6 +29,27 @@ async def at_end(last: Callable[[], Awaitable[None]]) -> AsyncIterator[None]:
         raise
     else:
         await last()
+
+
+async def until_quiet(
+    is_quiet: Callable[[], Awaitable[bool]],
+    *,
+    runtime: Runtime,
+    deadline_ns: int,
+    sleep: Callable[[int], Awaitable[bool | None]] | None = None,
+) -> bool:
+    """Ask until ``is_quiet`` holds twice in a row, and return whether it did before ``deadline_ns``.
+
+    A single reading proves nothing: what goes from one place to another may be seen in neither. ``sleep`` returns True
+    to give up, as ``Halt.sleep`` does; by default that of ``runtime``, which never does.
+    """
+    sleep = sleep or runtime.sleep
+    quiet = 0
+    while quiet < _QUIET_READINGS and runtime.now_ns() < deadline_ns:
+        quiet = quiet + 1 if await is_quiet() else 0
+        if await sleep(_QUIET_POLL_NS):
+            break
+    return quiet >= _QUIET_READINGS
 
 
 class Halt:

@@ -9,7 +9,7 @@ from zonelab.cluster.votes.levels import Level, Setting
 from zonelab.engine.common.lifecycle import Startable
 from zonelab.engine.fifo.consumer.listener import Listener
 from zonelab.engine.fifo.events import Observer
-from zonelab.engine.ports import Clock, Connection, Runtime
+from zonelab.engine.ports import Clock, Connection, PortError, Runtime
 from zonelab.engine.queue import Queue
 
 if TYPE_CHECKING:
@@ -109,6 +109,14 @@ class QueueUnderTest(Protocol):
         """Rows of ``zonelab.analysis.runs.history.FINAL_STATE`` as the server of ``zone`` has them. Raises
         ``PortError``.
         """
+
+
+async def is_empty(queue: QueueUnderTest) -> bool:
+    """Return whether no shard lists any message; False, too, if a server does not answer."""
+    try:
+        return all([(await queue.depth(shard)).empty for shard in queue.shards])
+    except PortError:
+        return False
 
 
 class Member(Protocol):

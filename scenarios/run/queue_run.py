@@ -19,7 +19,7 @@ from zonelab.scenarios.faults.schedule import plan_faults
 from zonelab.scenarios.logs import LOGGER
 from zonelab.scenarios.queues.catalogue import MakeQueue
 from zonelab.scenarios.queues.end_state import with_text
-from zonelab.scenarios.queues.under_test import QueueUnderTest, RunsServices
+from zonelab.scenarios.queues.under_test import QueueUnderTest, RunsServices, is_empty
 from zonelab.scenarios.run.depth_sampler import DepthSampler
 from zonelab.scenarios.run.ordered_run import OrderedRun
 from zonelab.scenarios.run.own_processes import guests_of, own_arrivals, own_work
@@ -144,10 +144,7 @@ class QueueRun(RunPhases):
             return False
         if not all(coordinator.connected for coordinator in self._testbed.coordinators.values()):
             return False
-        try:
-            return all([(await self._queue.depth(shard)).empty for shard in self._queue.shards])
-        except PortError:
-            return False
+        return await is_empty(self._queue)
 
     async def _stop_clients(self) -> None:
         await self._consumers.stop()

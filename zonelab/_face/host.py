@@ -3,19 +3,20 @@
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from functools import partial
 from typing import TYPE_CHECKING, Any, Protocol
 
 from zonelab.cluster.connections.answered import AnsweredConnection
 from zonelab.cluster.testbed import Testbed
 from zonelab.cluster.zone import ClusterError
-from zonelab.engine.ports import Clock, Connection, PortError, Runtime
+from zonelab.engine.ports import Clock, Connection, Runtime
 from zonelab.engine.queue import Queue
 from zonelab.engine.sync import Run
 from zonelab.scenarios.clients.services import Services
 from zonelab.scenarios.queues.catalogue import queue_under_test
-from zonelab.scenarios.queues.under_test import Naming, QueueUnderTest, RunsServices
+from zonelab.scenarios.queues.under_test import Naming, QueueUnderTest, RunsServices, is_empty
 from zonelab.scenarios.spec.scenario import Scenario
-from zonelab.scenarios.tasks import Halt, TaskGroup
+from zonelab.scenarios.tasks import Halt, TaskGroup, until_quiet
 
 if TYPE_CHECKING:
     from zonelab._face.recording import Recording  # loads pyarrow
@@ -66,12 +67,9 @@ class SharedQueue:
             if self.services is not None:
                 await self.services.start()
 
-    async def is_empty(self) -> bool:
-        """Return whether no shard lists any message; False, too, if that cannot be read now."""
-        try:
-            return all([(await self.adapter.depth(shard)).empty for shard in self.adapter.shards])
-        except PortError:
-            return False
+    async def until_empty(self, *, deadline_ns: int) -> bool:
+        """Wait until no shard lists any message. Returns False if that is not so at the deadline."""
+        return await until_quiet(partial(is_empty, self.adapter), runtime=self.runtime, deadline_ns=deadline_ns)
 
     async def instance(self, zone: str) -> Queue:
         """Return an instance of a program in ``zone``, which has been started."""

@@ -22,7 +22,6 @@ if TYPE_CHECKING:
 Handler = Callable[[Sequence[Delivered], Handling], Outcome | Awaitable[Outcome | None] | None]
 """What ``listen`` takes: an ordinary function or a coroutine. None it returns counts as ``Outcome.SUCCESS``."""
 
-_POLL_NS = 50_000_000
 _HANDING_NS = 1_000
 """What it takes to hand a batch over: in simulation, what happens in no time at all has no order for a checker."""
 
@@ -81,13 +80,7 @@ class OrderedQueue(Startable):
 
     async def wait_empty(self, *, timeout_s: float) -> bool:
         """Wait until everything is handled. Returns False if that takes longer."""
-        runtime = self._shared.runtime
-        deadline_ns = runtime.now_ns() + round(timeout_s * 1e9)
-        while not await self._shared.is_empty():
-            if runtime.now_ns() > deadline_ns:
-                return False
-            await runtime.sleep(_POLL_NS)
-        return True
+        return await self._shared.until_empty(deadline_ns=self._shared.runtime.now_ns() + round(timeout_s * 1e9))
 
     def _open(self) -> Queue:
         if self._queue is None:

@@ -9,9 +9,10 @@ from zonelab.analysis.checkers.verdict import Verdict
 from zonelab.cluster.zone import ClusterError
 from zonelab.engine.fifo.consumer.listener import Delivered, Handling, Outcome
 from zonelab.engine.ports import PortError, ServerError
+from zonelab.scenarios.queues.under_test import is_empty
+from zonelab.scenarios.run_phases import SETTLE_BOUND_S
+from zonelab.scenarios.tasks import until_quiet
 
-_POLL_NS = 50_000_000
-_SETTLE_NS = 5_000_000_000
 _BATCH = 20
 _WAIT_MS = 100
 
@@ -45,22 +46,22 @@ def _named(host: Host, name: str | None) -> SharedQueue:
 
 async def _drained(queue: SharedQueue, zones: Iterable[str], *, deadline_ns: int) -> bool:
     """Consume what is left in every zone. Returns whether nothing is left at the deadline."""
-    runtime = queue.runtime
     if queue.scenario.has_groups:
-        listening = [Listening(queue, zone, _done) for zone in zones]
-        for one in listening:
-            await one.start()
-        while not (empty := await queue.is_empty()) and runtime.now_ns() < deadline_ns:
-            await runtime.sleep(_POLL_NS)
-        return empty
+        for zone in zones:
+            await Listening(queue, zone, _done).start()
+        return await queue.until_empty(deadline_ns=deadline_ns)
     consumers = [DelayQueue(queue, zone) for zone in zones]
     for consumer in consumers:
         await consumer.start()
-    while not (empty := await queue.is_empty()) and runtime.now_ns() < deadline_ns:
+
+    async def is_quiet() -> bool:
+        if await is_empty(queue.adapter):
+            return True
         for consumer in consumers:
             await _consume(consumer)
-        await runtime.sleep(_POLL_NS)
-    return empty
+        return False
+
+    return await until_quiet(is_quiet, runtime=queue.runtime, deadline_ns=deadline_ns)
 
 
 async def _consume(consumer: DelayQueue) -> None:
@@ -77,9 +78,10 @@ async def _done(delivered: Sequence[Delivered], handling: Handling) -> Outcome:
 
 async def _settled(host: Host) -> None:
     """Wait until replication is at rest, for a bounded time."""
-    runtime, testbed = host.testbed.runtime, host.testbed
-    since_ns = runtime.now_ns()
-    while runtime.now_ns() < since_ns + _SETTLE_NS:
-        await runtime.sleep(_POLL_NS)
-        if testbed.at_rest(since_ns) and not any(link.in_flight for link in testbed.links.values()):
-            return
+    testbed = host.testbed
+    since_ns = testbed.runtime.now_ns()
+
+    async def is_quiet() -> bool:
+        return testbed.at_rest(since_ns) and not any(link.in_flight for link in testbed.links.values())
+
+    await until_quiet(is_quiet, runtime=testbed.runtime, deadline_ns=since_ns + round(SETTLE_BOUND_S * 1e9))

@@ -6,7 +6,7 @@ Method: virtual time, so that every duration is exact.
 import pytest
 
 from zonelab.cluster.sim.runtime import SimRuntime
-from zonelab.scenarios.tasks import Halt, TaskGroup
+from zonelab.scenarios.tasks import Halt, TaskGroup, until_quiet
 
 S = 1_000_000_000
 
@@ -85,3 +85,36 @@ def test_dismissal_cancels_what_is_left_and_waits_for_its_end(runtime: SimRuntim
     runtime.run_until_complete(group.dismiss())
     assert tidied == [6 * S]
     assert len(group) == 0
+
+
+@pytest.mark.parametrize(
+    ("readings", "deadline_ns", "quiet", "asked"),
+    [
+        ([True, True], S, True, 2),
+        ([True, False, True, True], S, True, 4),
+        ([True, False] * 20, S, False, 10),
+        ([True, True], S // 20, False, 1),
+        ([], 0, False, 0),
+    ],
+)
+def test_what_is_quiet_once_may_not_be_at_rest(runtime: SimRuntime, readings, deadline_ns, quiet, asked) -> None:
+    told = iter(readings)
+
+    async def is_quiet() -> bool:
+        return next(told)
+
+    waiting = until_quiet(is_quiet, runtime=runtime, deadline_ns=deadline_ns)
+    assert runtime.run_until_complete(waiting) is quiet
+    assert len(readings) - len(list(told)) == asked
+
+
+def test_nobody_waits_for_quiet_once_halted(runtime: SimRuntime) -> None:
+    halt = Halt(runtime)
+
+    async def is_quiet() -> bool:
+        return False
+
+    runtime.call_later(2 * S, halt.interrupt)
+    waiting = until_quiet(is_quiet, runtime=runtime, deadline_ns=60 * S, sleep=halt.sleep)
+    assert runtime.run_until_complete(waiting) is False
+    assert runtime.now_ns() == 2 * S
