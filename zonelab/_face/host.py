@@ -10,7 +10,6 @@ from zonelab.cluster.connections.answered import AnsweredConnection
 from zonelab.cluster.testbed import Testbed
 from zonelab.cluster.zone import ClusterError
 from zonelab.engine.ports import Clock, Connection, Runtime
-from zonelab.engine.queue import Queue
 from zonelab.engine.sync import Run
 from zonelab.scenarios.clients.services import Services
 from zonelab.scenarios.queues.catalogue import queue_under_test
@@ -70,11 +69,6 @@ class SharedQueue:
     async def until_empty(self, *, deadline_ns: int) -> bool:
         """Wait until no shard lists any message. Returns False if that is not so at the deadline."""
         return await until_quiet(partial(is_empty, self.adapter), runtime=self.runtime, deadline_ns=deadline_ns)
-
-    async def instance(self, zone: str) -> Queue:
-        """Return an instance of a program in ``zone``, which has been started."""
-        await self.start()
-        return await self.adapter.consumer(zone, PROGRAM)
 
     async def close(self) -> None:
         """Close everything that has the queue open, and its services."""

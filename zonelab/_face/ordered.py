@@ -6,17 +6,15 @@ from inspect import isawaitable
 from typing import TYPE_CHECKING
 
 from zonelab._face.host import PROGRAM, SharedQueue
-from zonelab.cluster.zone import ClusterError
+from zonelab._face.opened import Opened
 from zonelab.engine.common.lifecycle import Startable
 from zonelab.engine.fifo.consumer.listener import Delivered, Handling, Outcome
-from zonelab.engine.message import Message, Receipt
 from zonelab.engine.queue import Queue
 from zonelab.engine.sync import Run, StartableFacade, blocking
 from zonelab.scenarios.logs import LOGGER
 from zonelab.scenarios.queues.under_test import Member, Ordered
 
 if TYPE_CHECKING:
-    from zonelab._face.recording import RecordedQueue  # loads pyarrow
     from zonelab.scenarios.clients.listening import Acknowledging
 
 Handler = Callable[[Sequence[Delivered], Handling], Outcome | Awaitable[Outcome | None] | None]
@@ -26,48 +24,16 @@ _HANDING_NS = 1_000
 """What it takes to hand a batch over: in simulation, what happens in no time at all has no order for a checker."""
 
 
-class OrderedQueue(Startable):
+class OrderedQueue(Opened):
     """A topic as one program in one zone has it open; ``zonelab.queues.open_ordered`` makes it.
 
     Use it in ``async with``, or call ``start`` and ``close``. Errors are those of ``DelayQueue``.
     """
 
-    def __init__(self, shared: SharedQueue, zone: str) -> None:
-        self._shared = shared
-        self._zone = zone
-        self._queue: Queue | None = None
-        self._recorded: RecordedQueue | None = None
+    _noun = "topic"
 
-    @property
-    def name(self) -> str:
-        return self._shared.name
-
-    @property
-    def zone(self) -> str:
-        """The zone through whose coordinator the program talks."""
-        return self._zone
-
-    async def start(self) -> None:
-        """Open the topic."""
-        if self._queue is None:
-            self._shared.users.append(self)
-            await self._shared.start()
-            self._queue = await self._shared.adapter.producer(self._zone, PROGRAM)
-            if self._shared.recording is not None:
-                self._recorded = self._shared.recording.of(self._queue, self._shared.process(self._zone), self._zone)
-
-    async def close(self) -> None:
-        """Let go of the topic. What was pushed stays."""
-        queue, self._queue = self._queue, None
-        if queue is not None:
-            self._shared.users.remove(self)
-            await queue.close()
-
-    async def push(self, messages: Message | Sequence[Message]) -> list[Receipt]:
-        """Put one message, or several in their order, into the partitions of their keys. Returns a receipt for each."""
-        queue = self._open()
-        told = [messages] if isinstance(messages, Message) else list(messages)
-        return await self._recorded.push(told) if self._recorded else list(await queue.push(told))
+    async def _instance(self) -> Queue:
+        return await self._shared.adapter.producer(self._zone, PROGRAM)
 
     def listen(self, handler: Handler) -> "Listening":
         """Be a member of the topic's consumer group for as long as an ``async with`` block lasts.
@@ -81,11 +47,6 @@ class OrderedQueue(Startable):
     async def wait_empty(self, *, timeout_s: float) -> bool:
         """Wait until everything is handled. Returns False if that takes longer."""
         return await self._shared.until_empty(deadline_ns=self._shared.runtime.now_ns() + round(timeout_s * 1e9))
-
-    def _open(self) -> Queue:
-        if self._queue is None:
-            raise ClusterError(f"topic {self.name!r} is not open: use it within its `with` block")
-        return self._queue
 
 
 class Listening(Startable):

@@ -1,21 +1,17 @@
 """Queues as a program uses them: ``DelayQueue`` with ``await``, ``BlockingDelayQueue`` without."""
 
-from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-from zonelab._face.host import SharedQueue
+from zonelab._face.host import PROGRAM
+from zonelab._face.opened import Opened
 from zonelab.cluster.zone import ClusterError
-from zonelab.engine.common.lifecycle import Startable
-from zonelab.engine.message import Delivery, Message, Receipt
+from zonelab.engine.message import Delivery, Message
 from zonelab.engine.queue import OPTIONAL, Queue
 from zonelab.engine.sync import StartableFacade, blocking
 from zonelab.scenarios.queues.acknowledging import acknowledge, extend_lease
 
-if TYPE_CHECKING:
-    from zonelab._face.recording import RecordedQueue  # loads pyarrow
 
-
-class DelayQueue(Startable):
+class DelayQueue(Opened):
     """A queue as one program in one zone has it open; ``zonelab.queues.open`` makes it.
 
     Use it in ``async with``, or call ``start`` and ``close``. Operations raise ``zonelab.Unavailable`` if they had
@@ -23,44 +19,10 @@ class DelayQueue(Startable):
     ``zonelab.ClusterError`` if the queue is not open or its engine has no such operation.
     """
 
-    def __init__(self, shared: SharedQueue, zone: str) -> None:
-        self._shared = shared
-        self._zone = zone
-        self._queue: Queue | None = None
-        self._recorded: RecordedQueue | None = None
+    _noun = "queue"
 
-    @property
-    def name(self) -> str:
-        return self._shared.name
-
-    @property
-    def zone(self) -> str:
-        """The zone through whose coordinator the program talks, and whose shard it serves."""
-        return self._zone
-
-    async def start(self) -> None:
-        """Open the queue: begin what its engine does in the background, such as looking for ended leases."""
-        if self._queue is None:
-            self._shared.users.append(self)
-            self._queue = await self._shared.instance(self._zone)
-            if self._shared.recording is not None:
-                self._recorded = self._shared.recording.of(self._queue, self._shared.process(self._zone), self._zone)
-
-    async def close(self) -> None:
-        """Stop what works in the background. Messages and leases stay as they are."""
-        queue, self._queue = self._queue, None
-        if queue is not None:
-            self._shared.users.remove(self)
-            await queue.close()
-
-    async def push(self, messages: Message | Sequence[Message]) -> list[Receipt]:
-        """Put one message, or several, into the queue.
-
-        Returns a receipt for each, with its shard and when it is due (Unix time, ms).
-        """
-        queue = self._open()
-        told = [messages] if isinstance(messages, Message) else list(messages)
-        return await self._recorded.push(told) if self._recorded else list(await queue.push(told))
+    async def _instance(self) -> Queue:
+        return await self._shared.adapter.consumer(self._zone, PROGRAM)
 
     async def pop(self, count: int = 1, *, wait_ms: int = 0) -> list[Delivery]:
         """Take up to ``count`` messages that are due, each with a lease; wait up to ``wait_ms`` for the first.
@@ -111,11 +73,6 @@ class DelayQueue(Startable):
     async def process_unacks(self) -> None:
         """Look for ended leases now, in engines that have to be told."""
         await self._part("repair").process_unacks()
-
-    def _open(self) -> Queue:
-        if self._queue is None:
-            raise ClusterError(f"queue {self.name!r} is not open: use it within its `with` block")
-        return self._queue
 
     def _part(self, name: str) -> Any:
         queue = self._open()
