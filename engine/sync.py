@@ -53,7 +53,7 @@ class AsyncQueue(Extending, Repairing, Protocol[Size_co, Unacks_co]):
 
 
 class AsyncDynoQueue(AsyncQueue[Size_co, Unacks_co], Protocol[Size_co, Unacks_co]):
-    """What ``zonelab.engine.dyno.DynoQueue`` has beyond that."""
+    """``AsyncQueue`` with the further operations of ``zonelab.engine.dyno.DynoQueue``."""
 
     async def bulk_pop(self, count: int, *, wait_ms: int = 0) -> list[Delivery]: ...
     async def unsafe_pop_all_shards(self, count: int, *, wait_ms: int = 0) -> list[Delivery]: ...

@@ -51,8 +51,8 @@ class SessionInfo(BaseModel):
 
 
 class WorkloadInfo(BaseModel):
-    """What the clients did, if it was not a queue: ``zonelab.analysis.runs.accesses.WorkloadKind``, and what was
-    forbidden.
+    """The clients' kind of work where it was not a queue, a ``zonelab.analysis.runs.accesses.WorkloadKind``, and the
+    forbidden classes.
     """
 
     model_config = ConfigDict(extra="allow", frozen=True)

@@ -1,4 +1,4 @@
-"""What the tables of ``zonelab.analysis.tables`` hold, in SQL, and how runs are added to them.
+"""The columns of the tables of ``zonelab.analysis.tables``, in SQL, and the adding of runs to them.
 
 Each table has a row an operation, message, run, fault, or count; ``run_id`` says of which run. Every executor writes
 what it has made; only the one row a run of ``verdicts`` passes through the driver.

@@ -8,13 +8,13 @@ from typing import Any, NamedTuple
 from zonelab.analysis.runs.fault_bands import FaultBand
 
 STORIES_MAX = 3
-"""Cases of one class that are told; all of them are in ``offenders.parquet`` or ``anomalies.parquet``."""
+"""Cases of one class that are shown at most; all of them are in ``offenders.parquet`` or ``anomalies.parquet``."""
 
 ROWS_MAX = 40
-"""Events that are told from the begin and the end of a case, beside those that ``MIDDLE_MAX`` bounds."""
+"""Events that are shown of the begin and the end of a case, beside those that ``MIDDLE_MAX`` bounds."""
 
 MIDDLE_MAX = 200
-"""Deliveries, acks and events that show the violation, told between the first and the last events of a case."""
+"""Deliveries, acks and events of the violation that are shown between the first and the last events of a case."""
 
 _NEVER_LEFT_OUT = ("pop", "ack")
 

@@ -42,7 +42,7 @@ def message_stories(run: RunDirectory, verdict: Verdict) -> dict[str, tuple[Stor
 
 
 def at_rest(rows: Iterable[Mapping[str, Any]]) -> dict[tuple[str, str], list[str]]:
-    """Where each message is held at the end, by message and zone; ``rows`` of
+    """Return the places of each message at the end, by message and zone; ``rows`` of
     ``zonelab.analysis.runs.history.FINAL_STATE``.
     """
     held: dict[tuple[str, str], list[str]] = {}

@@ -44,7 +44,7 @@ class TableFile:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class RunEntry:
-    """What the manifest says of one run. ``settings``: what it was made with (``zonelab.analysis.runs.settings``)."""
+    """The entry of one run in the manifest. ``settings``: those of the run (``zonelab.analysis.runs.settings``)."""
 
     run_id: str
     place: str

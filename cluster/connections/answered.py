@@ -1,4 +1,4 @@
-"""What a zone's port says in place of a server, raised as the zone's own coordinator would raise it."""
+"""Errors in replies of a zone's port that no server gave, raised as the zone's own coordinator would raise them."""
 
 from collections.abc import Sequence
 
@@ -7,7 +7,7 @@ from zonelab.cluster.connections.failures import NO_QUORUM, PEER_NOT_CONNECTED, 
 from zonelab.engine.ports import Command, Connection, Indeterminate, Reply, ServerError, Unavailable
 
 _OF_NO_SERVER = (NO_QUORUM, STORAGE_REFUSED, PEER_NOT_CONNECTED, PEER_REFUSED)
-"""What a zone's port answers in place of a server: it is no refusal, since zones may have carried it out."""
+"""Replies of a zone's port that no server gave: none is a refusal, since zones may have carried the command out."""
 
 
 def answered(commands: Sequence[Command], replies: list[Reply]) -> list[Reply]:

@@ -63,7 +63,7 @@ class SingleClient(Protocol):
 
 
 class Sampled(Protocol):
-    """As ``zonelab.cluster.resp.client.PortHost``."""
+    """The part of ``zonelab.cluster.resp.client.PortHost`` that chooses which commands are measured."""
 
     until_sample: int
     sampler: Callable[[Level, bool, Done], Done]

@@ -111,7 +111,7 @@ class QueueMetrics:
 
 
 class MetricsSource(Protocol):
-    """Who shows the figures of queue objects, ``zonelab.engine.common.prometheus.Metrics`` for instance."""
+    """A place where figures of queue objects are shown, such as ``zonelab.engine.common.prometheus.Metrics``."""
 
     def add(self, figures: QueueMetrics) -> QueueMetrics: ...
 

@@ -74,8 +74,8 @@ class Sink:
         return Answer(position)
 
     def rows(self) -> Iterator[dict[str, Any]]:
-        """What it holds, as rows of ``zonelab.analysis.runs.order.FINAL_ORDER``; of a counter the last effect of each
-        key.
+        """Yield its content as rows of ``zonelab.analysis.runs.order.FINAL_ORDER``; of a counter the last effect of
+        each key.
         """
         for kept in self._kept.values():
             for position, effect in kept:

@@ -30,7 +30,7 @@ class Request:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class AccessAnswer:
-    """What the reply says; fields as in ``zonelab.analysis.runs.accesses.Access``."""
+    """The content of a reply; fields as in ``zonelab.analysis.runs.accesses.Access``."""
 
     result: str | None = None
     applied: bool | None = None

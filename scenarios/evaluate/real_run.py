@@ -38,7 +38,7 @@ class RealRunsEnded(Exception):
 
 
 class RunReal(Protocol):
-    """As ``zonelab.scenarios.run.on_servers.run_on_servers``."""
+    """Makes a run on servers, with the parameters of ``zonelab.scenarios.run.on_servers.run_on_servers``."""
 
     def __call__(
         self, scenario: Scenario, *, kind: ZoneKind, runs: Path, watcher: Watcher, command: str

@@ -54,7 +54,7 @@ class Targets(Protocol):
 
 
 class View(Protocol):
-    """What faults do to one program while it lives: ``zonelab.scenarios.clients.program_view.ProgramView``."""
+    """A living program as faults change it: ``zonelab.scenarios.clients.program_view.ProgramView``."""
 
     own_clock: NodeClock | None
 

@@ -1,4 +1,4 @@
-"""What a run does with processes of the user's own (``zonelab.scenarios.spec.own_process``), where it is simulated."""
+"""Processes of the user's own (``zonelab.scenarios.spec.own_process``) in a simulated run."""
 
 from collections.abc import Callable, Mapping
 from functools import partial

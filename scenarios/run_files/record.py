@@ -9,7 +9,7 @@ Status = Literal["complete", "interrupted", "failed"]
 
 @dataclass(kw_only=True)
 class RunRecord:
-    """What a run leaves behind beside its tables; see ``zonelab.analysis.runs.info.RunInfo`` for the meaning.
+    """The facts of a run beside its tables; ``zonelab.analysis.runs.info.RunInfo`` says what they mean.
 
     ``phase``: the one that it is in, and the run time of its begin.
     """

@@ -89,7 +89,7 @@ class MemoryRun:
         return FINAL_STATE_NAME in self.tables.tables
 
     def table(self, name: str, schema: pa.Schema) -> pa.Table | None:
-        """As ``zonelab.analysis.runs.directory.RunDirectory.table``."""
+        """Return a table; see ``zonelab.analysis.runs.directory.RunDirectory.table``."""
         table = self.tables.tables.get(name)
         return None if table is None else pa.Table.from_batches([table.batch()])
 

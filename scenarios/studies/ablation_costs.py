@@ -36,7 +36,7 @@ class _Served:
 
 
 def costs_of(trial: QueueTrial) -> dict[str, float]:
-    """Of a run that was judged; of another one none."""
+    """Return the costs of a run that was judged; none of another one."""
     verdict = trial.verdict
     if verdict is None:
         return {}
@@ -49,7 +49,7 @@ def costs_of(trial: QueueTrial) -> dict[str, float]:
 
 
 def overtaken(rows: Iterable[Sequence[Any]], *, epoch_ns: int) -> int:
-    """Of ``rows``, which are as in ``zonelab.analysis.runs.history.OPERATIONS``."""
+    """Return how many messages a less urgent one overtook; ``rows`` as in ``OPERATIONS`` of a history."""
     served = _served(rows, epoch_ns)
     return sum(any(_passed_over(one, by=other) for other in served) for one in served)
 

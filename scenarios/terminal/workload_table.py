@@ -15,7 +15,7 @@ from zonelab.scenarios.terminal.run_table import verdict_cell
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class AccessResult:
-    """As ``zonelab.scenarios.terminal.run_table.Result``, for a run whose clients used no queue."""
+    """The ``zonelab.scenarios.terminal.run_table.Result`` of a run whose clients used no queue."""
 
     title: str
     directory: Path

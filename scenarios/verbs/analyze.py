@@ -71,9 +71,7 @@ def disagreements(aggregates: "Aggregates", results: Sequence[Result]) -> list[s
 def followed(
     given: Sequence[str], *, master: str, out: Path | None, strict: bool, settings: Mapping[str, str]
 ) -> "Aggregates":
-    """As ``zonelab.analysis.spark.pipeline.aggregate``, when none of the runs goes on any more; shown on stderr until
-    then.
-    """
+    """Return the aggregates once none of the runs goes on any more; show them on stderr until then."""
     from zonelab.analysis.spark.following.follow import follow
     from zonelab.analysis.spark.inputs import is_remote
     from zonelab.scenarios.terminal.so_far import so_far_line, so_far_tables

@@ -236,7 +236,7 @@ class _OnServers:
 
 
 def make_cluster(on: str, document: Mapping[str, Any], overrides: Sequence[str]) -> Cluster:
-    """As ``zonelab.testing.cluster``."""
+    """Return the cluster of ``zonelab.testing.cluster``, which says what the arguments mean."""
     if on not in set(On):
         raise ClusterError(f"on: got {on!r}; accepted: {', '.join(On)}")
     scenario = scenario_of(document, source="cluster", overrides=overrides)

@@ -47,10 +47,10 @@ class SharedQueue:
     recording: "Recording | None"
     services: Services | None
     program: str = ""
-    """What the names of its programs begin with."""
+    """The beginning of the names of its programs."""
     runtime: Runtime
     users: list[Any] = field(default_factory=list)
-    """What has it open, each with ``close``."""
+    """The objects that have it open, each with ``close``."""
     programs: int = 0
     started: bool = False
 

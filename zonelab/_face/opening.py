@@ -1,4 +1,4 @@
-"""What ``zonelab.queues.open`` and ``open_ordered`` do: settings are checked, the queue is made where it belongs."""
+"""Opening a queue or topic: its settings are checked, and it is made where it belongs."""
 
 from collections.abc import Callable, Mapping
 from types import TracebackType
@@ -22,7 +22,7 @@ _OF_SEVERAL = ("hardened", "fenced")
 
 
 def open_queue(name: str, where: Any, settings: Settings) -> Any:
-    """As ``zonelab.queues.open``."""
+    """Return the queue of ``zonelab.queues.open``, which says what is accepted."""
     if isinstance(where, str):
         _checked(name, cluster_document((ONLY_ZONE,), real=True), settings, ordered=False)
         return QueueOpening(connect(where, level=settings["level"]), name, settings)
@@ -31,7 +31,7 @@ def open_queue(name: str, where: Any, settings: Settings) -> Any:
 
 
 def open_topic(name: str, where: Any, settings: Settings) -> Any:
-    """As ``zonelab.queues.open_ordered``."""
+    """Return the topic of ``zonelab.queues.open_ordered``, which says what is accepted."""
     if isinstance(where, str):
         _checked(name, cluster_document((ONLY_ZONE,), real=True), settings, ordered=True)
         return OrderedOpening(connect(where, level=settings["level"]), name, settings)

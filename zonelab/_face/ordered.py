@@ -18,10 +18,10 @@ if TYPE_CHECKING:
     from zonelab.scenarios.clients.listening import Acknowledging
 
 Handler = Callable[[Sequence[Delivered], Handling], Outcome | Awaitable[Outcome | None] | None]
-"""What ``listen`` takes: an ordinary function or a coroutine. None it returns counts as ``Outcome.SUCCESS``."""
+"""A listener, an ordinary function or a coroutine. None it returns counts as ``Outcome.SUCCESS``."""
 
 _HANDING_NS = 1_000
-"""What it takes to hand a batch over: in simulation, what happens in no time at all has no order for a checker."""
+"""The time to hand a batch over: in simulation, what happens in no time at all has no order for a checker."""
 
 
 class OrderedQueue(Opened):
@@ -103,7 +103,7 @@ class BlockingOrderedQueue(StartableFacade):
     wait_empty = blocking(OrderedQueue.wait_empty)
 
     def listen(self, handler: Handler) -> "BlockingListening":
-        """As ``OrderedQueue.listen``, for a ``with`` block."""
+        """Be a member of the topic's consumer group as long as a ``with`` block lasts; see ``OrderedQueue.listen``."""
         called = _in_thread(handler) if self._in_threads else handler
         return BlockingListening(self._ordered.listen(called), self._run)
 

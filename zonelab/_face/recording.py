@@ -35,7 +35,7 @@ class Recording:
         self.faults = self.tables(FAULTS_NAME, FAULTS)
         self.recorder = Recorder(self._history, testbed.runtime, clock=testbed.clock)
         self.deliveries: dict[Delivery, Delivered] = {}
-        """What was delivered, as the history has it: a delivery may be acknowledged through another program."""
+        """The deliveries as the history has them: one may be acknowledged through another program."""
         if isinstance(adapter, Ordered):
             adapter.record(OrderHistory(self.tables(ORDER_NAME, ORDER)))
         self._begin_ns = testbed.runtime.now_ns()
@@ -93,7 +93,7 @@ class RecordedQueue:
         return list(kept.result())
 
     async def pop(self, count: int, *, wait_ms: int) -> list[Delivery]:
-        """As ``Queue.pop``."""
+        """Pop from the queue, and record it."""
         kept = _Kept(self._queue)
         popped = await self._recording.recorder.pop(kept, self._actor, count=count, wait_ms=wait_ms)
         for delivered in popped.delivered if popped is not None else ():
@@ -101,7 +101,7 @@ class RecordedQueue:
         return list(kept.result())
 
     async def ack(self, delivery: Delivery) -> bool:
-        """As ``Queue.ack``."""
+        """Acknowledge a delivery, and record it."""
         known = self._recording.deliveries.get(delivery)
         if known is None:
             return await acknowledge(self._queue, delivery)
@@ -110,7 +110,7 @@ class RecordedQueue:
         return bool(kept.result())
 
     async def extend(self, delivery: Delivery, *, timeout_ms: int) -> bool:
-        """As ``zonelab.engine.queue.Extending``."""
+        """Extend a lease, and record it."""
         assert isinstance(self._queue, Extending)
         known = self._recording.deliveries.get(delivery)
         if known is None:

@@ -1,4 +1,4 @@
-"""What ``zonelab.runs`` does."""
+"""Runs and hunts from Python, and a run that is over as tables."""
 
 from collections.abc import Callable, Mapping
 from concurrent.futures import ThreadPoolExecutor
@@ -36,7 +36,7 @@ TABLES: Mapping[str, pa.Schema] = {
     ORDER_NAME: ORDER,
     FINAL_ORDER_NAME: FINAL_ORDER,
 }
-"""What a run may leave: docs/history.md says what their columns are."""
+"""The tables that a run may leave; docs/history.md describes their columns."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -103,7 +103,7 @@ def run_once(
     values: Mapping[str, object] | None,
     folder: Path,
 ) -> Run:
-    """As ``zonelab.runs.run``."""
+    """Return the run of ``zonelab.runs.run``, which says what the arguments mean."""
     if on not in set(On):
         raise ClusterError(f"on: got {on!r}; accepted: {', '.join(On)}")
     where = On(on)
@@ -123,7 +123,7 @@ def hunt_seeds(
     values: Mapping[str, object] | None,
     folder: Path,
 ) -> HuntResult:
-    """As ``zonelab.runs.hunt``."""
+    """Return the result of ``zonelab.runs.hunt``, which says what the arguments mean."""
     for name, value in (("runs", len(seeds)), ("messages", messages), ("jobs", jobs)):
         if value < 1:
             raise ClusterError(f"{name}: got {value}; accepted: 1 or more")

@@ -18,7 +18,7 @@ _WAIT_MS = 100
 
 
 async def verdict_of(host: Host, name: str | None, *, drain_s: float) -> Verdict:
-    """As ``zonelab.testing.Cluster.verdict``."""
+    """Return the verdict of ``zonelab.testing.Cluster.verdict``."""
     queue = _named(host, name)
     if queue.recording is None:
         raise ClusterError(f"queue {queue.name!r} has no history; accepted: queues opened on a cluster of a test")

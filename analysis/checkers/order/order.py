@@ -62,7 +62,7 @@ class Tables(Protocol):
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class OrderRun:
-    """What a run left, as batches of the tables of ``zonelab.analysis.runs.order``.
+    """A finished run as batches of the tables of ``zonelab.analysis.runs.order``.
 
     ``at_rest``: None if logs and cursors were not read. ``end_ns``: run time of its end.
     """

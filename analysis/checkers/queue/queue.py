@@ -46,7 +46,7 @@ PARTITIONS_MAX = 128  # open files per table while rows are divided
 
 
 class Recorded(Protocol):
-    """What a run left: ``RunDirectory``, or the same in memory. Columns as in ``zonelab.analysis.runs.history``."""
+    """The tables of a run: ``RunDirectory``, or the same in memory. Columns as in ``zonelab.analysis.runs.history``."""
 
     @property
     def info(self) -> RunInfo: ...

@@ -1,4 +1,4 @@
-"""What one zone holds of a fenced partition at rest, as rows of ``zonelab.analysis.runs.order.FINAL_ORDER``."""
+"""The content of one zone's fenced partition at rest, as rows of ``zonelab.analysis.runs.order.FINAL_ORDER``."""
 
 import json
 from collections.abc import Iterable, Sequence
