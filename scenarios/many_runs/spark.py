@@ -41,7 +41,7 @@ _LOOK_S = 1.0
 OWN = "zonelab-own"
 """The archive with modules of the user's own."""
 
-_WITHOUT_ZONELAB = re.compile(r"No module named '(?:analysis|cluster|engine|scenarios)\b[^']*'")
+_WITHOUT_ZONELAB = re.compile(r"No module named 'zonelab\b[^']*'")
 _WITHOUT_PYTHON = re.compile(r"Cannot run program \"[^\"]*\"|PYTHON_VERSION_MISMATCH[^\n]*")
 
 

@@ -63,6 +63,6 @@ def test_a_worker_without_zonelab_is_told_in_one_line(tmp_path: Path, monkeypatc
     bare.chmod(0o755)
     monkeypatch.setenv("PYSPARK_PYTHON", str(bare))
     monkeypatch.delenv("PYTHONPATH", raising=False)
-    with pytest.raises(ManyRunsFailed, match="has no zonelab, or another version of it: No module named 'scenarios"):
+    with pytest.raises(ManyRunsFailed, match="has no zonelab, or another version of it: No module named 'zonelab"):
         run_all(abs, [Task("x", 1, 1)], workers=OnSpark(master="local[2]"))
     assert os.environ["PYSPARK_PYTHON"] == str(bare)
