@@ -135,12 +135,13 @@ def test_a_slow_zone_makes_its_own_clients_wait_and_serves_them_all(tmp_path: Pa
     run = run_with(tmp_path, {"kind": "slow", "zone": "b", "factor": 20}, level="DC_ONE")
     assert outcomes(run, "b", "push") == {"ok"}
     begin_ns, (first, _) = run.json("run.json")["phases"]["load"][0], band(run)
-    pushes = [row for row in run.table("operations") if (row["zone"], row["f"]) == ("b", "push")]
-    met = [
-        row for row in pushes if row["type"] != "invoke" and first < (row["invoke_ns"] - begin_ns) / 1e9 < AT_S + FOR_S
-    ]
-    # Two commands, each of which meets a server that stands still for 95 ms of each 100.
-    assert median((row["time_ns"] - row["invoke_ns"]) / 1e6 for row in met) > 40
+    took_ms: dict[str, list[float]] = {"a": [], "b": []}
+    for row in run.table("operations"):
+        met = row["type"] != "invoke" and first < (row["invoke_ns"] - begin_ns) / 1e9 < AT_S + FOR_S
+        if met and row["f"] == "push" and row["zone"] in took_ms:
+            took_ms[row["zone"]].append((row["time_ns"] - row["invoke_ns"]) / 1e6)
+    # Two commands, each of which meets a server that stands still for 95 ms of each 100: less if it is stopped late.
+    assert median(took_ms["b"]) > 3 * median(took_ms["a"])
     assert run.check().valid is True
 
 
