@@ -1,6 +1,7 @@
 """Goal: what is pinned for the model is true of a real server. Method: the same cases as in the unit tests, on both."""
 
 import pytest
+from support.cluster.recorded_replies import conversations, same
 from support.cluster.redis_cases import CASES
 from support.cluster.redis_pair import Pair, real_server
 
@@ -21,6 +22,15 @@ def test_a_real_server_answers_as_pinned(client, steps):
     for command, reply in steps:
         assert pair.run(*command) == reply, command
     pair.compare_contents()
+
+
+def test_a_real_server_answers_as_recorded(client):
+    for _, steps in conversations():
+        pair = Pair(client)
+        for command, reply in steps:
+            now = pair.real(*command)
+            moment = command[0].upper().endswith((b"TTL", b"TIME")) and isinstance(reply, int) and reply >= 0 <= now
+            assert same(command, now, reply) or moment, command
 
 
 def test_a_real_server_writes_by_the_commands_that_the_model_says(client):

@@ -30,6 +30,7 @@ class Client:
     """A blocking client of one server."""
 
     def __init__(self, address: Address) -> None:
+        self.address = address
         self._socket = socket.create_connection((address.host, address.port), timeout=60)
         self._reader = hiredis.Reader(replyError=ServerError)
 

@@ -83,6 +83,8 @@ class SteppedServer:
         self.taken = 0
         self.dies_at: dict[int, float] = {}
         """Number of a command, and how long the server is away then."""
+        self.value_of: Callable[[bytes], Any] = lambda key: None
+        """Tells whether a key that is watched has changed."""
         self.sides: list[_ServerSide] = []
 
     def kill(self, *, away_s: float | None = None) -> None:
@@ -116,6 +118,7 @@ class _ServerSide:
         self._reader = hiredis.Reader()
         self._version = 2
         self._queued: list[list[bytes]] | None = None
+        self._watched: dict[bytes, Any] = {}
         self._open = True
         server.sides.append(self)
 
@@ -175,10 +178,17 @@ class _ServerSide:
             return wire.OK
         if name == b"EXEC":
             queued, self._queued = self._queued or [], None
+            watched, self._watched = self._watched, {}
+            if any(self._server.value_of(key) != value for key, value in watched.items()):
+                return wire.NIL_ARRAY[self._version]
             return wire.array([self._server.execute(each, self._version) for each in queued])
         if self._queued is not None:
             self._queued.append(words)
             return wire.QUEUED
+        if name == b"WATCH":
+            self._watched |= {key: self._server.value_of(key) for key in words[1:]}
+        elif name == b"UNWATCH":
+            self._watched = {}
         return self._server.execute(words, self._version)
 
 
@@ -229,6 +239,8 @@ class SteppedClient:
         self._unread: deque[bytes] = deque()
         self._reader = hiredis.Reader(replyError=ServerError)
         self.replies: list[Any] = []
+        self.heard = b""
+        """All of these as they came."""
         self.session.connection_made(self._transport)
 
     @property
@@ -244,6 +256,7 @@ class SteppedClient:
             self.session.data_received(self._unread.popleft())
 
     def take(self, data: bytes) -> None:
+        self.heard += data
         self._reader.feed(data)
         while (reply := self._reader.gets()) is not False:
             self.replies.append(reply)

@@ -1,13 +1,23 @@
-"""Goal: commands get their treatment from the servers' table and Dynomite's classes. Method: cases on a small table."""
+"""Goal: commands get their treatment from the servers' table and Dynomite's classes.
+
+Method: cases on a small table, and all commands of Valkey 9.1.2, as recorded, held against the page and the flags.
+"""
+
+import re
 
 import pytest
+from support.cluster.port_lines import recorded_commands
+from support.project_files import ROOT
 
 from zonelab.cluster.commands.routes import Route
 from zonelab.cluster.resp.commands.command_table import Treatment, table_from
+from zonelab.cluster.resp.protocol.remembered_scripts import EVALUATING
 
 from .conftest import COMMANDS
 
 TABLE = table_from(COMMANDS)
+WHOLE = table_from(recorded_commands())
+NAMES = [name for entry in recorded_commands() for name in (entry[0], *(each[0] for each in entry[9]))]
 
 
 @pytest.mark.parametrize(
@@ -49,6 +59,111 @@ def test_a_command_has_the_route_that_dynomite_gives_it_or_its_flags(name, route
 def test_what_would_change_a_shared_connection_is_not_forwarded(name, treatment):
     assert TABLE[name].treatment is treatment
     assert TABLE[name].reason if treatment is Treatment.REFUSE else not TABLE[name].reason
+
+
+PAGE = (ROOT / "docs/resp.md").read_text(encoding="utf-8")
+ROWS = re.findall(r"^\| (\w+) \| (`[^|]*) \| [D+] \|", PAGE, re.MULTILINE)
+OWN_ZONE = """
+    COMMAND COMMAND|COUNT COMMAND|DOCS COMMAND|GETKEYS COMMAND|GETKEYSANDFLAGS COMMAND|HELP COMMAND|INFO COMMAND|LIST
+    CONFIG|GET CONFIG|HELP DBSIZE HGETALL HKEYS HSCAN HVALS INFO KEYS LASTSAVE LATENCY|DOCTOR LATENCY|GRAPH LATENCY|HELP
+    LATENCY|HISTOGRAM LATENCY|HISTORY LATENCY|LATEST LOLWUT MEMORY|DOCTOR MEMORY|HELP MEMORY|STATS OBJECT|HELP PING
+    PUBSUB|CHANNELS PUBSUB|HELP PUBSUB|NUMPAT PUBSUB|NUMSUB PUBSUB|SHARDCHANNELS PUBSUB|SHARDNUMSUB RANDOMKEY ROLE SCAN
+    SSCAN TIME XGROUP|HELP XINFO|HELP ZSCAN
+"""
+EVERY_ZONE = """
+    FUNCTION|DELETE FUNCTION|DUMP FUNCTION|FLUSH FUNCTION|HELP FUNCTION|KILL FUNCTION|LIST FUNCTION|LOAD
+    FUNCTION|RESTORE FUNCTION|STATS PUBLISH SCRIPT|EXISTS SCRIPT|FLUSH SCRIPT|HELP SCRIPT|KILL SCRIPT|LOAD
+    SCRIPT|SHOW SPUBLISH
+"""
+"""And the own zone answers."""
+READS_BY_NAME = {"MEMORY|USAGE", *(f"OBJECT|{what}" for what in ("ENCODING", "FREQ", "IDLETIME", "REFCOUNT"))}
+REFUSED_PARTS = """
+    CONFIG|RESETSTAT CONFIG|REWRITE CONFIG|SET LATENCY|RESET MEMORY|MALLOC-STATS MEMORY|PURGE SCRIPT|DEBUG
+"""
+REASONS = {
+    "it would act on one server behind the coordinator's back": f"""
+        BGREWRITEAOF BGSAVE DEBUG FAILOVER MONITOR PFDEBUG PFSELFTEST PSYNC REPLCONF REPLICAOF SAVE SHUTDOWN SLAVEOF
+        SYNC {REFUSED_PARTS}""",
+    "users are the servers' own business": "ACL",
+    "the zones are not a Redis Cluster": "ASKING CLUSTER READONLY READWRITE",
+    "it belongs to one server": "COMMANDLOG SLOWLOG",
+    "it would move keys out of one zone only": "MIGRATE",
+    "there is database 0 only": "MOVE SWAPDB",
+    "modules belong to one server": "MODULE",
+    "zones are not replicas of each other; choose a consistency level instead": "WAIT WAITAOF",
+}
+
+
+def test_each_command_is_treated_as_the_page_says():
+    said = {name: treatment for treatment, names in ROWS for name in re.findall(r"`([A-Z_]+)`", names)}
+    assert len(said) > 80
+    assert {name: WHOLE[name].treatment.name.lower() for name in said} == said
+
+
+def test_what_is_refused_is_refused_for_a_reason():
+    expected = {name: reason for reason, names in REASONS.items() for name in names.split()}
+    found = {name.upper(): WHOLE[name].reason for name in NAMES if WHOLE[name].treatment is Treatment.REFUSE}
+    whole = {name: expected.get(name, expected.get(name.partition("|")[0])) for name in found}
+    assert found == whole
+    assert set(expected) <= set(found)
+
+
+def test_what_is_forwarded_goes_where_the_page_or_its_flags_say():
+    flags = dict(flags_by_name())
+    for name in map(str.upper, NAMES):
+        spec = WHOLE[name]
+        if spec.treatment not in (Treatment.FORWARD, Treatment.INFO, Treatment.SORTED):
+            continue
+        if name in OWN_ZONE.split():
+            expected = Route.LOCAL_READ
+        elif name in EVERY_ZONE.split():
+            expected = Route.BROADCAST
+        elif name in READS_BY_NAME or ("readonly" in flags[name] and name not in ("TTL", "PFCOUNT")):
+            expected = Route.READ
+        else:
+            expected = Route.WRITE
+        assert spec.kind.route is expected, name
+        assert spec.kind.reads is (expected in (Route.READ, Route.LOCAL_READ)), name
+    assert WHOLE["MGET"].kind is not WHOLE["GET"].kind
+
+
+def flags_by_name():
+    for entry in recorded_commands():
+        for each in (entry, *entry[9]):
+            yield each[0].upper(), each[2]
+
+
+def test_commands_are_counted_by_treatment():
+    counts = WHOLE.counts()
+    assert sum(counts.values()) == len(WHOLE) == len(NAMES)
+    assert (counts["transaction"], counts["subscription"], counts["sorted"], counts["storing"]) == (5, 6, 1, 3)
+    noting = WHOLE.remembering_scripts().counts()
+    scripts = noting.pop("script")
+    assert noting | {"forward": noting["forward"] + scripts} == counts
+    assert scripts == len(EVALUATING)
+
+
+@pytest.mark.parametrize(
+    ("call", "keys"),
+    [
+        ("SET k v", "k"),
+        ("MSET a 1 b 2", "a b"),
+        ("EVAL s 2 a b c", "a b"),
+        ("SORT l BY w STORE d", "l"),  # the table does not say where else
+        ("GEORADIUS g 1 1 1 m STORE d", "g d"),
+        ("XREADGROUP GROUP g c COUNT 1 STREAMS a b > >", "a b"),
+        ("MIGRATE h 1 k 0 9", "k"),
+        ("ZUNIONSTORE d 2 a b WEIGHTS 1 2", "d a b"),
+        ("BLMPOP 0 2 a b LEFT", "a b"),
+        ("PUBLISH c m", ""),
+        ("SPUBLISH c m", ""),
+        ("OBJECT ENCODING k", ""),
+        ("BITOP AND d a b", "d a b"),
+    ],
+)
+def test_keys_of_real_commands_are_found(call, keys):
+    words = call.encode().split(b" ")
+    assert WHOLE[call.split()[0]].keys(words) == keys.encode().split()
 
 
 def test_names_are_found_in_any_case_and_arity_is_checked():

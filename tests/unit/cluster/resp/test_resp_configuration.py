@@ -1,14 +1,28 @@
-"""Goal: what a gateway's file has wrong is refused in one line that names it.
+"""Goal: what a gateway's file says is what network and port are built from; what it has wrong is refused in one line.
 
-Method: files for one zone and for two, read.
+Method: files for one zone and for several, read; what they leave open is held against the page, each number's border
+is tried on both sides.
 """
 
 import json
+import re
+from dataclasses import asdict
+from pathlib import Path
 
 import pytest
+from support.project_files import ROOT
 
-from zonelab.cluster.resp.gateway.configuration import read_configuration
-from zonelab.cluster.zone import ClusterError
+from zonelab.cluster.connections.timeouts import Timeouts
+from zonelab.cluster.links.lag import Constant
+from zonelab.cluster.options.hinted_handoff import HandoffSettings
+from zonelab.cluster.options.versions.settings import AntiEntropySettings, VoteBy
+from zonelab.cluster.resp.gateway.configuration import GatewayConfiguration, read_configuration
+from zonelab.cluster.resp.protocol.scanner import CommandLimits
+from zonelab.cluster.resp.settings import PortSettings
+from zonelab.cluster.topology.described import Placement
+from zonelab.cluster.votes.levels import Level
+from zonelab.cluster.wiring.settings import NetworkSettings
+from zonelab.cluster.zone import Address, ClusterError
 
 ONE = {"zone": "a", "zones": {"a": "127.0.0.1:1"}}
 TWO = {"zone": "a", "zones": {"a": "127.0.0.1:1", "b": "127.0.0.1:2"}}
@@ -56,3 +70,155 @@ def test_a_wrong_configuration_is_refused_in_one_line(tmp_path, whole, change, s
     assert str(refused.value).startswith(f"configuration {path}: ")
     assert said in str(refused.value)
     assert "\n" not in str(refused.value)
+
+
+PAGE = (ROOT / "docs/resp.md").read_text(encoding="utf-8")
+NONE = {"", "none", "below", "`lag`"}
+FILLED = {"sockets": {}, "lags": {}, "peers": {}, "limits": {}}
+"""What has no entries by default."""
+
+
+def page_defaults():
+    """By setting, what the first table of the page says of a file that does not have it."""
+    for names, defaults in re.findall(r"^\| (`[a-z_`, ]+`) \| ([^|]*) \|", PAGE.split("## Topology")[0], re.MULTILINE):
+        each = [name.strip("` ") for name in names.split(",")]
+        said = [default.strip() for default in defaults.split(",")]
+        yield from zip(each, said if len(said) == len(each) else said * len(each), strict=True)
+
+
+def test_defaults_are_those_of_the_page():
+    told = dict(page_defaults())
+    configuration = GatewayConfiguration(**ONE)
+    assert set(GatewayConfiguration.model_fields) == {"zone", "zones"} | set(told)
+    for name, said in told.items():
+        if name in ("zone", "zones"):
+            continue
+        value = getattr(configuration, name)
+        if said in NONE:
+            assert value == FILLED.get(name), name
+        else:
+            text = str(value.value) if isinstance(value, Level | VoteBy) else str(value)
+            word = said.strip("`")
+            assert text.lower() == word.lower() or float(text) == float(word), name
+
+
+def test_limits_that_a_file_does_not_name_are_those_of_the_page():
+    units = {"": 1, " KiB": 2**10, " MiB": 2**20}
+    port = GatewayConfiguration(**ONE).port_settings()
+    limits = asdict(port) | asdict(port.commands)
+    told = {}
+    for names, defaults in re.findall(r"^\| (`[a-z_`, ]+`) \| ([\d,]+[^|]*) \|", PAGE, re.MULTILINE):
+        each, said = names.split(","), re.findall(r"([\d,]*\d)( [KM]iB)?", defaults)
+        for name, (number, unit) in zip(each, said * (len(each) if len(said) == 1 else 1), strict=False):
+            told[name.strip("` ")] = int(number.replace(",", "")) * units[unit]
+    named = {*limits, "limits"} & set(told)
+    assert len(named) >= 10
+    assert {name: limits[name] for name in named} == {name: told[name] for name in named}
+    assert port == PortSettings()
+    assert GatewayConfiguration(**ONE).network() == NetworkSettings(seed=0, lags={})
+
+
+def test_what_a_file_says_reaches_the_network_and_the_port(tmp_path):
+    whole = {
+        "zone": "a",
+        "zones": {"a": "10.0.0.1:7001", "b": "[::1]:7002"},
+        "sockets": {"b": "/run/b.sock"},
+        "host": "0.0.0.0",
+        "port": 6400,
+        "level": "DC_QUORUM",
+        "seed": 7,
+        "time_factor": 0.5,
+        "lag": "constant:2ms",
+        "lags": {"a>b": "constant:3ms"},
+        "coherence_ms": 1.5,
+        "loss": 0.25,
+        "password": "secret",
+        "limits": {"clients_max": 3, "arguments": 4, "zone_backlog_bytes": 5, "guest_arguments": 6},
+        "busy_poll_us": 9,
+        "hinted_handoff": 11,
+        "votes": "version",
+        "anti_entropy_ms": 12,
+        "retention_s": 13.5,
+        "reload_scripts": True,
+    }
+    path = tmp_path / "gateway.json"
+    path.write_text(json.dumps(whole))
+    configuration = read_configuration(path)
+    assert configuration.level is Level.DC_QUORUM
+    assert configuration.addresses() == {"a": Address("10.0.0.1", 7001), "b": Address("[::1]", 7002, "/run/b.sock")}
+    assert configuration.network() == NetworkSettings(
+        seed=7,
+        lag=Constant(2),
+        lags={("a", "b"): Constant(3)},
+        coherence_ns=1_500_000,
+        loss=0.25,
+        timeouts=Timeouts(factor=0.5),
+        hinted_handoff=HandoffSettings(queue=11, queue_bytes=5),
+        votes=VoteBy.VERSION,
+        anti_entropy=AntiEntropySettings(interval_ns=12_000_000, retention_ns=13_500_000_000),
+    )
+    assert configuration.port_settings() == PortSettings(
+        host="0.0.0.0",
+        port=6400,
+        password="secret",
+        clients_max=3,
+        zone_backlog_bytes=5,
+        busy_poll_us=9,
+        reload_scripts=True,
+        commands=CommandLimits(arguments=4, guest_arguments=6),
+    )
+    options = {"certificate": "c.pem", "private_key": "k.pem", "read_repair": True}
+    other = GatewayConfiguration(**ONE, **options)
+    assert (other.port_settings().certificate, other.port_settings().private_key) == (Path("c.pem"), Path("k.pem"))
+    assert other.network() == NetworkSettings(seed=0, lags={}, read_repair=True)
+    assert GatewayConfiguration(**ONE, strict=True).network() == NetworkSettings(seed=0, lags={}, strict=True)
+    assert "secret" not in repr(configuration)
+
+
+def test_links_between_data_centres_have_their_own_lag_but_for_those_that_are_named():
+    nodes = {name: f"127.0.0.1:{port}" for port, name in enumerate("abc", 1)}
+    placed = {"data_centres": {"x": {"a": ["a"], "b": ["b"]}, "y": {"c": ["c"]}}}
+    peers = {"a": "127.0.0.1:9", "c": "127.0.0.1:10"}
+    file = {"zone": "a", "zones": nodes, "topology": placed, "peers": peers, "lags": {"c>a": "constant:1ms"}}
+    configuration = GatewayConfiguration(**file, remote_lag="constant:9ms")
+    network = configuration.network()
+    far = [("a", "c"), ("b", "c"), ("c", "b")]
+    assert network.lags == dict.fromkeys(far, Constant(9)) | {("c", "a"): Constant(1)}
+    assert network.topology == Placement(**placed).layout
+    assert configuration.peer_addresses() == {"a": Address("127.0.0.1", 9), "c": Address("127.0.0.1", 10)}
+    assert GatewayConfiguration(**file).network().lags == {("c", "a"): Constant(1)}
+    with pytest.raises(ValueError, match=r"peers .* are not accepted; accepted: a, b, c"):
+        GatewayConfiguration(**{**file, "peers": {**peers, "z": "127.0.0.1:1"}})
+
+
+LIMITS = [name for name in (*asdict(PortSettings()), *asdict(CommandLimits())) if name.endswith(("_max", "_bytes"))]
+
+
+@pytest.mark.parametrize(
+    ("name", "accepted", "refused"),
+    [
+        ("port", (0, 65_535), (-1, 65_536)),
+        ("time_factor", (1e-9,), (0, -1)),
+        ("coherence_ms", (0,), (-0.1,)),
+        ("loss", (0, 0.999), (-0.001, 1)),
+        ("busy_poll_us", (0, 1_000_000), (-1, 1_000_001)),
+        ("hinted_handoff", (0, 1), (-1,)),
+        ("anti_entropy_ms", (0, 1), (-1,)),
+        ("retention_s", (0.001,), (0,)),
+        ("password", ("x",), ("",)),
+        (
+            "zones",
+            ({"a": "h:1"}, {"a": "h:65535"}),
+            ({}, {"a": "h:0"}, {"a": "h:65536"}, {"a": ":1"}, {"a": "h:"}, {"a": "h"}),
+        ),
+        *(("limits", ({limit: 1},), ({limit: 0}, {limit: -1})) for limit in LIMITS),
+        ("limits", (), ({"port": 5}, {"in_flight_begin": 5}, {"host": 1})),
+        ("lags", ({"a>a": "0"},), ({"a>": "0"}, {">a": "0"}, {"a": "0"}, {"a>b": "0"}, {"b>a": "0"})),
+    ],
+)
+def test_a_number_is_accepted_up_to_its_border_and_refused_beyond(name, accepted, refused):
+    for value in accepted:
+        assert getattr(GatewayConfiguration(**{**ONE, name: value}), name) == value
+    for value in refused:
+        with pytest.raises(ValueError, match=name.removesuffix("s")):
+            GatewayConfiguration(**{**ONE, name: value})
