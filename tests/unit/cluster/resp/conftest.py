@@ -218,7 +218,9 @@ async def until(condition):
 
 
 @asynccontextmanager
-async def opened(*, reply=None, level=Level.DC_ONE, own=None, coordinator=None, writes=None, scripts=None, **settings):
+async def opened(
+    *, reply=None, level=Level.DC_ONE, own=None, coordinator=None, writes=None, scripts=None, table=None, **settings
+):
     coordinator = coordinator or PlayedCoordinator(reply=reply)
     runtime = RealRuntime(seed=0)
 
@@ -227,7 +229,7 @@ async def opened(*, reply=None, level=Level.DC_ONE, own=None, coordinator=None, 
 
     server = RespServer(
         coordinator=coordinator,
-        table=table_from(COMMANDS),
+        table=table or table_from(COMMANDS),
         own_address=own or Address("127.0.0.1", 1),
         settings=PortSettings(**settings),
         level=level,

@@ -275,17 +275,6 @@ async def test_quit_answers_what_came_before_and_then_closes(port):
     assert not port.coordinator.calls
 
 
-@pytest.mark.parametrize("name", [b"clients", b"resp=2", b"name=worker-1"])
-@on_port()
-async def test_clients_are_listed(port, name):
-    client = await port.client()
-    await client.ask(b"CLIENT", b"SETNAME", b"worker-1")
-    listed = await client.ask(b"CLIENT", b"LIST")
-    listed, counts = listed, port.server.counts()
-    assert counts["clients"] == 1
-    assert name == b"clients" or name in listed
-
-
 @on_port()
 async def test_commands_of_several_clients_in_one_turn_travel_together_if_they_are_alike(port):
     for _ in range(2):
