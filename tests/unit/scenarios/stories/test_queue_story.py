@@ -14,7 +14,7 @@ from support.scenarios.sim_runs import small
 from zonelab.analysis.message_classes import MessageClass
 from zonelab.scenarios.run.trial import attempt
 from zonelab.scenarios.spec.scenario import Scenario
-from zonelab.scenarios.stories.queue_story import story
+from zonelab.scenarios.stories.queue_story import setting_of, story
 from zonelab.scenarios.stories.timeline import LINES_MAX
 
 MESSAGE = "a-000001"
@@ -72,3 +72,18 @@ def test_an_end_state_in_bytes_is_read_as_text() -> None:
     scenario = resurrecting(f"{HERE}:BadlyReapedUnderTest")
     page = story(scenario, MessageClass.RESURRECTED, make_queue=BytesAtRest)
     assert f"- {MESSAGE} in zone a: unack of shard a" in page
+
+
+def test_what_a_run_is_stands_in_a_sentence() -> None:
+    operations = [{"at_ms": 0, "zone": "a", "id": name, "poison": name != "o"} for name in ("n", "m", "o")]
+    scenario = small(
+        load={"duration_s": 1, "rate_per_s": 0.0, "operations": operations},
+        faults=[{"kind": "kill", "zone": "a", "at_s": 0.1, "for_s": 0.2}],
+        consumers={"per_zone": 4},
+        links={"lag": "7ms"},
+        **{"seed": 5, "level": "DC_ONE", "simulation": {"tie_break": "fifo"}},
+    )
+    assert setting_of(scenario) == (
+        "Scenario small, DC_ONE, seed 5, zones a, b, c: 3 message(s) (poison, which kills its consumers: m, n), "
+        "1 fault(s), 4 consumer(s) a zone, link lag 7ms, ties broken fifo."
+    )
