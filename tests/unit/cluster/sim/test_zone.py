@@ -1,5 +1,7 @@
 """Goal: each end of a server loses exactly what it would lose on a real machine. Method: write, end, restart, read."""
 
+from functools import partial
+
 import pytest
 
 from zonelab.cluster.zone import Persistence, Restart, ZoneError, ZoneState
@@ -180,28 +182,83 @@ async def test_a_warm_restart_needs_a_running_zone_of_its_kind(lab):
     assert a.state is ZoneState.DEAD
 
 
-@pytest.mark.parametrize(
-    ("state", "verb"),
-    [
-        (ZoneState.STOPPED, "kill"),
-        (ZoneState.STOPPED, "pause"),
-        (ZoneState.STOPPED, "fail_power"),
-        (ZoneState.RUNNING, "start"),
-        (ZoneState.RUNNING, "resume"),
-        (ZoneState.PAUSED, "pause"),
-        (ZoneState.DEAD, "kill"),
-        (ZoneState.DEAD, "start"),
-    ],
-)
+FITTING = {
+    "start": {ZoneState.STOPPED: ZoneState.RUNNING},
+    "kill": {ZoneState.RUNNING: ZoneState.DEAD, ZoneState.PAUSED: ZoneState.DEAD},
+    "fail_power": {ZoneState.RUNNING: ZoneState.DEAD, ZoneState.PAUSED: ZoneState.DEAD},
+    "pause": {ZoneState.RUNNING: ZoneState.PAUSED},
+    "resume": {ZoneState.PAUSED: ZoneState.RUNNING},
+    "fill_memory": {ZoneState.RUNNING: ZoneState.RUNNING},
+    "free_memory": {ZoneState.RUNNING: ZoneState.RUNNING},
+    "restart": {ZoneState.DEAD: ZoneState.RUNNING},
+}
+
+
+@pytest.mark.parametrize("state", ZoneState)
+@pytest.mark.parametrize("verb", FITTING)
 @on_site()
 async def test_a_verb_that_does_not_fit_the_state_is_refused_with_both(lab, state, verb):
-    if state is not ZoneState.RUNNING:
-        await {ZoneState.STOPPED: lab.zone.stop, ZoneState.PAUSED: lab.zone.pause, ZoneState.DEAD: lab.zone.kill}[
-            state
-        ]()
-    with pytest.raises(ZoneError, match=f"while {state}"):
-        await getattr(lab.zone, verb)()
+    before = {ZoneState.STOPPED: "stop", ZoneState.PAUSED: "pause", ZoneState.DEAD: "kill"}
+    if state in before:
+        await getattr(lab.zone, before[state])()
     assert lab.zone.state is state
+    carried_out = partial(getattr(lab.zone, verb), *([Restart.KEEP] if verb == "restart" else []))
+    if state in FITTING[verb]:
+        await carried_out()
+        assert lab.zone.state is FITTING[verb][state]
+        return
+    said = {"fail_power": "fail the power", "fill_memory": "fill the memory", "free_memory": "free the memory"}
+    accepted = " or ".join(FITTING[verb])
+    with pytest.raises(ZoneError) as refused:
+        await carried_out()
+    assert str(refused.value) == f"zone a: cannot {said.get(verb, verb)} while {state}; it must be {accepted}"
+    assert lab.zone.state is state
+
+
+@on_site()
+async def test_a_zone_whose_memory_is_full_refuses_what_grows_until_it_is_free_or_another_process(lab):
+    client = await lab.connected()
+    oom = "OOM command not allowed when used memory > 'maxmemory'."
+    for end in ("free", "restart"):
+        await client.ask(("SET", "k", "v"))
+        await lab.zone.fill_memory()
+        set_, get, delete = await client.ask(("SET", "k", "w"), ("GET", "k"), ("DEL", "k"))
+        assert (str(set_), get, delete) == (oom, b"v", 1)
+        if end == "free":
+            await lab.zone.free_memory()
+        else:
+            await lab.zone.kill()
+            await lab.zone.restart(Restart.KEEP)
+            client = await lab.connected()
+        assert await client.ask(("SET", "k", "w")) == [b"OK"]
+
+
+@pytest.mark.parametrize("factor", [0.999, 0, -1, float("nan")])
+@on_site(request_ns=0, service_ns=1_000, reply_ns=0)
+async def test_a_zone_is_slowed_down_by_one_or_more(lab, factor):
+    client = await lab.connected()
+    with pytest.raises(ZoneError, match=f"zone a: a slow-down must be at least 1, got {factor}"):
+        await lab.zone.slow_down(factor)
+    for right, took_ns in ((1, 1_000), (2.5, 2_500), (1, 1_000)):
+        await lab.zone.slow_down(right)
+        begin_ns = lab.runtime.now_ns()
+        await client.ask(("GET", "k"))
+        assert lab.runtime.now_ns() - begin_ns == took_ns
+
+
+@pytest.mark.parametrize("persistence", [Persistence.AOF_EVERYSEC, Persistence.AOF_NO, Persistence.AOF_ALWAYS])
+def test_a_torn_tail_takes_nothing_that_was_flushed_also_the_second_time(persistence):
+    @on_site(persistence=persistence)
+    async def left(lab):
+        for name in ("first", "second"):
+            client = await lab.connected()
+            await client.ask(("SET", name, "v"))
+            await lab.runtime.sleep(31 * SECOND)
+            await lab.zone.fail_power(torn=True)
+            await lab.zone.restart(Restart.KEEP)
+        return await contents(lab)
+
+    assert left() == ["first", "second"]
 
 
 @pytest.mark.parametrize("verb", [None, "pause", "kill"])
