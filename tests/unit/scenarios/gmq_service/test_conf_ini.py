@@ -1,10 +1,15 @@
 """Goal: the service takes every option of gmq's conf.ini, and says in one line what it does not accept."""
 
+import re
+from collections.abc import Iterator
+from itertools import takewhile
+
 import pytest
+from support.project_files import ROOT
 
 from zonelab.scenarios.errors import NotAccepted
 from zonelab.scenarios.gmq_service.addresses import Listen
-from zonelab.scenarios.gmq_service.conf_ini import read_settings
+from zonelab.scenarios.gmq_service.conf_ini import OPTIONS, read_settings
 from zonelab.scenarios.gmq_service.settings import Mode, ServiceSettings
 
 ORIGINAL = """
@@ -108,3 +113,93 @@ def test_without_a_file_it_listens_on_the_loopback_alone():
     settings = read_settings(None)
     assert settings.rpc == Listen(host="127.0.0.1", port=9503)
     assert [one.is_local for one in (settings.rpc, settings.api, settings.web) if one] == [True, True, True]
+
+
+def described() -> Iterator[tuple[str, str, str]]:
+    """Section, option and default of every row of the table of options in docs/gmq-service.md."""
+    page = (ROOT / "docs/gmq-service.md").read_text(encoding="utf-8").partition("| option | default | |\n")[2]
+    section = ""
+    for row in takewhile(lambda line: line.startswith("|"), page.splitlines()[1:]):
+        names, defaults = (cell.strip() for cell in row.split("|")[1:3])
+        options = re.findall(r"`(?:\[(\w+)\] )?(\w+)`", names)
+        several = defaults.split(", ") if len(options) > 1 else [defaults]
+        for (begins, name), default in zip(options, several * (len(options) // len(several)), strict=True):
+            section = begins or section
+            yield section, name, default
+
+
+def test_every_option_is_described_with_its_default(file):
+    told = list(described())
+    assert sorted((section, name) for section, name, _ in told) == sorted(
+        (section, name) for section, options in OPTIONS.items() for name in options
+    )
+    for section, name, default in told:
+        if default != "none":
+            file.write_text(f"[{section}]\n{name}={default}\n")
+            assert read_settings(file) == ServiceSettings(), f"[{section}] {name}={default}"
+    plain = ServiceSettings()
+    assert (plain.redis_password, plain.token, plain.hosts, plain.topics) == ("", None, (), ())
+
+
+BORDERS = {
+    **{
+        "redis.port": (1, 65_535),
+        "redis.max_idle": (1, 100),
+        "redis.max_active": (1, 100_000),
+        "redis.db": (0, 65_535),
+    },
+    **{"redis.command_ms": (10, 600_000), "redis.connect_s": (1, 3_600), "log.level": (0, 5)},
+    **{"log.max_size": (1_000, 1 << 40), "bucket.num": (1, 1_000), "TTRBucket.num": (1, 26)},
+    **{"service.clients_max": (1, 100_000), "service.request_bytes_max": (1 << 10, 1 << 30)},
+    **{"service.held_bytes_max": (1 << 10, 1 << 34), "service.topics_max": (1, 100_000)},
+    **{"service.busy_poll_us": (0, 1_000_000), "service.pop_ms": (0, 178_000), "service.stop_s": (1, 3_600)},
+}
+
+
+@pytest.mark.parametrize("name", BORDERS)
+def test_a_number_is_accepted_up_to_its_borders(file, name):
+    section, _, option = name.partition(".")
+    for number in BORDERS[name]:
+        file.write_text(f"[{section}]\n{option}={number}\n")
+        assert getattr(read_settings(file), OPTIONS[section][option].field) == number
+    least, most = BORDERS[name]
+    for number in (least - 1, most + 1):
+        file.write_text(f"[{section}]\n{option}={number}\n")
+        with pytest.raises(NotAccepted) as error:
+            read_settings(file)
+        assert str(error.value) == f"{file}: [{section}] {option}: got '{number}'; accepted: {least} to {most}"
+
+
+@pytest.mark.parametrize(
+    ("line", "field", "value"),
+    [
+        ("[log]\ntarget_type=console", "log_targets", ("console",)),
+        ("[log]\nrotate=true", "log_rotate", True),
+        ("[service]\nhosts=a, b", "hosts", ("a", "b")),
+        ("[service]\ntopics=x,y", "topics", ("x", "y")),
+        ("[service]\npid_file=p", "pid_file", "p"),
+        ("[service]\ntoken=0123456789abcdef", "token", "0123456789abcdef"),
+    ],
+)
+def test_texts_and_lists_are_read_as_they_stand(file, line, field, value):
+    file.write_text(line + "\n")
+    assert getattr(read_settings(file), field) == value
+
+
+@pytest.mark.parametrize(
+    ("line", "told"),
+    [
+        ("[service]\ntoken=0123456789abcde", "token: got 15 letters; accepted: 16 letters or more"),
+        ("[log]\ntarget_type=", "target_type: got ''; accepted: file or console, or both with a comma"),
+        ("[log]\ntarget_type=file,paper", "target_type: got 'file,paper'; accepted: file or console, or both"),
+        ("[log]\nfilename=", "filename: got ''; accepted: a text"),
+        ("[log]\nrotate=yes", "rotate: got 'yes'; accepted: true or false"),
+        ("[server]\ntype=http", "type: got 'http'; accepted: rpc"),
+        ("[service]\nmode=soft", "mode: got 'soft'; accepted: default, compat, hardened"),
+    ],
+)
+def test_texts_and_lists_that_are_not_accepted_are_told(file, line, told):
+    file.write_text(line + "\n")
+    with pytest.raises(NotAccepted) as error:
+        read_settings(file)
+    assert told in str(error.value)
