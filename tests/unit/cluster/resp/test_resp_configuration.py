@@ -213,7 +213,7 @@ LIMITS = [name for name in (*asdict(PortSettings()), *asdict(CommandLimits())) i
         ),
         *(("limits", ({limit: 1},), ({limit: 0}, {limit: -1})) for limit in LIMITS),
         ("limits", (), ({"port": 5}, {"in_flight_begin": 5}, {"host": 1})),
-        ("lags", ({"a>a": "0"},), ({"a>": "0"}, {">a": "0"}, {"a": "0"}, {"a>b": "0"}, {"b>a": "0"})),
+        ("lags", ({"a>a": "0"},), ({"a>": "0"}, {">a": "0"}, {"a": "0"}, {"a>b": "0"}, {"b>a": "0"}, {"a>a>a": "0"})),
     ],
 )
 def test_a_number_is_accepted_up_to_its_border_and_refused_beyond(name, accepted, refused):

@@ -120,6 +120,10 @@ async def test_in_resp2_a_subscriber_may_do_little_else_and_in_resp3_everything(
     assert await client.ask(b"PING") == [b"pong", b""]
     assert await client.ask(b"PING", b"you") == [b"pong", b"you"]
     assert error(await client.ask(b"PING", b"a", b"b")) == "ERR wrong number of arguments for 'ping' command"
+    leaving = await port.client()
+    await leaving.ask(b"SUBSCRIBE", b"c")
+    assert await leaving.ask(b"QUIT") == b"OK"
+    assert await leaving.closed()
     assert await client.ask(b"RESET") == b"RESET"
     assert await client.ask(b"ECHO", b"x") == b"x"
     await client.ask(b"HELLO", b"3")

@@ -4,6 +4,8 @@ Method: one simulated server and a clock that stands still; states are written a
 and U:x (leased in shard x). The conformance suite has each operation on three zones, test_differences the defects.
 """
 
+from itertools import combinations
+
 import pytest
 from support.engine.dyno import EPOCH_MS, Interceptor
 from support.engine.dyno_bench import LEASE_MS, DynoBench, X, ids, messages
@@ -121,19 +123,51 @@ def test_only_the_first_ten_due_ids_of_a_shard_are_looked_at(either):
     assert either(either.queue.find_stale_messages()) == []
 
 
-@pytest.mark.parametrize("prepare", ["waiting", "leased", "orphaned", "without payload"])
-def test_atomic_remove_removes_a_message_whatever_its_state(either, prepare):
-    either.push(X)
-    either.clock.advance(1)
-    if prepare == "leased":
-        assert either.pop(1) == ["x"]
-    elif prepare == "orphaned":
-        either.redis("DEL", either.queue.keys.queue_of("a"))
-    elif prepare == "without payload":
-        either.drop_payload("x")
-    assert either(either.queue.atomic_remove("x")) is True
-    assert either.states("x") == [""]
-    assert either(either.queue.atomic_remove("x")) is False
+PLACES = [("H",), *((kind, shard) for kind in "QU" for shard in "ac")]
+ALL_PLACES = [places for count in range(len(PLACES) + 1) for places in combinations(PLACES, count)]
+
+
+@pytest.mark.parametrize("operation", ["remove", "atomic_remove"])
+def test_a_message_is_removed_wherever_a_part_of_it_is(bench, operation):
+    keys = bench.queue.keys
+    for number, places in enumerate(ALL_PLACES):
+        name = f"m{number}"
+        for kind, *shard in places:
+            if kind == "H":
+                bench.redis("HSET", keys.messages, name, "{}")
+            else:
+                bench.redis("ZADD", (keys.queue_of if kind == "Q" else keys.unack)(*shard), EPOCH_MS, name)
+        assert bench(getattr(bench.queue, operation)(name)) is bool(places), places
+        assert bench.states(name) == [""]
+
+
+class Failing:
+    """Ends with an error at the ``last`` command, which is not carried out."""
+
+    def __init__(self, inner, last):
+        self._inner, self._left = inner, last
+
+    async def execute(self, *commands):
+        self._left -= 1
+        if not self._left:
+            raise Unavailable("gone")
+        return await self._inner.execute(*commands)
+
+
+@pytest.mark.parametrize("place", PLACES, ids="".join)
+def test_a_remove_that_fails_is_certain_only_if_it_has_removed_nothing(bench, place):
+    """One command for the leased and one for the waiting of each shard, then one for the payload."""
+    keys, [kind, *shard] = bench.queue.keys, place
+    at = {("U", "a"): 1, ("Q", "a"): 2, ("U", "c"): 5, ("Q", "c"): 6, ("H",): 7}[place]
+    for last in range(1, 8):
+        name = f"m{last}"
+        if kind == "H":
+            bench.redis("HSET", keys.messages, name, "{}")
+        else:
+            bench.redis("ZADD", (keys.queue_of if kind == "Q" else keys.unack)(*shard), EPOCH_MS, name)
+        with pytest.raises(Unavailable if last <= at else Indeterminate, match="gone"):
+            bench(bench.another(Failing(bench.direct, last)).remove(name))
+        assert (bench.states(name) == [""]) is (last > at)
 
 
 @pytest.mark.parametrize("single_ring", [False, True])
