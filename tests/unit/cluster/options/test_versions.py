@@ -333,3 +333,15 @@ def test_settings_that_do_not_fit_together_are_refused():
         SimSettings(seed=1, topology=many, votes=VoteBy.VERSION)
     with pytest.raises(ValueError, match="at least 1"):
         AntiEntropySettings(entries=0)
+
+
+@versioned()
+async def test_no_list_of_keys_and_no_count_of_them_shows_a_record_of_versions(cluster):
+    connection = cluster.connection("a", ONE)
+    assert await connection.execute(("DBSIZE",), ("RANDOMKEY",), ("KEYS", "*")) == [0, None, []]
+    await connection.execute(("MSET", "k", 1, "l", 2, "m", 3), ("HSET", "h", "f", 1), ("DEL", "m"), ("HDEL", "h", "f"))
+    count, keys, (cursor, page) = await connection.execute(("DBSIZE",), ("KEYS", "*"), ("SCAN", 0, "COUNT", 1_000))
+    assert (count, sorted(keys), cursor, sorted(page)) == (2, [b"k", b"l"], b"0", [b"k", b"l"])
+    assert {(await connection.execute(("randomkey",)))[0] for _ in range(40)} == {b"k", b"l"}
+    [refused] = await connection.execute(("DBSIZE", "x"))
+    assert str(refused) == "ERR wrong number of arguments for 'dbsize' command"

@@ -1,8 +1,16 @@
 """Goal: single commands of many clients go together, and none can tell. Method: a real socket, a played coordinator."""
 
-import pytest
+import asyncio
 
+import pytest
+from support.coroutines import coroutine
+
+from zonelab.cluster.commands.routes import Route
+from zonelab.cluster.resp.commands.command_table import KINDS
 from zonelab.cluster.resp.protocol import wire
+from zonelab.cluster.resp.protocol.upstream import GatheredWrites
+from zonelab.cluster.resp.turn_batch import TurnBatch
+from zonelab.cluster.votes.levels import Level
 from zonelab.engine.ports import ServerError
 
 from .conftest import error, on_port, until
@@ -117,3 +125,52 @@ async def test_of_those_that_are_sent_on_every_third_is_measured_wherever_a_turn
         assert measured == [*range(8), *range(8), *range(8)][2::3]
     else:
         assert len(measured) == 3 * 7 // 3, "what is not sent on does not count"
+
+
+class Departures:
+    """A coordinator that notes how many commands it was handed at once, and whether it is called within a call."""
+
+    def __init__(self):
+        self.counts = []
+
+    def submit(self, level, commands, done, *, packed):
+        self.counts.append(len(commands))
+
+    def submit_together(self, level, members, commands, packed):
+        assert len(commands) == sum(len(own) for own, _ in members)
+        assert packed == b"".join([SET] * len(commands))
+        self.counts.append(len(commands))
+
+
+@coroutine
+async def test_of_a_busy_turn_as_many_commands_depart_each_time_and_none_is_left():
+    departures = Departures()
+    turn = TurnBatch(departures, clients="ab", writes=GatheredWrites())
+    for _ in range(300):
+        turn.gather(KINDS[Route.WRITE], Level.DC_ONE, 2, SET, 1, lambda outcome: None, ordered=False)
+    at_once = departures.counts[0]
+    assert 100 < at_once <= 129
+    assert departures.counts == [at_once] * (300 // at_once)
+    await asyncio.sleep(0)
+    assert sum(departures.counts) == 300
+    for _ in range(2):
+        turn.gather(KINDS[Route.WRITE], Level.DC_ONE, 2, SET, 1, lambda outcome: None, ordered=False)
+        await asyncio.sleep(0)
+    assert departures.counts[-2:] == [1, 1]
+
+
+@on_port(reply=OK)
+async def test_of_many_clients_in_one_turn_128_single_commands_travel_together(port):
+    count = 2 * 128 + 1
+    clients = [await port.client() for _ in range(count)]
+    for client in clients:
+        assert await client.ask(b"SET", b"first", b"v") == b"OK"
+    port.coordinator.reply = None
+    for session in port.server.clients:
+        session.data_received(SET)
+    calls = [await port.coordinator.call() for _ in range(3)]
+    assert [len(call.commands) for call in calls] == [128, 128, 1]
+    for call in calls:
+        call.answer(*[OK] * len(call.commands))
+    for client in clients:
+        assert await client.reply() == b"OK"

@@ -87,6 +87,20 @@ async def test_a_paused_server_answers_nothing_and_everything_when_it_goes_on(la
     assert client.events == [(resumed + 2600, [b"OK", b"OK", b"v"]), (resumed + 3600, [b"v"])]
 
 
+@on_site(request_ns=100, service_ns=1000, reply_ns=100)
+async def test_work_that_several_pauses_interrupt_takes_as_long_as_ever(lab):
+    client = await lab.connected()
+    client.send(SET, SET, GET)
+    for worked_ns in (600, 700, 200, 900):  # the request takes the first 100
+        await lab.runtime.sleep(worked_ns)
+        await lab.zone.pause()
+        await lab.runtime.sleep(MS)
+        await lab.zone.resume()
+    resumed = lab.runtime.now_ns()
+    await lab.runtime.sleep(MS)
+    assert client.events == [(resumed + 3000 - (500 + 700 + 200 + 900) + 100, [b"OK", b"OK", b"v"])]
+
+
 @on_site()
 async def test_what_a_client_sent_to_a_paused_server_is_executed_although_it_hung_up(lab):
     client, reader = await lab.connected(), await lab.connected()
