@@ -100,6 +100,21 @@ def overlaps(figure: Figure) -> list[str]:
     return covered + outside
 
 
+def emptiest(figure: Figure) -> tuple[float, float]:
+    """How wide and how high, in inches, the largest empty part of the page is, from edge to edge; it has been drawn."""
+    boxes = [one.get_window_extent() for one in (*texts(figure), *figure.axes, *figure.legends)]
+    across = _largest_gap([(box.x0, box.x1) for box in boxes], figure.bbox.x1)
+    along = _largest_gap([(box.y0, box.y1) for box in boxes], figure.bbox.y1)
+    return across / figure.dpi, along / figure.dpi
+
+
+def _largest_gap(spans: list[tuple[float, float]], end: float) -> float:
+    reached, largest = 0.0, 0.0
+    for low, high in sorted([*spans, (end, end)]):
+        largest, reached = max(largest, low - reached), max(reached, high)
+    return largest
+
+
 def texts(figure: Figure) -> list[Text]:
     """Everything written in the figure."""
     found = [*figure.texts, *(text for box in figure.legends for text in box.get_texts())]

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 from matplotlib.figure import Figure
 from support.analysis.accesses import Story
-from support.analysis.figures import kept_figures, overlaps
+from support.analysis.figures import emptiest, kept_figures, overlaps
 from support.analysis.runs import eventful_run
 
 from zonelab.analysis.figures import plot_style
@@ -62,6 +62,17 @@ def test_no_text_covers_another_and_all_are_within_the_figure(
     draw(runs if several else runs[:1], kind, tmp_path / "x.png", width=width)
     assert overlaps(figures["x.png"]) == []
     assert figures["x.png"].get_figwidth() <= width
+    assert max(emptiest(figures["x.png"])) <= 0.3
+
+
+def test_a_page_with_room_for_nothing_is_found() -> None:
+    figure, _ = plot_style.new_figure(width=COLUMN_INCHES)
+    plot_style.frame(figure, "Little", "about", notes=["note"])
+    figure.draw_without_rendering()
+    assert max(emptiest(figure)) <= 0.3
+    figure.set_figheight(2 * figure.get_figheight())
+    figure.draw_without_rendering()
+    assert emptiest(figure)[1] > 0.3
 
 
 def test_a_text_on_another_or_outside_is_found() -> None:

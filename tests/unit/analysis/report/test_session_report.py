@@ -5,9 +5,13 @@ Method: sessions that the recording itself writes, with made-up samples.
 
 import asyncio
 import json
+import re
 
 import pytest
+from support.analysis.figures import kept_figures
+from support.analysis.told_figures import expected, told
 
+from zonelab.analysis.figures.session_plot import plot_session
 from zonelab.analysis.report import build_report
 from zonelab.analysis.runs.directory import RunDirectory
 from zonelab.analysis.runs.errors import KILLED, RunError
@@ -74,6 +78,28 @@ def test_totals_are_rates_times_intervals_and_silence_is_counted(recording):
     a, b = zone_summaries(RunDirectory.open(recording.directory))
     assert (a.zone, a.operations, a.errors, a.divergent, a.worst_p99_ms, a.silent_s) == ("a", 160, 5, 2, 9.0, 0)
     assert (b.zone, b.operations, b.silent_s, b.server_down_s, b.worst_p99_ms) == ("b", 30, 2, 1, 1.0)
+
+
+def test_the_figure_has_what_each_zone_did_a_gap_where_it_was_silent_and_the_faults(recording, monkeypatch):
+    figures = kept_figures(monkeypatch)
+    draw_session(recording)
+    said = re.sub(r"zonelab \S+( \(\w+\))?", "zonelab VERSION", told(figures["session.png"]))
+    assert said == expected("session")
+
+
+def draw_session(recording):
+    recorded(
+        recording,
+        [
+            [sample(1, "b", operations=10.0, p99_ms=1.0), sample(1, "a", operations=100.0, errors=5.0, p99_ms=4.0)],
+            [sample(2, "b", server="dead"), sample(2, "a", operations=50.0, p99_ms=9.0)],
+            [sample(4, "b", operations=20.0), sample(4, "a", operations=0.0)],
+        ],
+    )
+    given = {"colour": "#d62728", "detail": json.dumps({"kind": "kill"})}
+    recording.fault_began(name="1:kill b", kind="kill", target="b", begin_ns=2 * S, **given)
+    recording.close(coordinators={}, error=None)
+    plot_session(recording.directory)
 
 
 def test_the_page_says_which_servers_lacked_scripts_by_all_coordinators_together(recording):

@@ -1,0 +1,99 @@
+"""Figures as text: everything that a reader sees of one, in the order of the page, with its numbers.
+
+``TOLD`` has the texts of figures of small runs, whose numbers can be worked out by hand from the runs beside the test.
+A figure that changes on purpose is read as a reader would, then its section is replaced.
+"""
+
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+
+import numpy as np
+from matplotlib.axes import Axes
+from matplotlib.collections import Collection, LineCollection, PathCollection
+from matplotlib.colors import to_hex
+from matplotlib.figure import Figure
+from matplotlib.lines import Line2D
+from matplotlib.text import Text
+
+TOLD = Path(__file__).with_name("told_figures.txt")
+_POINTS = 8
+
+
+def expected(name: str) -> str:
+    """The section of ``TOLD`` called ``name``."""
+    sections = dict(part.split("\n", 1) for part in TOLD.read_text(encoding="utf-8").split("== ")[1:])
+    return sections[name].strip()
+
+
+def told(figure: Figure) -> str:
+    """Everything that ``figure`` shows."""
+    width, height = figure.get_size_inches()
+    lines = [f"page {width:.2f} x {height:.2f} in"]
+    lines += [f"text at {_numbers(one.get_position())}: {_text(one)}" for one in figure.texts]
+    for box in figure.legends:
+        place = box.get_bbox_to_anchor()
+        corner = place.x0 / figure.dpi, place.y0 / figure.dpi
+        names = " | ".join(text.get_text() for text in box.get_texts())
+        lines.append(f"legend at {_numbers(corner)} in, {box._ncols} columns: {names}")
+    for axis in figure.axes:
+        lines += _axis(axis)
+    return "\n".join(line.rstrip() for line in lines)
+
+
+def _axis(axis: Axes) -> Iterator[str]:
+    yield f"panel {_text(axis._left_title)}" + ("" if axis.axison else ", no axes")
+    sides = [name for name, spine in axis.spines.items() if spine.get_visible()]
+    grid = [name for name in "xy" if any(line.get_visible() for line in getattr(axis, f"{name}axis").get_gridlines())]
+    yield f"  sides {' '.join(sides)}; grid {' '.join(grid)}"
+    for name in "xy":
+        each = getattr(axis, f"{name}axis")
+        low, high = each.get_view_interval()
+        places = [place for place in each.get_majorticklocs() if min(low, high) <= place <= max(low, high)]
+        ticks = " ".join(each.get_major_formatter().format_ticks(places))
+        yield f"  {name} {_text(each.label)} {each.get_scale()} {_numbers((low, high))}; ticks {ticks}"
+    yield from (f"  line {_line(line)}" for line in axis.lines)
+    yield from (f"  {_collection(one)}" for one in axis.collections)
+    for patch in axis.patches:
+        box = patch.get_path().transformed(patch.get_patch_transform()).get_extents()
+        yield f"  box {_numbers((box.x0, box.x1, box.y0, box.y1))} {_look(patch.get_facecolor(), patch.get_alpha())}"
+    yield from (f"  text at {_numbers(one.get_position())}: {_text(one)}" for one in axis.texts)
+
+
+def _line(line: Line2D) -> str:
+    how = f"{line.get_linestyle()} {line.get_marker()} {line.get_markersize():g} every {line.get_markevery()}"
+    how += f" {line.get_drawstyle()} {line.get_linewidth():.2g} wide at {line.get_zorder():g}"
+    points = list(zip(line.get_xdata(), line.get_ydata(), strict=True))
+    return f"{line.get_label()}: {how}, {_look(line.get_color(), line.get_alpha())}, {_points(points)}"
+
+
+def _collection(one: Collection) -> str:
+    look = _look(one.get_facecolor()[0] if len(one.get_facecolor()) else one.get_edgecolor()[0], one.get_alpha())
+    look += f" at {one.get_zorder():g}"
+    if isinstance(one, PathCollection):
+        return f"points {one.get_label()}: {look}, size {one.get_sizes()[0]:g}, {_points(one.get_offsets().tolist())}"
+    kind = "whiskers" if isinstance(one, LineCollection) else "band"
+    corners = np.concatenate([path.vertices for path in one.get_paths()]).tolist()
+    return f"{kind} {one.get_label()}: {look}, {_points(corners)}"
+
+
+def _look(colour: object, alpha: float | None) -> str:
+    return to_hex(colour) + ("" if alpha is None else f" {alpha:g} opaque")
+
+
+def _points(points: Sequence[Sequence[float]]) -> str:
+    if len(points) <= _POINTS:
+        return " ".join(f"({_numbers(point)})" for point in points)
+    known = [point for point in points if not np.isnan(point).any()]
+    sums = np.sum(known, axis=0) if known else [0, 0]
+    ends = f"({_numbers(points[0])}) to ({_numbers(points[-1])})"
+    return f"{len(points)} points from {ends}, {len(known)} known, sum ({_numbers(sums)})"
+
+
+def _numbers(values: Sequence[float]) -> str:
+    return " ".join(f"{value:.4g}" for value in np.asarray(values, dtype=float) + 0.0)
+
+
+def _text(text: Text) -> str:
+    size, weight = text.get_fontsize(), text.get_fontweight()
+    words = text.get_text().replace("\n", " / ")
+    return f"{words!r} ({size:g} {weight} {to_hex(text.get_color())} {text.get_va()} {text.get_ha()})"

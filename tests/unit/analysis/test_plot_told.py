@@ -1,0 +1,122 @@
+"""Goal: a figure tells everything of a run that it should, and nothing that is not so: titles, units, ends of axes,
+lines, bands, marks and notes.
+
+Method: small runs whose numbers can be worked out by hand; the whole figure as text, beside a text that was read.
+"""
+
+from pathlib import Path
+
+import pytest
+from matplotlib.figure import Figure
+from support.analysis.accesses import Story
+from support.analysis.figures import kept_figures
+from support.analysis.told_figures import expected, told
+
+from zonelab.analysis.figures import compare_plot, evaluation_plot, plots
+from zonelab.analysis.figures.kinds.draw import draw
+from zonelab.analysis.figures.kinds.names import Kind
+from zonelab.analysis.figures.lag_plot import plot_lag
+from zonelab.analysis.figures.rate_plot import plot_rates
+from zonelab.analysis.figures.staleness_plot import plot_staleness_over_time
+from zonelab.analysis.lags.distributions import Uniform
+from zonelab.analysis.runs.builder import RunBuilder
+from zonelab.analysis.runs.directory import RunDirectory
+from zonelab.analysis.workloads import WorkloadKind
+
+
+@pytest.fixture(scope="module")
+def figures(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Figure]:
+    """Every figure, by name."""
+    folder = tmp_path_factory.mktemp("told")
+    with pytest.MonkeyPatch.context() as patch:
+        kept = kept_figures(patch)
+        one, two = (small_run(folder / level / "1", level=level) for level in ("DC_ONE", "DC_QUORUM"))
+        plots.plot_run(one)
+        plot_rates(RunDirectory.open(one))
+        compare_plot.plot_comparison(one, two, folder / "two-runs.png")
+        found = {f"run {name}": figure for name, figure in kept.items()}
+        kept.clear()
+        plots.plot_comparison([one, two], folder)
+        found |= {f"levels {name}": figure for name, figure in kept.items()}
+        kept.clear()
+        for kind in Kind:
+            if kind is not Kind.STALENESS:
+                draw([one, two], kind, folder / f"{kind}.png", width=3.6)
+        story = Story(WorkloadKind.REGISTER).write("x", 0).write("y", 20)
+        story.read("x", 31, client=2).read("x", 121, client=2).read("y", 300, zone="b", client=5)
+        registers = story.directory(folder / "registers")
+        draw([registers], Kind.STALENESS, folder / "staleness of reads.png")
+        plot_staleness_over_time(RunDirectory.open(registers))
+        lag = folder / "lag.png"
+        plot_lag([3.0, 1.0, 2.0], [0.0, 0.5, 1.5], Uniform(0, 4), lag, headline="Lag", about="of b", what="one way")
+        evaluation_plot.plot_bounds(EVALUATION, folder / "bounds.png")
+        evaluation_plot.plot_push(EVALUATION, folder / "pushes.png")
+        return found | kept
+
+
+def small_run(path: Path, *, level: str) -> Path:
+    """Four pushes of 10, 20, 40 and 80 ms, two of them ok; two messages delivered, one of them twice; b is killed."""
+    run = RunBuilder(path, level=level, seed=7, scenario="small", load_ms=900)
+    late = 10 if level == "DC_QUORUM" else 0
+    run.push("m1", at_ms=100, took_ms=10, due_ms=150, zone="b", intended_ms=95)
+    run.push("m2", at_ms=200, took_ms=20 + late, due_ms=250)
+    run.push("m3", at_ms=300, took_ms=40, zone="b", outcome="fail", error="Unavailable: zone b is down")
+    run.push("m4", at_ms=400, took_ms=80, outcome="info", error="Indeterminate: no quorum")
+    run.push("m5", at_ms=500, took_ms=5)
+    first = run.pop("m1", at_ms=150, took_ms=30, zone="b", lease_end_ms=400)
+    run.ack("m1", first, at_ms=190, took_ms=4, zone="b")
+    run.pop("m2", at_ms=240, took_ms=60, lease_end_ms=420)
+    again = run.pop("m2", at_ms=430, took_ms=20 + late, lease_end_ms=900)
+    run.ack("m2", again, at_ms=460, took_ms=8)
+    for at_ms in (0, 250, 500, 1_000):
+        run.depth("b", at_ms=at_ms, waiting=None if at_ms == 250 else at_ms // 100, leased=1)
+        run.depth("a", at_ms=at_ms, waiting=2, leased=at_ms // 250)
+    run.fault("kill", "b", begin_ms=250, end_ms=450)
+    run.fault("lag", "a>c", begin_ms=600, end_ms=None, colour="#0072b2")
+    return run.write(git_commit="0123456789abcdef")
+
+
+def interval(value: float | None, low: float, high: float | None) -> dict[str, float | None]:
+    return {"value": value, "low": low, "high": high}
+
+
+PUSHES = ("p50(push)", "p99(push)", "p99.9(push)")
+OBJECTIVES = ("p99(push) <= 50ms", "lost == 0")
+EVALUATION = {
+    "scenario": "steady",
+    "environment": {"zonelab": "0.1.0"},
+    "seeds": {"first": 5},
+    "runs": {"kill": 1_000, "lag": 500},
+    "objectives": OBJECTIVES,
+    "settings": [
+        {
+            "setting": f"level={level} zones=3",
+            "objectives": [
+                {"objective": name, "bound": 0.05, **interval(0.025 * factor, 0.01 * factor, high)}
+                for name in OBJECTIVES
+            ],
+            "year": {
+                name: interval(value, 0.001 * factor, high)
+                for name, value, high in zip(PUSHES, (0.002, 0.02, None), (0.004, 0.05, None), strict=True)
+            },
+        }
+        for level, factor, high in (("DC_QUORUM", 1, 0.04), ("DC_ONE", 4, None))
+    ],
+}
+
+RUN = ("latency", "latency-cdf", "lateness", "depth", "rates", "two-runs")
+LEVELS = ("duplicates-and-losses", "latency-cdf", "lateness")
+OTHERS = ("staleness of reads", "staleness", "lag", "bounds", "pushes")
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        *(f"run {name}" for name in RUN),
+        *(f"levels {name}" for name in LEVELS),
+        *(str(kind) for kind in Kind if kind is not Kind.STALENESS),
+        *OTHERS,
+    ],
+)
+def test_a_figure_tells_all_of_a_small_run(name: str, figures: dict[str, Figure]) -> None:
+    assert told(figures[f"{name}.png"]) == expected(name)
