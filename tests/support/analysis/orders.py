@@ -1,6 +1,6 @@
 """Histories of ordered messages made by hand: what consumers and stores do, one after the other, or at given times."""
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from zonelab.analysis.checkers.order.order import OrderRun, order_verdict
@@ -166,6 +166,20 @@ class Owner:
         self.end(start)
         self.commit(offset + 1)
         return start
+
+
+def twice(topic: Ordered) -> Ordered:
+    """``topic`` and the same once more beside it at the same times, under names that come first in the alphabet."""
+    held = topic.at_rest() if topic.held is None else topic.held
+    rows = topic.rows + [_renamed(row) for row in topic.rows]
+    return replace(topic, rows=rows, held=held + [_renamed(row) for row in held])
+
+
+def _renamed(row: dict[str, Any]) -> dict[str, Any]:
+    names = ("partition", "key", "message_id", "producer", "session", "member")
+    numbers = ("op_id", "position")
+    texts = {name: f"#{row[name]}" for name in names if row.get(name) is not None}
+    return {**row, **texts, **{name: row[name] + 10_000 for name in numbers if row.get(name) is not None}}
 
 
 def busy(rules: OrderRules = RULES) -> Ordered:

@@ -3,6 +3,7 @@ told by hand with one violation planted in each, and the same histories without 
 """
 
 import json
+from dataclasses import replace
 
 import pyarrow.parquet as pq
 import pytest
@@ -330,3 +331,68 @@ def test_a_truncated_values_file_is_one_line_that_names_it(tmp_path):
     path.write_bytes(path.read_bytes()[:-20])
     with pytest.raises(RunError, match=r"values-000001\.parquet: truncated, corrupt or unreadable"):
         check_consistency(run)
+
+
+def stale_in_a_session():
+    story = good().write("z", 50, zone="c").read("y", 60, zone="c").read("z", 70, zone="c").read("x", 80, zone="c")
+    return story.write("q", 90, type="info", error="ERR Peer").at_rest(a="q")
+
+
+def swapped_twice():
+    story = register().write("x", 0).write("y", 5, type="fail", error="no").read("w", 8)
+    for at in (10, 20):
+        story.add("cas", at, expected="x", argument=f"z{at}", applied=True, result="x")
+    return story.write("last", 40)
+
+
+def additions_lost():
+    story = Story(SET).add("add", 0, argument="x").add("add", 2, argument="w").at_rest(a="y q", b="y q", c="y")
+    story.add("members", 10, **members("x")).add("members", 20, zone="b", **members("y", "v"))
+    return story.add("add", 30, argument="y", type="info")
+
+
+def owners():
+    story = acquire(acquire(Story(LOCK), "a1", 10, applied=True), "b1", 10, applied=True, zone="b")
+    acquire(acquire(story, "a2", 20, applied=False, key="none"), "b2", 20, applied=False, key="none", zone="b")
+    return story.at_rest(a="a1", b="b1", c="a1").at_rest("none", a="b2", b="b2", c="b2")
+
+
+def numbers():
+    story = Story(COUNTER).at_rest(a="3", b="3", c="4")
+    for place, number in enumerate("12232"):
+        story.add("next", 10 * place, result=number, zone="abc"[place % 3], type="ok" if place < 4 else "fail")
+    return story
+
+
+def items():
+    story = Story(LIST).add("push", 0, argument="x").add("pop", 5, result="x").add("pop", 9, result="x", zone="b")
+    return story.add("pop", 12, result=None).add("pop", 20, result="q").at_rest(a="x y", b="x", c="x")
+
+
+@pytest.mark.parametrize("made", [good, stale_in_a_session, swapped_twice, additions_lost, owners, numbers, items])
+def test_what_happens_to_another_key_at_the_same_time_counts_as_much_again(made):
+    story = made()
+    alone, ours = story.verdict(), {one.values["key"] for one in story.done}
+    for one in list(story.done):
+        story.done.append(replace(one, values={**one.values, "key": f"another {one.values['key']}"}))
+    story.rest = [*story.rest, *((zone, f"another {key}", place, value) for zone, key, place, value in story.rest)]
+    both = story.verdict()
+    for one, two in ((alone.counts, both.counts), (alone.figures, both.figures), ({"": alone.begun}, {"": both.begun})):
+        assert two == {name: 2 * count for name, count in one.items()}
+    assert {
+        name: {zone: (one.hits, one.trials) for zone, one in zones.items()} for name, zones in both.shares.items()
+    } == {
+        name: {zone: (2 * one.hits, 2 * one.trials) for zone, one in zones.items()}
+        for name, zones in alone.shares.items()
+    }
+    assert [[of["max"] for of in told.values()] for told in both.staleness.values()] == [
+        [of["max"] for of in told.values()] for told in alone.staleness.values()
+    ]
+    assert len(both.counterexamples) == 2 * len(alone.counterexamples)
+    for name, cases in alone.cases.items():
+        mine, others = ([one for one in both.cases[name] if (one.key in ours) is own] for own in (True, False))
+        said = [(one.key, one.zone, one.detail, len(one.ops)) for one in cases]
+        assert [(one.key, one.zone, one.detail, len(one.ops)) for one in mine] == said
+        assert [(one.key.removeprefix("another "), one.zone, one.detail, len(one.ops)) for one in others] == said
+        assert not {op for one in mine for op in one.ops} & {op for one in others for op in one.ops}
+        assert all(one.ops or name in ("divergent", "unwritten", "lost_write") for one in cases)

@@ -3,7 +3,7 @@
 from collections.abc import Callable
 
 import pytest
-from support.analysis.orders import LEASE_MS, MS, RULES, Ordered
+from support.analysis.orders import LEASE_MS, MS, RULES, Ordered, twice
 
 from zonelab.analysis.checkers.order.properties import FORBIDDEN, HARMLESS, Property
 from zonelab.analysis.runs.order import OrderKind
@@ -379,3 +379,17 @@ def test_a_planted_fault_is_found_and_nothing_else(plant: Callable[[], Planted])
     assert found == {(name, what)}, verdict.cases
     assert verdict.valid is (Property(name) not in FORBIDDEN)
     assert [case.what for case in verdict.cases[name]] == [what]
+
+
+@pytest.mark.parametrize("plant", PLANTS, ids=lambda plant: plant.__name__)
+def test_the_same_in_another_partition_counts_as_much_again_and_cases_are_told_truly(plant) -> None:
+    topic, name, _ = plant()
+    alone, both = topic.verdict(), twice(topic).verdict()
+    assert both.sorts == {one: {sort: 2 * count for sort, count in own.items()} for one, own in alone.sorts.items()}
+    assert both.opportunities == {one: 2 * count for one, count in alone.opportunities.items()}
+    assert sorted(both.blocked, key=lambda one: one.partition)[len(alone.blocked) :] == list(alone.blocked)
+    rows = sorted(topic.rows, key=lambda row: row["time_ns"])
+    for case in alone.cases[name]:
+        assert [(one.what, one.offset) for one in both.cases[name]].count((case.what, case.offset)) == 2
+        row = rows[case.index] if case.index >= 0 else {}
+        assert all(getattr(case, key) == row[key] for key in ("message_id", "partition", "group") if row.get(key))
