@@ -137,6 +137,21 @@ async def test_in_resp2_a_subscriber_may_do_little_else_and_in_resp3_everything(
 
 
 @on_channels
+async def test_what_a_subscriber_holds_is_its_names_and_what_it_has_not_finished_sending(port):
+    client = await port.client()
+    await client.ask(b"HELLO", b"3")
+    await client.ask(b"SUBSCRIBE", b"chan")
+    client.send(b"MULTI")
+    client.send(b"SET", b"k", b"v")
+    assert await replies(client, 2) == [b"OK", b"QUEUED"]
+    client.send_raw(b"*3\r\n$3\r\nSET\r\n$1\r\nk\r\n$5000\r\n" + bytes(4_000))
+    [session] = port.server.clients
+    await until(lambda: session._scanner.held > 4_000)
+    queued = len(wire.command(b"SET", b"k", b"v")) + 128
+    assert session.measured() == session._scanner.held + NAME_BYTES + len("chan") + queued
+
+
+@on_channels
 async def test_a_subscriber_is_listed_as_one_as_long_as_it_listens(port):
     other, client = await port.client(), await port.client()
     await other.ask(b"ECHO", b"x")

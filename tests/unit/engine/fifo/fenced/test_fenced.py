@@ -9,6 +9,7 @@ from support.engine.fenced import ZONES, FencedBench, Sink
 
 from zonelab.cluster.zone import Restart
 from zonelab.engine.fifo.consumer.listener import Outcome
+from zonelab.engine.fifo.fenced.mechanisms import Fencing
 
 
 @pytest.mark.parametrize("restart", list(Restart))
@@ -43,6 +44,20 @@ def test_a_member_that_stands_still_beyond_its_lease_is_refused_by_zones_and_sin
         assert bench.work(stands_still)
         assert any(row["status"] == "fenced" for row in bench.rows() if row["kind"] in ("commit", "renew", "sink"))
         bench.assert_kept("I7", "I8", "I14")
+
+
+def test_what_is_handed_out_before_it_is_decided_is_written_all_the_same():
+    with FencedBench(without=[Fencing.PROVEN_ENTRIES]) as bench:
+        assert bench.work(messages=6)
+        held = []
+
+        async def look():
+            for zone in ZONES:
+                logs = [("HLEN", bench.keys.log(partition)) for partition in bench.partitions]
+                held.append(sum(await bench.cluster.direct(zone).execute(*logs)))
+
+        bench.run(look())
+        assert held == [len(bench.confirmed)] * 3
 
 
 def test_failures_are_counted_across_members_and_a_poison_message_is_set_aside():
