@@ -8,6 +8,8 @@ recorded as well, with the table of commands.
 import os
 import time
 import warnings
+from random import Random
+from struct import unpack
 
 import coverage
 import test_redis_model as drawn
@@ -133,6 +135,19 @@ def of_scripts(client):
     return found
 
 
+def of_numbers(client):
+    """Scores of all magnitudes, and how the server prints them."""
+    draw = Random(1)
+    scores = [unpack("d", draw.randbytes(8))[0] for _ in range(300)]
+    scores += [draw.uniform(-1, 1) * 10 ** draw.randrange(-9, 18) for _ in range(200)]
+    scores += [draw.randrange(10**12, 2 * 10**12) + draw.randrange(100) / 100 for _ in range(100)]
+    members = [word for number, score in enumerate(scores) if score == score for word in (repr(score), f"m{number}")]
+    listened = Listened(client)
+    listened.pair.run("ZADD", "z", *members)
+    listened.pair.run("ZRANGE", "z", 0, -1, "WITHSCORES")
+    return listened.end()[0]
+
+
 def chosen(found, steps_max):
     """First those that take most arcs which none before has taken, then those of the most arcs, up to ``steps_max``."""
     taken: set = set()
@@ -166,6 +181,7 @@ def recorded() -> list[Conversation]:
         for name in GROUPS:
             found += chosen(of_group(client, name), KEPT_STEPS["else"])
         found += chosen(of_scripts(client), KEPT_STEPS["of scripts"])
+        found.append(of_numbers(client))
         address: Address = client.address
         client.execute(("FLUSHALL",))
         port_lines.record((address.host, address.port))

@@ -1,11 +1,15 @@
 """Goal: every runtime keeps the promises of the ``Runtime`` port. Method: one suite, in virtual time and on loops."""
 
 import asyncio
+import time
+from functools import partial
+from types import SimpleNamespace
 
 import pytest
 import uvloop
 
 from zonelab.cluster.real.runtime import RealRuntime
+from zonelab.cluster.real.timers import _LoopTimer
 from zonelab.cluster.sim.runtime import Cancelled, SimRuntime
 from zonelab.cluster.sim.schedule import Schedule, TieBreak
 
@@ -165,3 +169,29 @@ async def test_who_stops_waiting_for_a_task_does_not_stop_the_task(runtime):
     await runtime.sleep(MS)
     joiner.cancel()
     assert await task.join() == "done"
+
+
+class LaterCalls:
+    """A loop as far as a timer needs one: what it is asked to call, after how long, and whether that was called off."""
+
+    def __init__(self):
+        self.calls = []
+
+    def call_later(self, delay_s, callback):
+        self.calls.append([delay_s, callback, "open"])
+        return SimpleNamespace(cancel=partial(self.calls[-1].__setitem__, 2, "cancelled"))
+
+
+def test_a_timer_without_the_kernels_waits_for_its_deadline_and_for_the_last_one_only():
+    loop, fired = LaterCalls(), []
+    timer = _LoopTimer(loop, partial(fired.append, "fired"))
+    for ahead_s in (100, 50, -5):
+        timer.arm(time.monotonic_ns() + ahead_s * 10**9)
+    timer.close()
+    assert [state for *_, state in loop.calls] == ["cancelled"] * 3
+    far, near, past = (delay_s for delay_s, *_ in loop.calls)
+    assert 50 < far <= 100
+    assert 0 < near <= 50
+    assert past == 0
+    loop.calls[0][1]()
+    assert fired == ["fired"]

@@ -3,15 +3,20 @@
 Method: simulated clusters of several nodes a zone and several data centres, whose servers are read one by one.
 """
 
+from types import SimpleNamespace
+
 import pytest
 from support.cluster.racks import even_rack
 from support.cluster.sim_lab import simulated
 
-from zonelab.cluster.connections.failures import NO_QUORUM, PEER_NOT_CONNECTED
+from zonelab.cluster.connections.batch import Batch
+from zonelab.cluster.connections.failures import NO_QUORUM, PEER_NOT_CONNECTED, PEER_REFUSED
+from zonelab.cluster.coordinators.remote import RemoteCoordinator
 from zonelab.cluster.coordinators.token_ring import KEYS_APART
 from zonelab.cluster.links.lag import Constant
 from zonelab.cluster.links.link import Cut
 from zonelab.cluster.sim.cluster import SimCluster, SimSettings
+from zonelab.cluster.sim.runtime import SimRuntime
 from zonelab.cluster.topology.topology import DataCentre, Topology
 from zonelab.cluster.votes.levels import Level, Levels
 from zonelab.cluster.zone import ClusterError
@@ -297,3 +302,17 @@ class TestAFreshCoordinator:
         assert refused == (Unavailable, "coordinator: connection refused")
         assert coordinator.connected
         assert await outcome(cluster, "a2", QUORUM, ("SET", "k", "v")) == [b"OK"]
+
+
+def test_a_coordinator_of_another_data_centre_is_reached_once_it_is_there_and_while_it_runs():
+    there = {}
+    far = RemoteCoordinator("x", there, runtime=SimRuntime(seed=1))
+    assert not far.connected
+    there["x"] = SimpleNamespace(running=True)
+    assert far.connected
+    there["x"].running = False
+    assert not far.connected
+    answers = []
+    far.submit(Batch([("SET", "k", "v")], writes=True), answers.append)
+    assert [(str(answer), answer.maybe_applied) for answer in answers] == [(PEER_REFUSED, False)]
+    assert far.in_flight == 0

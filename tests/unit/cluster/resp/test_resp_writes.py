@@ -106,6 +106,7 @@ async def test_scripts_are_remembered_however_they_are_sent_and_forgotten_when_c
     async with opened(reply=b"+OK\r\n", scripts=scripts) as port:
         client, other = await port.client(), await port.client()
         await client.ask(b"SCRIPT", b"LOAD", b"return 1")
+        assert loaded(scripts) == [b"return 1"]
         await client.ask(b"eval", b"return 2", b"0")
         await other.ask(b"GET", b"k")
         client.send_raw(wire.command(b"EVAL", b"return 3", b"0") + wire.command(b"EVAL", b"return 1", b"0"))
