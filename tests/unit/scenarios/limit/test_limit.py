@@ -1,13 +1,21 @@
 """Goal: the throughput limit is that of arithmetic. Method: planted limits, and servers whose work is known."""
 
+from pathlib import Path
+from types import SimpleNamespace
+
 import pytest
 from support.scenarios.sim_runs import small
 
+from zonelab.analysis.runs.history import OPERATIONS
 from zonelab.scenarios.errors import NotAccepted
+from zonelab.scenarios.limit import keeping_up
 from zonelab.scenarios.limit.keeping_up import behind
 from zonelab.scenarios.limit.limits import Limits
+from zonelab.scenarios.limit.result import HEADINGS, MEANS, LimitResult
+from zonelab.scenarios.limit.rows import LimitRow, row_of
 from zonelab.scenarios.limit.search import PRECISION, Limit, Searching, knee
 from zonelab.scenarios.many_runs.run_all import AllRuns
+from zonelab.scenarios.run_files.tables import MemoryTables
 from zonelab.scenarios.spec.reading import load_scenario
 from zonelab.scenarios.sweep.settings import Setting
 
@@ -77,3 +85,97 @@ def test_what_will_be_searched_is_said_beforehand():
 def test_a_load_that_cannot_be_scaled_is_refused():
     with pytest.raises(NotAccepted, match=r"load\.rate_per_s: got 0; accepted: a rate"):
         Limits(settings=(Setting(name="told", scenario=small(load={"rate_per_s": 0, "operations": []})),))
+
+
+def test_limits_stand_beside_the_first_and_beside_their_load(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+):
+    monkeypatch.setenv("COLUMNS", "120")
+
+    def row(name: str, *limits: Limit, **failures: str) -> LimitRow:
+        return row_of(name, limits, {int(seed[1:]): why for seed, why in failures.items()}, given_per_s=400.0)
+
+    known = [Limit(kept_per_s=1_000.0, above_per_s=1_000.0, behind=name, runs=9) for name in ("pushes", "acks")]
+    slow = Limit(kept_per_s=50.0, above_per_s=50.0, behind="acks", runs=9)
+    none = Limit(kept_per_s=5_000.0, above_per_s=None, behind=None, runs=9)
+    rows = (row("first", *known), row("slow", slow), row("none", none, slow), row("broken", s7="its process ended"))
+    told = {"scenario": "s", "directory": Path("there"), "command": "zonelab limit s", "environment": {}}
+    LimitResult(**told, seeds=range(3, 9), rows=rows, known=0, complete=False).print()
+    page = [line.rstrip() for line in capsys.readouterr().out.splitlines() if line.strip()]
+    cells = [[cell.strip() for cell in line.split("│")] for line in page if "│" in line]
+    assert page[0].split("┃")[0].strip() == HEADINGS[0]
+    assert [heading.strip() for heading in page[0].split("┃")] == list(HEADINGS)
+    assert cells == [
+        ["first", "1,000 ± 2.5%, with each seed", "1", "2.5", "acks, pushes"],
+        ["slow", "50 ± 2.5%, one seed", "0.05", "0.125", "acks"],
+        ["none", "more than 500", "0.5", "1.25", "acks"],
+        ["broken", "–", "–", "–", "–"],
+    ]
+    assert page[-4:] == [
+        f"{MEANS} Seeds 3 to 8.",
+        "no limit: broken, seed 7: its process ended",
+        "Broken off: the same command goes on from here.",
+        "Again, or on: zonelab limit s",
+    ]
+    assert "at most 5% above it" in MEANS
+
+
+EPOCH_NS, BEGIN_NS, END_NS = 10**15, 2 * 10**9, 4 * 10**9
+HALF_NS = 3 * 10**9
+
+
+def events(f: str, count: int, *, at_ns: int, ended: str = "ok", **columns: object) -> list[dict[str, object]]:
+    """So many operations that begin at a time and end a nanosecond later; ``info``: that do not end by then."""
+    rows = []
+    for number in range(count):
+        row = {"f": f, "process": "p", "zone": "a", "op_id": number, "invoke_ns": at_ns, "message_id": f"m{number}"}
+        rows.append({**row, "type": "invoke", "time_ns": at_ns, **columns})
+        rows.append({**row, "type": ended, "time_ns": at_ns + 1, **columns})
+    return rows
+
+
+def due(at_ns: int) -> dict[str, object]:
+    return {"due_ms": (EPOCH_NS + at_ns) // 10**6}
+
+
+LATE_NS = HALF_NS + 5 * 10**8
+ALL_PUSHED = events("push", 200, at_ns=LATE_NS, **due(LATE_NS))
+ALL_POPPED = events("pop", 200, at_ns=LATE_NS)
+ALL_ACKED = events("ack", 200, at_ns=LATE_NS)
+
+
+@pytest.mark.parametrize(
+    ("found", "rows"),
+    [
+        (None, [*ALL_PUSHED, *ALL_POPPED, *ALL_ACKED]),
+        (None, [*ALL_PUSHED, *events("push", 9, at_ns=LATE_NS, ended="info"), *ALL_POPPED, *ALL_ACKED]),
+        ("pushes", [*ALL_PUSHED, *events("push", 11, at_ns=LATE_NS, ended="info"), *ALL_POPPED, *ALL_ACKED]),
+        (None, events("push", 10, at_ns=HALF_NS - 2, ended="info")),
+        ("pushes", events("push", 10, at_ns=HALF_NS, ended="info")),
+        ("pushes", events("push", 10, at_ns=END_NS - 1, ended="info")),
+        (None, events("push", 10, at_ns=END_NS, ended="info")),
+        (None, events("push", 9, at_ns=HALF_NS, ended="info")),
+        ("deliveries", ALL_PUSHED),
+        ("deliveries", events("push", 200, at_ns=BEGIN_NS, **due(LATE_NS))),
+        (None, events("push", 200, at_ns=LATE_NS, **due(END_NS + 10**6))),
+        (None, events("push", 200, at_ns=BEGIN_NS, **due(BEGIN_NS))),
+        ("deliveries", [*ALL_PUSHED, *ALL_POPPED[:340], *ALL_POPPED[:60], *ALL_ACKED]),
+        ("acks", [*ALL_PUSHED, *ALL_POPPED]),
+        ("acks", [*ALL_PUSHED, *ALL_POPPED, *events("ack", 200, at_ns=LATE_NS, ended="fail", error="late")]),
+        (None, [*ALL_PUSHED, *ALL_POPPED, *events("ack", 200, at_ns=LATE_NS, ended="fail", error="no lease")]),
+        (None, [*ALL_PUSHED, *events("pop", 50, at_ns=LATE_NS, message_id=None), *ALL_POPPED, *ALL_ACKED]),
+        (None, events("read", 200, at_ns=LATE_NS)),
+        ("operations", [*ALL_PUSHED, *events("w", 20, at_ns=LATE_NS), *events("w", 20, at_ns=LATE_NS, ended="info")]),
+        (None, [*events("read", 20, at_ns=LATE_NS), *events("w", 20, at_ns=BEGIN_NS, ended="info")]),
+    ],
+)  # fmt: skip
+def test_a_run_is_behind_with_what_it_did_not_do_in_the_last_half_of_its_load(
+    found: str | None, rows: list[dict[str, object]], monkeypatch: pytest.MonkeyPatch
+):
+    def played(scenario: object, tables: MemoryTables, **_: object) -> SimpleNamespace:
+        for index, row in enumerate(rows):
+            tables("operations", OPERATIONS).append({**row, "index": index})
+        return SimpleNamespace(record=SimpleNamespace(phases={"load": (BEGIN_NS, END_NS)}), epoch_ns=EPOCH_NS)
+
+    monkeypatch.setattr(keeping_up, "simulate", played)
+    assert behind(small()) == found

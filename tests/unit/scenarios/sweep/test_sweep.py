@@ -8,20 +8,29 @@ import os
 import signal
 import subprocess
 import time
+from collections.abc import Iterator
+from itertools import chain
 from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
 
 import pytest
 from support.programs import HANGS_S
 from support.scenarios.commands import Done, zonelab_here
 from support.scenarios.short_runs import scenario_file, zonelab_command
-from support.scenarios.sim_runs import SMALL
+from support.scenarios.sim_runs import SMALL, small
 
+from zonelab.analysis.checkers.verdict import Totals, Verdict
+from zonelab.analysis.runs.history import OPERATIONS
 from zonelab.scenarios.hunt.seeds import HuntTarget
 from zonelab.scenarios.run.trial import attempt
+from zonelab.scenarios.run_files.tables import MemoryTables
 from zonelab.scenarios.spec.reading import load_scenario
+from zonelab.scenarios.sweep import one_run
 from zonelab.scenarios.sweep.every_setting import RESULTS_NAME
 from zonelab.scenarios.sweep.one_run import DUPLICATES, Sweeping, SweptRun
-from zonelab.scenarios.sweep.rows import row_of
+from zonelab.scenarios.sweep.result import SweepResult
+from zonelab.scenarios.sweep.rows import Row, row_of
 from zonelab.scenarios.sweep.settings import Varied, settings_of
 
 KILL = {"kind": "kill", "zone": "b", "at_s": 0.2, "for_s": 0.3, "restart": "keep"}
@@ -175,3 +184,102 @@ def test_a_run_that_the_lab_cannot_make_is_named_and_the_others_are_made(
     assert done.stderr.startswith("sweep: 6 runs x 2 s of load, and at most "), "what will be run is said beforehand"
     assert "level=DC_QUORUM, seed 2: RuntimeError: planted" in done.stderr
     assert [row["runs"] for row in told["settings"]] == [3, 2]
+
+
+def timed(f: str, op: int, took_ms: float, *, ended: str = "ok", of: int = 1) -> Iterator[dict[str, Any]]:
+    """The rows of an operation that began at 1 s and ended so much later; of several messages several rows."""
+    base = {"op_id": op, "process": "p", "zone": "a", "f": f, "message_id": "m", "intended_ns": 0}
+    yield {**base, "index": 2 * op, "time_ns": 10**9, "type": "invoke", "invoke_ns": 10**9}
+    end_ns = 10**9 + round(took_ms * 1e6)
+    for _ in range(of):
+        yield {**base, "index": 2 * op + 1, "time_ns": end_ns, "type": ended, "invoke_ns": 10**9}
+
+
+def made(monkeypatch: pytest.MonkeyPatch, *operations: Iterator[dict[str, Any]], **verdict: Any) -> SweptRun:
+    """What a sweep makes of planted rows of a run and of a planted verdict."""
+    tables = MemoryTables()
+    for row in chain(*operations):
+        tables("operations", OPERATIONS).append(row)
+    plain = {"valid": True, "reasons": (), "forbid": (), "offenders": {}, "lateness_ms": {}, "counts": {"lost": 0}}
+    judged = Verdict(**{"totals": Totals(), **plain, **verdict}) if verdict else None
+    trial = SimpleNamespace(verdict=judged, tables=tables, run=SimpleNamespace(record=SimpleNamespace(error=None)))
+    monkeypatch.setattr(one_run, "attempt", lambda scenario: trial)
+    return Sweeping(scenarios=(small(),))((0, 1))
+
+
+def test_a_run_is_measured_by_what_was_confirmed_each_operation_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    push = [timed("push", number, number, of=number % 3 + 1) for number in range(1, 100)]
+    rest = [timed("push", 100, 5_000, ended="info"), timed("pop", 101, 7.5, of=3), timed("ack", 102, 9)]
+    late = {"all": {"p50": 3.0, "p99": 4.0, "max": 5.0}, "a": {"p50": 9.0}}
+    totals = Totals(pushed=6, delivered=4, deliveries=5)
+    run = made(monkeypatch, *push, *rest, totals=totals, lateness_ms=late, counts={"lost": 2, "stuck": 0})
+    numbers = {"push p50": 50, "push p99": 99, "pop p50": 7.5, "pop p99": 7.5, DUPLICATES: 0.25}
+    assert run.numbers == pytest.approx({**numbers, "lateness p50": 3.0, "lateness p99": 4.0}, abs=0.99)
+    assert (run.valid, run.cases, run.messages, run.problem) == (True, {"lost": 2}, 6, None)
+    doubtful = made(monkeypatch, valid="unknown", reasons=("one", "two"))
+    assert (doubtful.numbers, doubtful.problem) == ({}, "one; two")
+    assert made(monkeypatch) == SweptRun(valid=None, cases={}, numbers={}, messages=0, problem="the lab failed")
+
+
+def swept_rows() -> Iterator[Row]:
+    """Of a setting, one that is like it but slower and fails once, one with nothing, and one that is undecided."""
+    first = {seed: shown(valid=True, push=10.0 * seed, twice=0.0) for seed in range(1, 41)}
+    slower = {seed: shown(valid=seed != 9, push=10.0 * seed + 5, twice=0.5 * (seed % 2)) for seed in range(40, 0, -1)}
+    unknown = {2: shown(valid="unknown"), 1: shown(valid="unknown")}
+    yield row_of("first", first, {}, first=None)
+    yield row_of("slower", slower, {}, first=first)
+    yield row_of("broken", {}, dict.fromkeys(range(7, 0, -1), "its process ended"), first=first)
+    yield row_of("doubtful", unknown, {}, first=first)
+
+
+PAGE = """\
+setting  ┃ runs ┃ failing (95 %) ┃ cases (runs with) ┃ duplicates a message ┃ push p50, p99 ms
+━━━━━━━━━╇━━━━━━╇━━━━━━━━━━━━━━━━╇━━━━━━━━━━━━━━━━━━━╇━━━━━━━━━━━━━━━━━━━━━━╇━━━━━━━━━━━━━━━━━
+first    │ 40   │ 0 of 40        │ none              │ 0.0000               │ 205 (140 to 270)
+         │      │ 0.0% to 8.8%   │                   │ –                    │
+slower   │ 40   │ 1 of 40        │ lost 2 (1)        │ 0.2500               │ 210 (145 to 275)
+         │      │ 0.1% to 13.2%  │                   │ 0.1690 to 0.3310     │
+broken   │ 0    │ –              │ –                 │ –                    │ –
+doubtful │ 2    │ –              │ none              │ 0.0000               │ 1.0 (–)
+         │      │ 2 undecided    │                   │ –                    │
+
+
+Difference to first, seed by seed:
+setting  ┃ failing (95 %)   ┃ duplicates a message ┃ push p50, p99 ms
+━━━━━━━━━╇━━━━━━━━━━━━━━━━━━╇━━━━━━━━━━━━━━━━━━━━━━╇━━━━━━━━━━━━━━━━━━━━
+slower   │ +2.5%            │ +0.2500              │ +5.0 (+5.0 to +5.0)
+         │ -10.3% to +14.9% │ +0.1690 to +0.3310   │
+broken   │ –                │ –                    │ –
+doubtful │ –                │ –                    │ –
+
+82 runs with the seeds 1 to 40, 820 messages.
+Times and duplicates are of a run as a whole, with 95 % intervals: medians, of duplicates the mean.
+1,234 of the runs are from before.
+Broken off: the same command goes on from here.
+no verdict: broken, seed 1: its process ended
+no verdict: broken, seed 2: its process ended
+no verdict: broken, seed 3: its process ended
+no verdict: broken, seed 4: its process ended
+no verdict: broken, seed 5: its process ended
+and 2 more without a verdict, in there/sweep.json
+
+Again, or on: zonelab sweep s"""
+
+
+def test_a_sweep_is_told_whole(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("COLUMNS", "120")
+    rows = tuple(swept_rows())
+    told = {"scenario": "s", "directory": Path("there"), "command": "zonelab sweep s", "environment": {}}
+    SweepResult(**told, seeds=range(1, 41), rows=rows, known=1_234, complete=False).print()
+    page = "\n".join(line.rstrip() for line in capsys.readouterr().out.splitlines())
+    assert page == PAGE
+    assert [list(row.problems) for row in rows] == [[], [], [1, 2, 3, 4, 5, 6, 7], []]
+    assert list(rows[3].undecided) == [1, 2]
+    SweepResult(**told, seeds=range(3, 5), rows=rows[:1], known=0, complete=True).print()
+    alone = capsys.readouterr().out
+    assert "Difference" not in alone
+    assert "40 runs with the seeds 3 to 4, 400 messages.\n" in alone
+    assert "from before" not in alone
+    assert "Broken off" not in alone
