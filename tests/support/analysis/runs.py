@@ -45,6 +45,37 @@ def eventful_run(path: Path, *, level: str = "DC_QUORUM", seed: int = 1, offset_
     return run
 
 
+def small_run(path: Path, *, level: str = "DC_ONE") -> Path:
+    """Four pushes of 10, 20, 40 and 80 ms, two of them ok; two messages delivered, one of them twice; b is killed."""
+    run = RunBuilder(path, level=level, seed=7, scenario="small", load_ms=900)
+    late = 10 if level == "DC_QUORUM" else 0
+    run.push("m1", at_ms=100, took_ms=10, due_ms=150, zone="b", intended_ms=95)
+    run.push("m2", at_ms=200, took_ms=20 + late, due_ms=250)
+    run.push("m3", at_ms=300, took_ms=40, zone="b", outcome="fail", error="Unavailable: zone b is down")
+    run.push("m4", at_ms=400, took_ms=80, outcome="info", error="Indeterminate: no quorum")
+    run.push("m5", at_ms=500, took_ms=5)
+    first = run.pop("m1", at_ms=150, took_ms=30, zone="b", lease_end_ms=400)
+    run.ack("m1", first, at_ms=190, took_ms=4, zone="b")
+    run.pop("m2", at_ms=240, took_ms=60, lease_end_ms=420)
+    again = run.pop("m2", at_ms=430, took_ms=20 + late, lease_end_ms=900)
+    run.ack("m2", again, at_ms=460, took_ms=8)
+    for at_ms in (0, 250, 500, 1_000):
+        run.depth("b", at_ms=at_ms, waiting=None if at_ms == 250 else at_ms // 100, leased=1)
+        run.depth("a", at_ms=at_ms, waiting=2, leased=at_ms // 250)
+    run.fault("kill", "b", begin_ms=250, end_ms=450)
+    run.fault("lag", "a>c", begin_ms=600, end_ms=None, colour="#0072b2")
+    return run.write(git_commit="0123456789abcdef")
+
+
+def bad_run(path: Path) -> Path:
+    """A run in which every class but undecided occurs once, and one good message."""
+    run = RunBuilder(path, seed=3, scenario="bad", load_ms=2_000)
+    run.push("good", at_ms=10, due_ms=40, zone="c", shard="c", priority=2)
+    run.ack("good", run.pop("good", at_ms=50, zone="c", shard="c"), at_ms=60, zone="c", shard="c")
+    _bad(run, "", 1_000)
+    return run.write()
+
+
 def as_written_before(path: Path) -> Path:
     """The run with a history as it was before columns were added to it."""
     history = path / "history" / "operations-000001.parquet"

@@ -1,7 +1,7 @@
 """Figures as text: everything that a reader sees of one, in the order of the page, with its numbers.
 
-``TOLD`` has the texts of figures of small runs, whose numbers can be worked out by hand from the runs beside the test.
-A figure that changes on purpose is read as a reader would, then its section is replaced.
+``TOLD`` has the texts of figures and pages of small runs, whose numbers can be worked out by hand from the runs beside
+the tests. What changes on purpose is read as a reader would, then its section is replaced.
 """
 
 from collections.abc import Iterator, Sequence
@@ -15,7 +15,7 @@ from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 from matplotlib.text import Text
 
-TOLD = Path(__file__).with_name("told_figures.txt")
+TOLD = Path(__file__).with_name("told.txt")
 _POINTS = 8
 
 

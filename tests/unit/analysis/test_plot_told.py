@@ -4,12 +4,11 @@ lines, bands, marks and notes.
 Method: small runs whose numbers can be worked out by hand; the whole figure as text, beside a text that was read.
 """
 
-from pathlib import Path
-
 import pytest
 from matplotlib.figure import Figure
 from support.analysis.accesses import Story
 from support.analysis.figures import kept_figures
+from support.analysis.runs import small_run
 from support.analysis.told_figures import expected, told
 
 from zonelab.analysis.figures import compare_plot, evaluation_plot, plots
@@ -19,7 +18,6 @@ from zonelab.analysis.figures.lag_plot import plot_lag
 from zonelab.analysis.figures.rate_plot import plot_rates
 from zonelab.analysis.figures.staleness_plot import plot_staleness_over_time
 from zonelab.analysis.lags.distributions import Uniform
-from zonelab.analysis.runs.builder import RunBuilder
 from zonelab.analysis.runs.directory import RunDirectory
 from zonelab.analysis.workloads import WorkloadKind
 
@@ -52,28 +50,6 @@ def figures(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Figure]:
         evaluation_plot.plot_bounds(EVALUATION, folder / "bounds.png")
         evaluation_plot.plot_push(EVALUATION, folder / "pushes.png")
         return found | kept
-
-
-def small_run(path: Path, *, level: str) -> Path:
-    """Four pushes of 10, 20, 40 and 80 ms, two of them ok; two messages delivered, one of them twice; b is killed."""
-    run = RunBuilder(path, level=level, seed=7, scenario="small", load_ms=900)
-    late = 10 if level == "DC_QUORUM" else 0
-    run.push("m1", at_ms=100, took_ms=10, due_ms=150, zone="b", intended_ms=95)
-    run.push("m2", at_ms=200, took_ms=20 + late, due_ms=250)
-    run.push("m3", at_ms=300, took_ms=40, zone="b", outcome="fail", error="Unavailable: zone b is down")
-    run.push("m4", at_ms=400, took_ms=80, outcome="info", error="Indeterminate: no quorum")
-    run.push("m5", at_ms=500, took_ms=5)
-    first = run.pop("m1", at_ms=150, took_ms=30, zone="b", lease_end_ms=400)
-    run.ack("m1", first, at_ms=190, took_ms=4, zone="b")
-    run.pop("m2", at_ms=240, took_ms=60, lease_end_ms=420)
-    again = run.pop("m2", at_ms=430, took_ms=20 + late, lease_end_ms=900)
-    run.ack("m2", again, at_ms=460, took_ms=8)
-    for at_ms in (0, 250, 500, 1_000):
-        run.depth("b", at_ms=at_ms, waiting=None if at_ms == 250 else at_ms // 100, leased=1)
-        run.depth("a", at_ms=at_ms, waiting=2, leased=at_ms // 250)
-    run.fault("kill", "b", begin_ms=250, end_ms=450)
-    run.fault("lag", "a>c", begin_ms=600, end_ms=None, colour="#0072b2")
-    return run.write(git_commit="0123456789abcdef")
 
 
 def interval(value: float | None, low: float, high: float | None) -> dict[str, float | None]:
