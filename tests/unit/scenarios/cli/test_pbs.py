@@ -70,3 +70,50 @@ def test_what_is_not_accepted_is_one_line_with_what_is(words: tuple[object, ...]
     assert (done.returncode, done.stdout) == (64, "")
     assert told in done.stderr
     assert done.stderr.count("\n") == 1
+
+
+@pytest.mark.parametrize(
+    ("words", "rows", "sentences"),
+    [
+        (
+            ("--n", 1, "--model", "wan"),
+            4,
+            [
+                "With one replica Dynomite's DC_SAFE_QUORUM answers every command with an error; the lab's does not.",
+                "of 1: one 1, quorum 1, all 1",
+            ],
+        ),
+        (("--n", 2, "--r", 2, "--w", 1, "--lag", "2ms"), 5, ["of 2: one 1, quorum 1, all 2"]),
+        (
+            ("--n", 4, "--r", 1, "--w", 2, "--lag", "2ms", "--own", "1ms"),
+            2,
+            [
+                "R=1 W=2: one of the last k versions with 0.500 (k = 1), 0.750 (k = 2), 0.875 (k = 3), 0.969 (k = 5), "
+                "0.999 (k = 10)",
+                "Dynomite has at most 3 replicas in a data centre: no rows of its levels.",
+                "of 4: one 1, quorum 3, all 4",
+            ],
+        ),
+    ],
+)
+def test_what_is_said_below_the_table_depends_on_how_many_replicas_there_are(
+    words: tuple[object, ...], rows: int, sentences: list[str], tmp_path: Path
+) -> None:
+    done = pbs(*words, "--trials", 50, "--probability", 0.9, cwd=tmp_path)
+    assert done.returncode == 0, done.stderr
+    names = [
+        line for line in done.stdout.splitlines() if line.startswith(("R=", "DC_ONE, ", "DC_QUORUM ", "Elasticsea"))
+    ]
+    assert len([name for name in names if "one of" not in name and "copies that" not in name]) == rows
+    told = done.stdout.splitlines()
+    below = next(number for number, line in enumerate(told) if line.startswith("Times in ms. R, W: "))
+    model = {"wan": "wan: ", "2ms": "constant:2ms: each way to the own server "}[
+        str(words[words.index("--model" if "--model" in words else "--lag") + 1])
+    ]
+    assert told[below - 1].startswith(model)
+    assert told[below + 1] == "t: 90 % of the reads that begin so long after the write ended see it."
+    *others, copies = sentences
+    passage = ["first passage: the paper's own estimate of t, which is biased low (docs/pbs.md)."]
+    assert [line for line in told[below + 2 : -2] if line not in passage] == others
+    assert copies in told[-2]
+    assert told[-2].startswith("Elasticsearch 1.x/2.x: copies that must be active before a write begins, ")

@@ -5,10 +5,16 @@ Method: run command lines in this process.
 
 import os
 import subprocess
+from collections.abc import Iterator
+from itertools import groupby
+from operator import itemgetter
+from typing import Any
 
 import pytest
+import typer
 from support.scenarios.short_runs import zonelab_command
 
+from zonelab.scenarios.cli.app import app
 from zonelab.scenarios.cli.main import run_cli
 
 
@@ -72,3 +78,49 @@ def test_the_shell_completes_verbs_scenarios_and_choices(words: str, completed: 
     asked = {"_ZONELAB_COMPLETE": "complete_bash", "COMP_WORDS": line, "COMP_CWORD": str(len(line.split()) - 1)}
     done = subprocess.run(zonelab_command(), env={**os.environ, **asked}, capture_output=True, text=True, check=False)
     assert done.stdout.split() == completed
+
+
+DEFAULTS = """\
+ablate: --runs=100 [1 to 1e+07], --seed-from=1 [0 to 9.22337e+18], --jobs=1 [1 to 1024], --engine=dyno
+analyze: --master=local[*]
+compare: --within=0.15 [0.001 to 10]
+demo: --seed=None [0 to 9.22337e+18], --dir=runs
+engines: --seed=None [0 to 9.22337e+18], --dir=runs
+evaluate: --zones=None [1 to 7], --rate=None [0 to ], --runs=None [1 to 1e+07], --jobs=1 [1 to 1024],
+    --seed-from=1 [0 to 9.22337e+18], --limit=0 [0 to ], --confirm-runs=None [2 to ], --dir=runs
+hunt: --runs=1000 [1 to 1e+07], --jobs=1 [1 to 1024], --seed-from=1 [0 to 9.22337e+18], --messages=100 [1 to
+    1e+07], --dir=runs
+index: runs=runs
+limit: --runs=3 [1 to 1e+07], --seed-from=1 [0 to 9.22337e+18], --jobs=1 [1 to 1024], --dir=runs
+matrix: --runs=30 [1 to 1e+07], --seed-from=1 [0 to 9.22337e+18], --jobs=1 [1 to 1024], --dir=runs/matrix,
+    --shrink-runs=60 [1 to 1e+07], --engine=dyno
+measure-lag: --for=60s, --every=10ms, --with=PING, --out=lags
+measure-service: --on=process, --runs=6 [2 to ], --dir=runs
+monitor: --engine=dyno, --mode=default, --monitor-port=0 [0 to 65535]
+pbs: --n=3, --probability=0.999, --trials=1000000, --seed=1 [0 to 9.22337e+18]
+plot: --width=10.5 [3 to 20]
+replay: --on=sim, --dir=runs
+run: --seed=None [0 to 9.22337e+18], --monitor-port=0 [0 to 65535], --dir=runs
+shrink: --runs-max=1000 [1 to 1e+07]
+sweep: --runs=100 [1 to 1e+07], --seed-from=1 [0 to 9.22337e+18], --jobs=1 [1 to 1024], --messages=100 [1 to
+    1e+07], --dir=runs
+up: --zones=None [1 to 7], --dcs=None [1 to ], --nodes=None [1 to ], --level=DC_QUORUM, --on=process,
+    --port=7401 [0 to ], --monitor-port=0 [0 to 65535], --time-factor=1.0, --busy-poll-us=200 [0 to ],
+    --persistence=aof-everysec, --seed=0 [0 to 9.22337e+18], --votes=value, --dir=runs
+"""
+"""Of each verb what its options are if they are not given, and from where to where numbers go."""
+
+
+def told_defaults() -> Iterator[tuple[str, str]]:
+    group: Any = typer.main.get_command(app)
+    for name, command in sorted(group.commands.items()):
+        for one in command.params:
+            bounds = "" if one.min is None else f" [{one.min:g} to {'' if one.max is None else format(one.max, 'g')}]"
+            if bounds or one.default not in (None, False):
+                yield name, f"{one.opts[-1]}={one.default}{bounds}"
+
+
+def test_every_verb_does_by_default_what_is_stated_here_and_numbers_have_bounds():
+    told = {verb: ", ".join(option for _, option in of) for verb, of in groupby(told_defaults(), key=itemgetter(0))}
+    stated = " ".join(DEFAULTS.split())
+    assert " ".join(f"{verb}: {options}" for verb, options in told.items()) == stated

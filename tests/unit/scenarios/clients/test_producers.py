@@ -12,7 +12,8 @@ import pytest
 import yaml
 from support.scenarios.sim_runs import small
 
-from zonelab.analysis.runs.history import HistoryWriter
+from zonelab.analysis.runs.history import OPERATIONS, History, HistoryWriter
+from zonelab.analysis.runs.tables import MemoryTable
 from zonelab.cluster.random_streams import Streams
 from zonelab.cluster.sim.runtime import SimRuntime
 from zonelab.engine.dyno import PushIndeterminate
@@ -281,3 +282,38 @@ def _whole(plan: list[PlannedPush]) -> list[tuple[object, ...]]:
         for push in plan
         for message in push.messages
     ]
+
+
+def test_whoever_asks_for_a_push_is_told_what_was_not_confirmed_even_if_it_never_began(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """In flight are two at most; the third is refused, and what comes after the crash nobody pushes."""
+    runtime = SimRuntime(seed=1)
+    table = MemoryTable(OPERATIONS)
+    queue = SlowQueue(runtime, delay_ns=S)
+
+    async def opened(zone: str, wrap: Wrap) -> SlowQueue:
+        return queue
+
+    producer = Producer(
+        zone="a", open_queue=opened, recorder=Recorder(History(table), runtime), runtime=runtime, halt=Halt(runtime)
+    )
+    runtime.run_until_complete(producer.start())
+    monkeypatch.setattr(workload, "IN_FLIGHT_MAX", 2)
+    told: dict[str, list[str]] = {}
+
+    def begin(name: str) -> bool:
+        def then(left: Sequence[Message]) -> None:
+            told[name] = [message.id for message in left]
+
+        return producer.begin((Message(id=name),), intended_ns=0, then=then)
+
+    assert [begin("one"), begin("two"), begin("three")] == [True, True, False]
+    assert (producer.in_flight, told) == (2, {"three": ["three"]})
+    runtime.run(for_ns=2 * S)
+    assert (producer.in_flight, told) == (0, {"three": ["three"], "one": [], "two": []})
+    producer.crash()
+    assert begin("four") is True
+    assert (producer.in_flight, told["four"]) == (0, ["four"])
+    failed = [(row["message_id"], row["error"]) for row in table.batch().to_pylist() if row["type"] == "fail"]
+    assert failed == [("three", workload.OVERLOADED)]

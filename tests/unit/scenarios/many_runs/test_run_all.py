@@ -106,3 +106,21 @@ def test_a_worker_with_changed_code_is_refused_with_both_values(
         run_all(squared, TASKS, workers=Processes(2), environment=before)
     both = f"{name} is {after.parts[name]} there and {before.parts[name]} here"
     assert str(refused.value).endswith(f"another experiment: {both}")
+
+
+def test_an_environment_is_all_that_calculates_and_each_part_of_it_counts() -> None:
+    parts = ["zonelab", "sources", "python", "numpy", "scipy", "lupa", "libc", "architecture"]
+    assert list(HERE.parts) == parts
+    assert all(HERE.parts.values())
+    mixed = Environment.here(factories=["none.such:make", None, "changing:make", "none.such:make"])
+    assert mixed.factories == ("changing:make", "none.such:make")
+    assert list(mixed.parts) == [*parts, "sources of changing:make", "sources of none.such:make"]
+    names = {HERE.naming("x"), HERE.naming("y"), mixed.naming("x")}
+    changed = [Environment(factories=(), parts={**HERE.parts, name: "other"}) for name in parts]
+    assert len(names | {one.naming("x") for one in changed}) == 3 + len(parts)
+    assert {len(name) for name in names} == {12}
+    assert len(HERE.fingerprint) == 16
+    assert HERE.difference(HERE.parts) is None
+    there = {name: value for name, value in HERE.parts.items() if name != "lupa"} | {"numpy": "0.1"}
+    told = f"numpy is 0.1 there and {HERE.parts['numpy']} here; lupa is missing there and {HERE.parts['lupa']} here"
+    assert HERE.difference(there) == told
