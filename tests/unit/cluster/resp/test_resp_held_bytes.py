@@ -156,14 +156,16 @@ async def test_a_command_that_waits_counts_as_long_as_it_waits(port):
 
 @on_port()
 async def test_of_what_the_port_asks_for_a_client_only_large_commands_count_and_only_while_they_are_under_way(port):
-    for key_bytes, count in ((10, 0), (20_000, len(wire.command(b"EXISTS", bytes(20_000))))):
+    around = len(wire.command(b"EXISTS", bytes(20_000))) - 20_000
+    for size in (15_000, 16_384, 16_385, 20_000):
         client = await port.client()
-        client.send(b"BLPOP", bytes(key_bytes), b"0")
+        client.send(b"BLPOP", bytes(size - around), b"0")
         look = await port.coordinator.call()
-        assert port.server.memory.expected == count
+        assert len(look.packed) == size
+        assert port.server.memory.expected == (size if size > 16_384 else 0)
         look.answer(b":1\r\n")
         pop = await port.coordinator.call()
-        assert port.server.memory.expected == (len(pop.packed) if count else 0)
+        assert port.server.memory.expected == (len(pop.packed) if len(pop.packed) > 16_384 else 0)
         pop.answer(b"$1\r\nx\r\n")
         assert (await client.reply())[1] == b"x"
         assert port.server.memory.expected == 0

@@ -236,3 +236,15 @@ async def test_of_a_long_unknown_command_the_beginning_is_told(port):
     client = await port.client()
     told = error(await client.ask(b"nosuch", *[b"ab"] * (ARGUMENTS_MAX + 1)))
     assert told == "ERR unknown command 'nosuch', with args beginning with: " + "'ab' " * 26
+
+
+@on_port()
+async def test_a_command_that_waits_may_be_as_long_as_is_said_and_no_longer(port):
+    client = await port.client()
+    around = len(wire.command(b"BLPOP", bytes(WAITING_BYTES_MAX), b"0")) - WAITING_BYTES_MAX
+    client.send(b"BLPOP", bytes(WAITING_BYTES_MAX - around), b"0")
+    assert (await port.coordinator.call()).words[0][0] == b"EXISTS"
+    other = await port.client()
+    told = error(await other.ask(b"BLPOP", bytes(WAITING_BYTES_MAX + 1 - around), b"0"))
+    said = f"ERR BLPOP of more than {WAITING_BYTES_MAX} bytes is not available here, got {WAITING_BYTES_MAX + 1}"
+    assert told == said

@@ -110,3 +110,28 @@ async def said(port, commands):
     for client in clients:
         client.leave()
     return found
+
+
+@pytest.mark.parametrize("read_level", [Level.DC_QUORUM, Level.DC_ONE])
+def test_who_waits_for_nothing_is_told_so_when_its_time_is_over(read_level):
+    async def test(port):
+        port.host.read_level = read_level
+        client = port.client()
+        for words, timeout_s in (
+            (b"BLPOP k 0.5", 0.5),
+            (b"BRPOP k l 7", 7),
+            (b"BLMOVE k l LEFT LEFT 3", 3),
+            (b"BZMPOP 2 1 z MIN", 2),
+            (b"XREAD BLOCK 1500 STREAMS s 0", 1.5),
+        ):
+            begin_s = port.loop.time()
+            assert await client.ask(*words.split(b" ")) is None
+            assert timeout_s <= port.loop.time() - begin_s < timeout_s + 0.1, words
+            assert port.host.waiting == 0
+
+    in_virtual_time(test, COMMANDS, [NoStream() for _ in range(3)], level=Level.DC_QUORUM)
+
+
+class NoStream(Zone):
+    def __call__(self, words, protocol):
+        return wire.NIL_ARRAY[2] if words[0] == b"XREAD" else super().__call__(words, protocol)
