@@ -108,6 +108,35 @@ def test_a_coordinator_that_came_back_is_left_again_only_after_an_error_of_each_
     assert client.counts.fail_overs == 3
 
 
+def test_an_answer_makes_the_errors_before_it_those_of_a_connection_that_is_new() -> None:
+    ways = Ways(Clients(failover=True, connections=2))
+    for _ in range(3):
+        ways.gone = {"a"}
+        ways.client.failed("a")
+        ways.gone = set()
+        assert ways.send() == ["a"]
+    assert ways.client.counts.fail_overs == 0
+
+
+def test_three_other_zones_are_looked_at_and_no_more_each_time_the_next_ones() -> None:
+    looked: list[str] = []
+    client = Client(
+        home="a",
+        policy=Clients(failover=True, connections=1),
+        back_after_ns=0,
+        now_ns=lambda: 0,
+        reachable=lambda zone: looked.append(zone) is not None,
+        others=tuple("bcdef"),
+    )
+    for zone in "abcdef":
+        client.failed(zone)
+    for expected in ("bcd", "efb"):
+        looked.clear()
+        with pytest.raises(Unavailable):
+            client.choose(attempt=1)
+        assert "".join(looked) == f"{expected}a"
+
+
 def test_errors_of_a_coordinator_that_is_there_send_nobody_elsewhere() -> None:
     ways = Ways(Clients(failover=True, connections=1))
     ways.answers["a"] = [REFUSED, DIED, REFUSED]

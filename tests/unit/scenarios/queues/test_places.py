@@ -3,6 +3,8 @@
 Method: a simulated cluster of one zone, with messages that are due, delayed and leased.
 """
 
+import pkgutil
+
 import pytest
 from support.cluster.sim_lab import simulated_lab
 from support.scenarios.sim_runs import small
@@ -10,7 +12,7 @@ from support.scenarios.sim_runs import small
 from zonelab.engine.message import Message
 from zonelab.scenarios.queues.catalogue import queue_under_test
 from zonelab.scenarios.queues.places import Kind, places_of
-from zonelab.scenarios.queues.under_test import RunsServices
+from zonelab.scenarios.queues.under_test import Naming, RunsServices
 from zonelab.scenarios.spec.engines import ENGINES
 
 LEASE_MS = 60_000
@@ -21,20 +23,20 @@ def unwrapped(connection):
     return connection
 
 
-def scenario(engine, mode):
+def scenario(engine, mode, **more):
     chosen = {"compat": True} if mode == "compat" else {"mode": mode}
-    queue = {"engine": engine, "unack_ms": LEASE_MS, **chosen}
+    queue = {"engine": engine, "unack_ms": LEASE_MS, **chosen, **more}
     return small(topology={"zones": ["a"]}, queue=queue, drain={"bound_s": 200})
 
 
-async def filled(queue, cluster, told):
+async def filled(queue, cluster, told, *, topic=None):
     """Four due messages, of which one is leased, and three delayed ones."""
     if isinstance(queue, RunsServices):
         for name, zone in told.services:
             await (await queue.service(name, zone, unwrapped)).start()
     producer = await queue.producer("a", unwrapped)
     for number in range(7):
-        await producer.push([Message(id=f"m{number}", timeout_ms=LATER_MS if number > 3 else 0)])
+        await producer.push([Message(id=f"m{number}", timeout_ms=LATER_MS if number > 3 else 0, topic=topic)])
     consumer = await queue.consumer("a", unwrapped)
     leased = await consumer.pop(1, wait_ms=10_000)
     await cluster.runtime.sleep(3_000_000_000)
@@ -90,10 +92,37 @@ def test_places_hold_what_the_end_state_says(engine, mode):
     assert len(seen["queue"]) + len(seen["unack"]) == (7 if ENGINES[engine].modes[mode].features.leases else 6)
 
 
-def test_another_name_and_prefix_are_those_of_the_keys():
-    for engine, expected in (("dyno", "app.QUEUE.mails.a"), ("gmq", "app:readyqueue:mails"), ("zset", "mails")):
-        places = places_of(scenario(engine, "default").queue, ["a"], name="mails", prefix="app")
-        assert expected in {place.key for place in places}
+@pytest.mark.parametrize(
+    ("engine", "mode"),
+    [
+        (name, mode)
+        for name, engine in ENGINES.items()
+        for mode, it in engine.modes.items()
+        if not it.features.groups and (name, mode) != ("youzan", "compat")  # whose keys have no prefix
+    ],
+)
+def test_another_name_and_prefix_are_those_of_every_key_and_place(engine, mode):
+    """No key has the names of a queue that is not told any."""
+    told = scenario(engine, mode, **({"topics": ["mails"]} if (engine, mode) == ("gmq", "hardened") else {}))
+    with simulated_lab("a", lag="0") as lab:
+        make = pkgutil.resolve_name(ENGINES[engine].modes[mode].make)
+        queue = make(lab.cluster, told, Naming(name="mails", prefix="app"))
+
+        async def looked():
+            await filled(queue, lab.cluster, told, topic="mails")
+            (keys,) = await lab.cluster.direct("a").execute(("KEYS", "*"))
+            return {key.decode() for key in keys}
+
+        keys = lab.run(looked())
+    begins = "mails" if engine == "zset" else "app"
+    assert keys
+    assert {key for key in keys if not key.startswith(begins)} == set()
+    ours = {place.key for place in places_of(told.queue, told.zones, name="mails", prefix="app") if place.key}
+    default = {place.key for place in places_of(told.queue, told.zones) if place.key}
+    assert all(key.startswith(begins) for key in ours)
+    assert ours.isdisjoint(default)
+    assert ours & keys
+    assert any("mails" in key for key in ours)
 
 
 def test_a_queue_that_tells_no_places_has_none():

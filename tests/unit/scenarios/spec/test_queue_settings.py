@@ -12,6 +12,7 @@ from zonelab.analysis.message_classes import MessageClass
 from zonelab.scenarios.errors import ScenarioError
 from zonelab.scenarios.run_files.tables import FINAL_STATE_NAME, OPERATIONS_NAME
 from zonelab.scenarios.spec.engines import ENGINES
+from zonelab.scenarios.spec.ordered.resizes import Practice, Resize, all_partitions
 from zonelab.scenarios.spec.reading import dump_scenario, load_scenario, scenario_of
 
 LOAD = {"duration_s": 1, "rate_per_s": 10}
@@ -193,3 +194,27 @@ def test_buckets_and_topics_are_those_of_the_scenario(engine):
     rows = tables.tables[FINAL_STATE_NAME].batch().to_pylist()
     assert {row["shard"] for row in rows if row["place"] == "queue"} == {"mails"}
     assert verdict.counts[MessageClass.NOT_DUE] == verdict.totals.pushed > 20
+
+
+@pytest.mark.parametrize(
+    ("resizes", "most", "epochs"),
+    [
+        ([], 3, 1),
+        ([("barrier", 2)], 2, 2),
+        ([("barrier", 5)], 5, 2),
+        ([("barrier", 5), ("barrier", 4)], 5, 3),
+        ([("numbers", 6)], 6, 1),
+        ([("numbers", 2)], 3, 1),
+        ([("numbers", 6), ("barrier", 4)], 6, 4),
+        ([("numbers", 4), ("barrier", 6)], 6, 4),
+    ],
+)
+def test_a_topic_that_is_resized_may_have_the_partitions_of_every_epoch(
+    resizes: list[tuple[str, int]], most: int, epochs: int
+) -> None:
+    """Three at first; after a barrier others are opened, and whether it is refused nobody knows beforehand."""
+    told = [Resize(at_s=0.0, to=to, practice=Practice(practice)) for practice, to in resizes]
+    found = all_partitions("jobs", 3, told, ("a", "b"))
+    first = max([3, *(to for practice, to in resizes if practice == "numbers")])
+    assert len({one.name for one in found}) == len(found) == first + (epochs - 1) * most
+    assert {one.topic for one in found} == {"jobs"}
