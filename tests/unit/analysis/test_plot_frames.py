@@ -6,6 +6,7 @@ Method: draw each kind wide and as narrow as a column, compute where every text 
 import os
 import subprocess
 import sys
+from itertools import accumulate, pairwise
 from pathlib import Path
 
 import pytest
@@ -91,6 +92,19 @@ def test_words_are_wrapped_to_the_width_and_none_is_lost() -> None:
         lines = wrapped(text, inches=1, size=8, weight=weight).split("\n")
         assert max(width_points(line, size=8, weight=weight) for line in lines) <= 72
         assert "".join(lines).replace(" ", "") == text.replace(" ", "")
+
+
+@pytest.mark.parametrize("inches", [0.01, 0.2, 0.5, 1.0, 3.0])
+def test_a_line_has_as_many_words_or_letters_as_it_has_room_for(inches: float) -> None:
+    words = ["a", "bb", "an_identifier_that_is_long", "ccc", "i", "WWWWWWWWWW", "d"]
+    lines = wrapped("  ".join(words), inches=inches, size=8).split("\n")
+    ends, letters = set(accumulate(map(len, words))), 0
+    for line, after in pairwise(lines):
+        letters += len(line.replace(" ", ""))
+        cut = letters not in ends
+        longer = line + after[0] if cut else f"{line} {after.split(' ')[0]}"
+        assert width_points(longer, size=8) > 72 * inches
+        assert len(line) == 1 or width_points(line, size=8) <= 72 * inches
 
 
 def test_equal_input_makes_equal_files_whatever_the_process(queue_runs: list[Path], tmp_path: Path) -> None:

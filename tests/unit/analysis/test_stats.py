@@ -13,12 +13,16 @@ from zonelab.analysis.proportions import Interval, proportion_interval
 from zonelab.analysis.statistics import (
     QUANTILES,
     average_ranks,
+    dependence_block_length,
+    distribution_margin,
     empirical_cdf,
+    ks_block_p_value,
     ks_distance,
     mean_difference_interval,
     mean_interval,
     paired_share_interval,
     quantile_interval,
+    quantile_ranks,
     quantiles,
     rate_interval,
     wilson_interval,
@@ -161,3 +165,65 @@ def test_the_interval_of_a_difference_of_means_is_that_of_welch() -> None:
     assert (found.low, found.high) == pytest.approx((expected.low, expected.high))
     assert mean_difference_interval([1.0, 1.0], [3.0, 3.0]) == Interval(2.0, 2.0)
     assert mean_difference_interval([1.0], [3.0, 4.0]) is None
+
+
+@pytest.mark.parametrize("count", [0, 1, 2, 5, 6, 17, 400])
+@pytest.mark.parametrize("probability", [0.001, 0.5, 0.9])
+def test_the_ranks_of_a_quantile_are_those_of_the_binomial_distribution(count: int, probability: float) -> None:
+    low, high = reference.binom(count, probability).ppf([0.025, 0.975]) if count else (0, 0)
+    expected = None if low < 1 or high >= count else (low - 1, high)
+    assert quantile_ranks(count, probability) == expected == quantile_ranks(count, probability, confidence=0.95)
+
+
+def test_the_margin_of_a_distribution_is_that_of_massart_and_no_sample_has_none() -> None:
+    assert distribution_margin(1) == pytest.approx(np.sqrt(np.log(40) / 2))
+    assert distribution_margin(50, confidence=0.99) == pytest.approx(np.sqrt(np.log(200) / 100))
+    with pytest.raises(ValueError, match="count must be >= 1, got 0"):
+        distribution_margin(0)
+
+
+def written_out(series: np.ndarray) -> int:
+    """The rule of Politis and White, as the paper has it: sums written out, lags tried one after the other."""
+    n, ranks = len(series), reference.rankdata(series)
+    centred = ranks - ranks.mean()
+    k = max(5, int(np.ceil(np.sqrt(np.log10(n)))))
+    most_lag = min(n - 1, int(np.ceil(np.sqrt(n))) + k)
+    covariance = [float((centred[: n - lag] * centred[lag:]).sum()) / n for lag in range(most_lag + 1)]
+    small = [abs(one / covariance[0]) < 2 * np.sqrt(np.log10(n) / n) for one in covariance]
+    last = next((lag for lag in range(most_lag - k + 1) if all(small[lag + 1 : lag + 1 + k])), most_lag)
+    width = min(2 * max(last, 1), most_lag)
+    weights = [min(1.0, 2 * (1 - lag / width)) for lag in range(width + 1)]
+    density = covariance[0] + 2 * sum(weights[lag] * covariance[lag] for lag in range(1, width + 1))
+    slope = 2 * sum(lag * weights[lag] * covariance[lag] for lag in range(1, width + 1))
+    least, most = int(np.ceil(n ** (1 / 3))), int(np.ceil(min(3 * np.sqrt(n), n / 3)))
+    wanted = most if density <= 0 else int(np.ceil((1.5 * (slope / density) ** 2 * n) ** (1 / 3)))
+    return max(least, min(most, wanted))
+
+
+@pytest.mark.parametrize("memory", [-0.9, 0.0, 0.3, 0.6, 0.9, 0.99])
+@pytest.mark.parametrize("size", [10, 37, 300])
+def test_the_length_of_blocks_is_that_of_politis_and_white(memory: float, size: int) -> None:
+    for seed in range(4):
+        noise, series = np.random.default_rng(seed).normal(size=size), np.zeros(size)
+        for place in range(1, size):
+            series[place] = memory * series[place - 1] + noise[place]
+        assert dependence_block_length(series) == written_out(series)
+
+
+@pytest.mark.parametrize(("one", "two", "block_length"), [(12, 9, 3), (10, 11, 4), (5, 5, 1), (7, 2, 5)])
+def test_the_p_value_counts_the_deals_of_blocks_that_are_as_far_apart(one: int, two: int, block_length: int) -> None:
+    values = np.random.default_rng(one).integers(0, 4, one + two).astype(float)
+    series = values[:one], values[one:]
+    blocks = [part[at : at + block_length] for part in series for at in range(0, len(part), block_length)]
+    first = np.arange(len(blocks)) < -(-one // block_length)
+    rng, seen = np.random.default_rng(5), ks_distance(*series)
+
+    def apart(deal: list[bool]) -> float:
+        dealt = list(zip(blocks, deal, strict=True))
+        return ks_distance(
+            *(np.concatenate([block for block, ours in dealt if ours is side]) for side in (True, False))
+        )
+
+    larger = sum(apart([bool(ours) for ours in rng.permutation(first)]) >= seen - 1e-12 for _ in range(60))
+    found = ks_block_p_value(*series, block_length=block_length, permutations=60, rng=np.random.default_rng(5))
+    assert found == (larger + 1) / 61
