@@ -92,6 +92,9 @@ def test_an_evaluation_is_listed_with_its_answer_and_one_that_cannot_be_read_wit
     one = found["s/evaluate-1"]
     assert (one["answer"], one["exit_code"], one["settings"], one["runs"]) == ("Recommended: x", 0, 2, 9)
     assert found["s/evaluate-2"]["problem"] == "evaluate.json: 'runs'"
+    assert run_cli(["index", str(tmp_path)]) == 0
+    counted = "0 runs, 0 of them read now; 0 folders of many runs; 2 evaluations; 0 findings open, 0 runs broken."
+    assert capsys.readouterr().out.splitlines()[-2:] == [counted, str(tmp_path / "index.html")]
     page = (tmp_path / "index.html").read_text()
     assert 'href="./s/evaluate-1/report.html"' in page
     assert "evaluate.json: &#39;runs&#39;" in page

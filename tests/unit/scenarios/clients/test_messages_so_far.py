@@ -24,6 +24,7 @@ def test_what_is_confirmed_and_nobody_has_is_overdue_some_time_after_it_was_due(
     heard(so_far, "push", "later", due_ms=50)
     heard(so_far, "push", "not confirmed", due_ms=0, outcome="info")
     heard(so_far, "push", "delayed", due_ms=9_000)
+    heard(so_far, "push", "of a queue that tells no time", due_ms=None)
     assert so_far.overdue(50 + OVERDUE_MS) == (0, None)
     assert so_far.overdue(101 + OVERDUE_MS) == (2, 51 + OVERDUE_MS)
     heard(so_far, "pop", "later")

@@ -15,6 +15,7 @@ from zonelab.scenarios.hunt.seeds import Hunted, HuntTarget, Outcome
 from zonelab.scenarios.many_runs.where import Where
 from zonelab.scenarios.spec.reading import load_scenario, scenario_of
 from zonelab.scenarios.verbs.every_setting import command_of
+from zonelab.scenarios.verbs.hunt import hunt_command
 
 
 def outcome(seed: int, *violated: str, valid: bool | str | None = None, **rest: Any) -> Outcome:
@@ -137,4 +138,13 @@ def test_the_same_again_has_every_word_that_differs_from_the_default() -> None:
     assert every == (
         "zonelab sweep 'a b' --vary x=1 --vary y=2 --set z=3 --set level=D --runs 4 --seed-from 5 "
         "--master 'local[2]' --conf k=v --conf l=w --draw --messages 40 --dir there"
+    )
+    hunted = hunt_command(
+        "s.yaml",
+        **{"level": "DC_ONE", "seeds": range(2, 5), "messages": 7, "overrides": ["a=1", "b=2"], "runs": Path("there")},
+        where=Where(jobs=2),
+    )
+    assert hunted == (
+        "zonelab hunt s.yaml --level DC_ONE --runs 3 --seed-from 2 --jobs 2 --messages 7 --set a=1 --set b=2 "
+        "--dir there"
     )

@@ -4,6 +4,7 @@ Method: a simulated cluster of one zone, with messages that are due, delayed and
 """
 
 import pkgutil
+from collections import Counter
 
 import pytest
 from support.cluster.sim_lab import simulated_lab
@@ -56,6 +57,7 @@ def test_places_hold_what_the_end_state_says(engine, mode):
         async def looked():
             leased = await filled(queue, lab.cluster, told)
             rows = [row async for row in queue.final_state("a")]
+            depths = [await queue.depth(shard) for shard in queue.shards]
             direct = lab.cluster.direct("a")
             now_ms = lab.cluster.clock("a").now_ms()
             found = []
@@ -65,10 +67,12 @@ def test_places_hold_what_the_end_state_says(engine, mode):
                 asked = [place.finding(row["message_id"]) for row in rows]
                 hits = None if None in asked else await direct.execute(*asked)
                 found.append((place, counts, members, hits))
-            return leased, rows, found, now_ms
+            return leased, rows, found, now_ms, depths
 
-        leased, rows, found, now_ms = lab.run(looked())
+        leased, rows, found, now_ms, depths = lab.run(looked())
     assert len(leased) == 1
+    held = Counter(row["place"] for row in rows)
+    assert (sum(one.waiting for one in depths), sum(one.leased for one in depths)) == (held["queue"], held["unack"])
     seen = {"queue": {}, "unack": {}, "dead": {}, "payload": {}}
     for place, counts, members, hits in found:
         ids = [place.id_of(member.decode()) for member in members or ()]

@@ -276,7 +276,10 @@ def test_a_sweep_is_told_whole(
     page = "\n".join(line.rstrip() for line in capsys.readouterr().out.splitlines())
     assert page == PAGE
     assert [list(row.problems) for row in rows] == [[], [], [1, 2, 3, 4, 5, 6, 7], []]
+    assert rows[3].to_json()["undecided"] == {"1": "why", "2": "why"}
     assert list(rows[3].undecided) == [1, 2]
+    assert rows[1].to_json()["failing_share"] == pytest.approx({"low": 0.0006, "high": 0.1316}, abs=1e-4)
+    assert rows[2].to_json()["problems"] == {str(seed): "its process ended" for seed in range(1, 8)}
     SweepResult(**told, seeds=range(3, 5), rows=rows[:1], known=0, complete=True).print()
     alone = capsys.readouterr().out
     assert "Difference" not in alone
