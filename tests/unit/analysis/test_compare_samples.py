@@ -8,7 +8,15 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
-from zonelab.analysis.comparison.samples import Lateness, Metric, Series, Thinned, read_series
+from zonelab.analysis.comparison.samples import (
+    Lateness,
+    Metric,
+    Series,
+    Thinned,
+    read_series,
+    read_zone_medians,
+    zones_differ,
+)
 from zonelab.analysis.id_hashes import id_hashes
 from zonelab.analysis.runs.builder import RunBuilder
 from zonelab.analysis.runs.directory import RunDirectory
@@ -137,3 +145,21 @@ def test_reading_keeps_no_more_than_the_limit(run: RunBuilder) -> None:
 def test_a_sample_is_of_the_same_messages_everywhere() -> None:
     """The published values of murmur3, so neither the machine nor a library's version chooses."""
     assert id_hashes(["", "foo", "hello"], count=3).tolist() == [0, -156908512, 613153351]
+
+
+@pytest.mark.parametrize(
+    ("medians_ms", "differ"),
+    [({}, False), ({"a": 2.0}, False), ({"b": 3.0, "a": 2.0}, True), ({"b": 2.9, "a": 2.0}, False)],
+)
+def test_zones_differ_from_half_as_much_again_on(medians_ms: dict[str, float], differ: bool) -> None:
+    assert zones_differ(medians_ms) is differ
+
+
+def test_a_zone_has_a_median_from_ten_confirmed_operations_of_the_load_on(run: RunBuilder) -> None:
+    for number in range(12):
+        at_ms, took_ms = 80 * number + (0 if number < 11 else 500), 1 + number
+        run.push(f"c{number}", at_ms=at_ms, took_ms=took_ms, zone="c", outcome="fail" if number == 10 else "ok")
+        if number < 9:
+            run.push(f"a{number}", at_ms=at_ms, zone="a")
+    medians = read_zone_medians(RunDirectory.open(run.write()))
+    assert medians == {Metric.PUSH: {"c": 5.5}, Metric.POP: {}, Metric.ACK: {}}

@@ -5,6 +5,7 @@ from dataclasses import replace
 from support.analysis.orders import LEASE_MS, MS, Ordered
 
 from zonelab.analysis.checkers.order.order import order_verdict
+from zonelab.analysis.checkers.order.properties import EXERCISED_BY, LABELS, MEANINGS, Property
 
 
 def produced(messages: int) -> Ordered:
@@ -46,3 +47,8 @@ def test_a_cursor_that_one_zone_has_is_not_decided() -> None:
         if row["place"] == "cursor" and row["zone"] != "a":
             row["offset"] = 2
     assert topic.verdict().sorts["I9"] == {"fell at rest": 1}
+
+
+def test_every_property_has_a_label_a_meaning_and_what_exercises_it() -> None:
+    assert list(Property) == list(LABELS) == list(MEANINGS) == list(EXERCISED_BY)
+    assert len({*LABELS.values(), *MEANINGS.values(), *EXERCISED_BY.values()}) == 3 * len(Property)

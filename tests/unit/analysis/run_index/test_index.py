@@ -11,6 +11,7 @@ from pathlib import Path
 
 import pytest
 from support.analysis.html import Page, asked
+from support.analysis.orders import INFO
 
 from zonelab.analysis import pages
 from zonelab.analysis.checkers.queue.queue import check
@@ -18,6 +19,7 @@ from zonelab.analysis.run_index import page
 from zonelab.analysis.run_index.index import Index, read_index
 from zonelab.analysis.run_index.many_runs import ManyRuns
 from zonelab.analysis.run_index.page import write_index
+from zonelab.analysis.run_index.run_line import setting_of
 from zonelab.analysis.runs.builder import RunBuilder
 from zonelab.analysis.summary.queue_summary import summarise
 
@@ -199,3 +201,20 @@ def test_a_browser_compares_any_two_runs_and_nothing_sticks_out(folder: Path, tm
     assert told["command"] == "zonelab compare runs/made/2 runs/made/1"
     assert told["rows"][:3] == ["lost", "pushed", "acknowledged"]
     assert (told["wide"], told["cut"] <= 0, told["shown"]) == (0, True, 2)
+
+
+@pytest.mark.parametrize(
+    ("command", "setting"),
+    [
+        ("zonelab run steady --level DC_ONE --seed 1", ""),
+        ("zonelab run steady --seed=1 --set queue.mode=hardened --dir /tmp/x --json", "--set queue.mode=hardened"),
+        ("zonelab run steady --on zones --junit out.xml --cap 'a b'", "--cap 'a b'"),
+        ("zonelab run --level --seed steady 7 extra", "7 extra"),
+        ("zonelab run steady --json other", "other"),
+        ("python run steady --cap 3", ""),
+        ("zonelab run 'steady", "zonelab run 'steady"),
+        ("", ""),
+    ],
+)
+def test_a_setting_is_what_a_command_line_says_beside_scenario_level_seed_and_places(command: str, setting: str):
+    assert setting_of(INFO.model_copy(update={"command": command, "scenario": "steady"})) == setting

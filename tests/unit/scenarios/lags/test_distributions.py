@@ -79,3 +79,8 @@ def test_a_trace_is_drawn_from(tmp_path) -> None:
 def test_what_is_no_lag_of_the_lab_is_refused() -> None:
     with pytest.raises(TypeError, match="Random: no distribution is known for it"):
         distribution_of(Random(1))
+
+
+@pytest.mark.parametrize("text", ["constant:5ms", "lognormal:5ms:5ms"])
+def test_a_delay_that_does_not_vary_is_within_itself_and_not_within_less(text: str) -> None:
+    assert distribution_of(parse_lag(text)).share_within([0.0, np.nextafter(5.0, 0), 5.0, 6.0]).tolist() == [0, 0, 1, 1]
