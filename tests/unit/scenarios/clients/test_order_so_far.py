@@ -7,7 +7,7 @@ from itertools import combinations
 
 import pytest
 
-from zonelab.analysis.runs.order import ORDER, ORDER_NAME
+from zonelab.analysis.runs.order import FINAL_ORDER, FINAL_ORDER_NAME, ORDER, ORDER_NAME
 from zonelab.cluster.votes.levels import Level
 from zonelab.scenarios.clients.order_so_far import OrderSoFar
 from zonelab.scenarios.fault_draws.fault_classes import EngineMode, FaultClass, scenario_of_class
@@ -169,3 +169,15 @@ def test_at_the_end_of_a_run_it_says_where_the_verdict_says_that_groups_are():
     assert sum(one["cursor"] for one in told) == trial.verdict.totals.pushed
     assert {one["lag"] for one in told} == {0}
     assert {one["blocked"] for one in told} == {None}
+    at_rest = list(rows(trial.tables, FINAL_ORDER_NAME, FINAL_ORDER.names))
+    owned = {
+        (row["partition"], row["generation"], row["token"])
+        for row in events
+        if row["kind"] == "grant" and row["outcome"] == "ok"
+    }
+    effects = [row for row in at_rest if row["place"] == "sink"]
+    assert {(row["partition"], row["generation"], row["token"]) for row in effects} <= owned
+    assert sorted(row["position"] for row in effects) == list(range(trial.verdict.totals.pushed))
+    log = {(row["partition"], row["offset"], row["message_id"], row["key"]) for row in at_rest if row["place"] == "log"}
+    assert {(row["partition"], row["offset"], row["message_id"], row["key"]) for row in effects} == log
+    assert {generation > 0 for _, generation, _ in owned} == {True}
