@@ -8,7 +8,7 @@ import time
 
 import httpx
 
-from zonelab.scenarios.monitor.coordinators import ASK_S, CoordinatorsPage, links_of
+from zonelab.scenarios.monitor.coordinators import ASK_S, CoordinatorsPage, figures_of, links_of
 from zonelab.scenarios.monitor.readings import Reading
 
 S = 1_000_000_000
@@ -52,3 +52,53 @@ def test_a_link_is_shown_as_its_source_has_it_with_what_is_under_way_in_both():
         readings = {zone: reading(f"as {zone} has it") for zone in zones}
         (link,) = links_of(readings, lambda time_ns: time_ns // 1_000_000)
         assert link == {"link": "a>b", "lag": "as a has it", "in_flight": 4, "read_ms": 5_000}
+
+
+def test_links_are_shown_in_order_with_the_earliest_known_end_of_each():
+    def link(name, value):
+        return {"link": name, "lag": str(value), "in_flight": value}
+
+    readings = {
+        "c": Reading({"links": [link("c>a", 1), link("b>c", 2)]}, 3 * S),
+        "a": Reading({"links": [link("c>a", 10), link("a>b", 20)]}, 1 * S),
+    }
+    assert links_of(readings, lambda time_ns: time_ns // S) == [
+        {"link": "a>b", "lag": "20", "in_flight": 20, "read_ms": 1},
+        {"link": "b>c", "lag": "2", "in_flight": 2, "read_ms": 3},
+        {"link": "c>a", "lag": "1", "in_flight": 11, "read_ms": 3},
+    ]
+
+
+def test_figures_are_those_of_the_answer_without_levels_that_had_no_command():
+    kept = ("peers", "remote", "divergence", "server_troubles", "repairs", "options", "recent", "zone_failures")
+    same = {name: f"the {name}" for name in (*kept, "connected", "deviations", "unknown_scripts")}
+    levels = {name: {"commands": number, "error_answers": 7} for number, name in enumerate(("DC_ONE", "DC_QUORUM"))}
+    port = {"clients": 3, "commands": 4, "error_replies": 6, "over_memory": 5}
+    told = figures_of({**same, "levels": levels, "port": port, "latency": {"quantiles_ms": {"p50": 1}}})
+    assert told == {
+        **same,
+        **{"clients": 3, "commands": 4, "over_memory": 5, "errors": 6 + 7 + 7, "latency_ms": {"p50": 1}},
+        "levels": {"DC_QUORUM": {"commands": 1, "error_answers": 7}},
+    }
+
+
+def test_a_zone_is_reached_if_its_coordinator_says_so(monkeypatch):
+    client = httpx.AsyncClient
+
+    def answered(request):
+        return httpx.Response(200, json={**STATISTICS, "connected": {"a": True, "b": False}})
+
+    monkeypatch.setattr(httpx, "AsyncClient", lambda **_: client(transport=httpx.MockTransport(answered)))
+
+    async def looked():
+        page = CoordinatorsPage({name: f"http://{name}" for name in "bac"}, {})
+        told = await page.read()
+        while any(zone["read_ms"] is None for zone in told["zones"]):
+            told = await page.read()
+        return page.hello(), told["zones"]
+
+    hello, zones = asyncio.run(looked())
+    assert [(zone["zone"], zone["server"]["state"]) for zone in zones] == [
+        *(("b", "not reached"), ("a", "running"), ("c", "not reached"))
+    ]
+    assert hello == {"title": "Coordinators of b, a, c", "about": {}, "faultable": None}
