@@ -33,6 +33,9 @@ def test_two_runs_of_one_scenario_are_shown_with_their_medians_and_intervals(run
 def test_the_comparison_as_json_holds_every_metric(runs):
     told = json.loads(zonelab("compare", *runs, "--json").stdout)
     assert {metric["metric"] for metric in told["metrics"]} == {"push", "pop", "lease_step", "ack", "lateness"}
+    wide, narrow = (json.loads(zonelab("compare", *runs, "--json", "--within", text).stdout) for text in ("9", "0.001"))
+    assert [one["agree"]["within"] for one in (told, wide, narrow)] == [0.15, 9, 0.001]
+    assert (wide["agree"]["overall"], narrow["agree"]["overall"] != "yes") == ("yes", True)
 
 
 def test_a_run_is_checked_and_reported_again_from_its_directory(runs):

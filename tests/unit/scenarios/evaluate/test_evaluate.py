@@ -301,6 +301,8 @@ def test_without_a_file_the_plain_question_is_asked_of_the_file_that_new_writes(
     assert Rollout.load(str(tmp_path / "rollout.yaml")).settings == Rollout.load(str(TEMPLATE)).settings
     again = zonelab_here("new", "rollout", cwd=tmp_path)
     assert (again.returncode, "rollout.yaml: is there already" in again.stderr) == (64, True)
+    mine = zonelab_here("new", "rollout", "mine.yaml", cwd=tmp_path)
+    assert (mine.stdout.split(":")[0], (tmp_path / "mine.yaml").read_text()) == ("mine.yaml", TEMPLATE.read_text())
     changed = plain_rollout(zones=2, lag="3ms", rate=7.0).scenario
     assert (changed.zones, changed.links.lag, changed.load.rate_per_s) == (("a", "b"), "3ms", 7.0)
     for option, words in (

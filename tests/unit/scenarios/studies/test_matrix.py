@@ -215,6 +215,28 @@ def test_the_page_names_what_held_what_broke_and_that_it_was_broken_off(told, tm
     assert "broken off" in page
 
 
+@pytest.mark.parametrize(
+    ("mode", "words", "title"),
+    [
+        (EngineMode.DEFAULT, "in its default mode", "The default engine"),
+        (
+            EngineMode.COMPAT,
+            "with the defects of the original (`compat`)",
+            "With the defects of the original (compat)",
+        ),
+        (EngineMode.HARDENED, "hardened (docs/hardened.md)", "Hardened mode"),
+    ],
+)
+def test_the_page_says_in_words_which_mode_was_run(mode, words, title, tmp_path):
+    result = CellResult()
+    result.add(shown(1))
+    study = Matrix(cells={cell(FaultClass.NONE, mode=mode): result}, complete=True)
+    page = MatrixReport(study=study, command="zonelab matrix", took_s=1.0).page(tmp_path / "page.md")
+    assert words in page.replace("\n", " ")
+    assert [line for line in page.splitlines() if line.startswith(("## ", "### ")) and title in line] != []
+    assert "broken off" not in page
+
+
 def test_a_run_without_verdict_is_a_problem_and_no_violation():
     class Broken:
         scenario = cell(FaultClass.NONE).scenario(5)
