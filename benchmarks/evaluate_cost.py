@@ -14,15 +14,15 @@ from dataclasses import dataclass
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
-from zonelab.scenarios.evaluate.evaluation import Budget, Evaluation
-from zonelab.scenarios.evaluate.rollout import Rollout
-from zonelab.scenarios.hunt.seeds import OUTCOMES, Outcome
-from zonelab.scenarios.many_runs.environment import Environment
-from zonelab.scenarios.many_runs.run_all import run_all
-from zonelab.scenarios.many_runs.state import RunState
-from zonelab.scenarios.many_runs.task import Key, Task
+from zonelab.app.verbs.evaluate import run_evaluation
 from zonelab.scenarios.run.trial import attempt
-from zonelab.scenarios.verbs.evaluate import run_evaluation
+from zonelab.studies.evaluate.evaluation import Budget, Evaluation
+from zonelab.studies.evaluate.rollout import Rollout
+from zonelab.studies.hunt.seeds import OUTCOMES, Outcome
+from zonelab.studies.many_runs.environment import Environment
+from zonelab.studies.many_runs.run_all import run_all
+from zonelab.studies.many_runs.state import RunState
+from zonelab.studies.many_runs.task import Key, Task
 
 
 @dataclass(frozen=True)

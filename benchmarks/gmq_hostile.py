@@ -25,8 +25,8 @@ import uvloop
 from environment import environment
 from gmq_service import service_on
 
+from zonelab.app.gmq_service.clients import GmqClient
 from zonelab.cluster.real.zones import ProcessZone, ZoneSet
-from zonelab.scenarios.gmq_service.clients import GmqClient
 
 RATE_PER_S = 100
 HALF_LINES = 1_000

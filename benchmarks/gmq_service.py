@@ -28,13 +28,13 @@ import hiredis
 import uvloop
 from environment import environment
 
+from zonelab.app.gmq_service.backend.listed import ListedJobs
+from zonelab.app.gmq_service.backend.pool import Pool
 from zonelab.cluster.clock import NodeClock
 from zonelab.cluster.real.runtime import RealRuntime
 from zonelab.cluster.real.zones import ProcessZone, ZoneSet
 from zonelab.engine.gmq.jobs import Job
 from zonelab.engine.gmq.settings import GmqSettings
-from zonelab.scenarios.gmq_service.backend.listed import ListedJobs
-from zonelab.scenarios.gmq_service.backend.pool import Pool
 
 BODY = "x" * 32
 TOPIC = "bench"
@@ -212,7 +212,7 @@ async def service_on(server_port: int, mode: str) -> AsyncIterator[dict[str, Any
             f"[redis]\nport={server_port}\n[log]\ntarget_type=file\nfilename={folder}/gmq.log\n"
             f"[service]\nmode={mode}\nrpc=127.0.0.1:0\napi=off\nweb=off\npid_file={folder}/gmq.pid\n"
         )
-        command = [sys.executable, "-P", "-m", "zonelab.scenarios.gmq_service", "--config", str(config)]
+        command = [sys.executable, "-P", "-m", "zonelab.app.gmq_service", "--config", str(config)]
         program = await asyncio.create_subprocess_exec(*command, stdout=subprocess.PIPE)
         try:
             assert program.stdout is not None

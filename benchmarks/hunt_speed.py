@@ -21,11 +21,11 @@ from environment import environment
 from zonelab.analysis.checkers.queue.queue import check_recorded
 from zonelab.cluster.sim.cluster import SimCluster
 from zonelab.cluster.testbed import Testbed
-from zonelab.scenarios.hunt.seeds import HuntTarget, Outcome, hunt_seed
 from zonelab.scenarios.run.simulated import recorded, simulate
 from zonelab.scenarios.run.trial import attempt
 from zonelab.scenarios.run_files.tables import MemoryTables
 from zonelab.scenarios.spec.reading import scenario_of
+from zonelab.studies.hunt.seeds import HuntTarget, Outcome, hunt_seed
 
 TURNS = 5
 SEEDS_PER_TURN = 8

@@ -24,7 +24,7 @@ from zonelab.analysis.checkers.queue.queue import check
 from zonelab.analysis.run_index.index import JSON_NAME
 from zonelab.analysis.runs.builder import RunBuilder
 from zonelab.analysis.summary.queue_summary import summarise
-from zonelab.scenarios.verbs.index import index_runs
+from zonelab.app.verbs.index import index_runs
 
 MESSAGES = 50
 PROGRAMS = 10
@@ -65,7 +65,7 @@ def took_s(work: Callable[[], object]) -> tuple[float, float]:
 
 
 def as_program(folder: Path) -> None:
-    program = "from zonelab.scenarios.cli.main import main; main()"
+    program = "from zonelab.app.cli.main import main; main()"
     subprocess.run([sys.executable, "-c", program, "index", str(folder)], check=True, capture_output=True)
 
 

@@ -36,6 +36,7 @@ import uvloop
 from environment import environment
 from queue_throughput import CATALOGUE, ZONES, Load, Sent, instances, throughput
 
+from zonelab.app.monitor.run_page import RunPage
 from zonelab.cluster.clock import NodeClock
 from zonelab.cluster.connections.server import ServerConnection
 from zonelab.cluster.connections.timeouts import Timeouts
@@ -48,7 +49,6 @@ from zonelab.cluster.testbed import Testbed
 from zonelab.cluster.zone import Address
 from zonelab.engine.dyno import DynoQueue, DynoSettings
 from zonelab.engine.message import Message
-from zonelab.scenarios.monitor.run_page import RunPage
 from zonelab.scenarios.spec.reading import scenario_of
 
 RATE_PER_S = 200
@@ -162,7 +162,7 @@ def processor_s(pids: Sequence[int]) -> float:
 
 def zonelab(folder: Path, *words: str) -> Any:
     done = subprocess.run(
-        [sys.executable, "-c", "import sys; from zonelab.scenarios.cli.main import main; sys.exit(main())", *words],
+        [sys.executable, "-c", "import sys; from zonelab.app.cli.main import main; sys.exit(main())", *words],
         cwd=folder,
         env={**os.environ, "ZONELAB_STATE": str(folder / "state")},
         capture_output=True,

@@ -30,13 +30,13 @@ from zonelab.analysis.summary.conclusions import cautions
 from zonelab.analysis.summary.queue_summary import summarise
 from zonelab.analysis.summary.result import Result
 from zonelab.scenarios.arms import Arm, ZoneKind
-from zonelab.scenarios.evaluate.one_run import measured, measured_times
 from zonelab.scenarios.run.on_servers import run_on_servers
 from zonelab.scenarios.run.simulated import Unwatched
 from zonelab.scenarios.run.trial import attempt
 from zonelab.scenarios.run_files.tables import OPERATIONS_NAME, rows
 from zonelab.scenarios.spec.reading import load_scenario
 from zonelab.scenarios.spec.scenario import Scenario
+from zonelab.studies.evaluate.one_run import measured, measured_times
 
 ROOT = Path(__file__).resolve().parents[1]
 PAGE, FIGURE = ROOT / "docs" / "results.md", ROOT / "docs" / "images" / "results-duplicates.png"

@@ -21,7 +21,7 @@ WAYS = {"--jobs 2": ("--jobs", "2"), "--master local[2]": ("--master", "local[2]
 
 def swept(words: tuple[str, ...], *, runs: int) -> tuple[float, Any]:
     """Seconds, and the rows of the table."""
-    program = [sys.executable, "-c", "from zonelab.scenarios.cli.main import main; main()"]
+    program = [sys.executable, "-c", "from zonelab.app.cli.main import main; main()"]
     with TemporaryDirectory() as folder:
         command = [*program, "sweep", SCENARIO, "--vary", "level=DC_ONE,DC_QUORUM", "--json"]
         command += ["--runs", str(runs), "--dir", folder, *words]

@@ -1,6 +1,6 @@
 """``python -m zonelab``: the same as the command ``zonelab``."""
 
-from zonelab.scenarios.cli.main import main
+from zonelab.app.cli.main import main
 
 if __name__ == "__main__":
     main()

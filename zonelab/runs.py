@@ -19,16 +19,16 @@ if TYPE_CHECKING:
     from zonelab._face.run import Run
     from zonelab.analysis.checkers.consistency.verdict import ConsistencyVerdict
     from zonelab.analysis.checkers.verdict import Verdict
-    from zonelab.scenarios.hunt.findings import Group, HuntResult
-    from zonelab.scenarios.hunt.seeds import Outcome
+    from zonelab.studies.hunt.findings import Group, HuntResult
+    from zonelab.studies.hunt.seeds import Outcome
 
 __all__ = ["ConsistencyVerdict", "Group", "HuntResult", "Outcome", "Run", "Verdict", "hunt", "read", "run"]
 
 _HOMES = {
     "ConsistencyVerdict": "zonelab.analysis.checkers.consistency.verdict",
-    "Group": "zonelab.scenarios.hunt.findings",
-    "HuntResult": "zonelab.scenarios.hunt.findings",
-    "Outcome": "zonelab.scenarios.hunt.seeds",
+    "Group": "zonelab.studies.hunt.findings",
+    "HuntResult": "zonelab.studies.hunt.findings",
+    "Outcome": "zonelab.studies.hunt.seeds",
     "Run": "zonelab._face.run",
     "Verdict": "zonelab.analysis.checkers.verdict",
 }

@@ -23,17 +23,17 @@ from zonelab._lazy_names import lazy_names
 if TYPE_CHECKING:
     from zonelab._face.cluster import AsyncCluster, Cluster
     from zonelab.analysis.checkers.verdict import Verdict
-    from zonelab.scenarios.properties.machine import QueueMachine
-    from zonelab.scenarios.properties.simulated_test import sim_test
+    from zonelab.studies.properties.machine import QueueMachine
+    from zonelab.studies.properties.simulated_test import sim_test
 
 __all__ = ["AsyncCluster", "Cluster", "QueueMachine", "Verdict", "cluster", "sim_test"]
 
 _HOMES = {
     "AsyncCluster": "zonelab._face.cluster",
     "Cluster": "zonelab._face.cluster",
-    "QueueMachine": "zonelab.scenarios.properties.machine",
+    "QueueMachine": "zonelab.studies.properties.machine",
     "Verdict": "zonelab.analysis.checkers.verdict",
-    "sim_test": "zonelab.scenarios.properties.simulated_test",
+    "sim_test": "zonelab.studies.properties.simulated_test",
 }
 
 

@@ -10,6 +10,7 @@ from pathlib import Path
 
 import uvloop
 
+from zonelab.app.monitor.run_page import RunPage
 from zonelab.cluster.connections.timeouts import Timeouts
 from zonelab.cluster.real.cluster import RealCluster, RealSettings
 from zonelab.cluster.real.stalls import StallMonitor
@@ -17,7 +18,6 @@ from zonelab.cluster.real.zones import zones
 from zonelab.scenarios.arms import Arm, ZoneKind
 from zonelab.scenarios.clients.recorder import Outcome
 from zonelab.scenarios.logs import LOGGER
-from zonelab.scenarios.monitor.run_page import RunPage
 from zonelab.scenarios.queues.catalogue import MakeQueue, queue_under_test
 from zonelab.scenarios.run.carry_out import carry_out
 from zonelab.scenarios.run.in_directory import ENDING, RunWriter, run_in_directory

@@ -29,13 +29,13 @@ from zonelab.cluster.sim.trace import Trace
 from zonelab.cluster.votes.levels import Level
 from zonelab.scenarios.fault_draws.swarm import drawn
 from zonelab.scenarios.logs import LOGGER
-from zonelab.scenarios.many_runs.processes import Processes
-from zonelab.scenarios.many_runs.run_all import run_all
-from zonelab.scenarios.many_runs.task import Task
 from zonelab.scenarios.run.trial import QueueTrial, attempt
 from zonelab.scenarios.run_files.tables import FAULTS_NAME, OPERATIONS_NAME
 from zonelab.scenarios.spec.reading import load_scenario
 from zonelab.scenarios.spec.scenario import Scenario
+from zonelab.studies.many_runs.processes import Processes
+from zonelab.studies.many_runs.run_all import run_all
+from zonelab.studies.many_runs.task import Task
 
 DERIVED = ("body",)
 """Columns of operations that runs of the table did not have, of which the load and its seed decide the values."""

@@ -7,7 +7,7 @@ from support.scenarios.state_machines import search
 
 from zonelab.cluster.votes.levels import Level
 from zonelab.engine.dyno.hardened import Hardening
-from zonelab.scenarios.properties import HardenedQueueMachine, Trouble
+from zonelab.studies.properties import HardenedQueueMachine, Trouble
 
 STEPS = 25
 KILLS = {Trouble.KILL_KEEP, Trouble.KILL_WIPE, Trouble.KILL_WARM}

@@ -8,7 +8,7 @@ from zonelab.scenarios.fault_draws.fault_classes import EngineMode
 from zonelab.scenarios.run.trial import attempt
 from zonelab.scenarios.spec.reading import dump_scenario, load_scenario
 from zonelab.scenarios.spec.rules import problems
-from zonelab.scenarios.studies.matrix import CELLS, CellResult, Shown
+from zonelab.studies.guarantees.matrix import CELLS, CellResult, Shown
 
 cells = st.sampled_from(CELLS)
 seeds = st.integers(0, 2**32)

@@ -10,7 +10,7 @@ from hypothesis import HealthCheck, Phase, seed, settings
 from hypothesis.stateful import run_state_machine_as_test
 from support.scenarios.commands import zonelab_here
 
-from zonelab.scenarios.properties import Violation
+from zonelab.studies.properties import Violation
 
 PAGE = (Path(__file__).parents[2] / "docs" / "properties.md").read_text(encoding="utf-8")
 HUNTED, SERVICE, QUEUE, SIMULATED, DRAWN = re.findall(r"^```python\n(.*?)^```", PAGE, re.DOTALL | re.MULTILINE)

@@ -16,7 +16,7 @@ from zonelab.engine.dyno import DynoQueue
 from zonelab.engine.dyno.message_json import decode
 from zonelab.engine.dyno.scores import due_score, eligible_until
 from zonelab.engine.message import Delivery, Receipt
-from zonelab.scenarios.properties import DynoQueueMachine, Trouble
+from zonelab.studies.properties import DynoQueueMachine, Trouble
 
 ONE_ZONE = {"zones": ("a",), "commands": {"push": 2, "pop": 4, "ack": 2, "process_unacks": 5}}
 STALLS = {**ONE_ZONE, "troubles": frozenset({Trouble.STALL}), "delays_ms": (0,), "lags": st.just("0")}

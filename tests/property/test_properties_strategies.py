@@ -7,10 +7,10 @@ from support.scenarios.sim_runs import run_in_memory
 
 from zonelab.cluster.links.lag_text import parse_lag
 from zonelab.cluster.votes.levels import Level
-from zonelab.scenarios.properties import fault_schedules, lags, levels, scenarios, topologies, workloads
-from zonelab.scenarios.properties.strategies import FAULT_KINDS, LAG_KINDS
 from zonelab.scenarios.spec.reading import dump_scenario, scenario_of
 from zonelab.scenarios.spec.rules import problems
+from zonelab.studies.properties import fault_schedules, lags, levels, scenarios, topologies, workloads
+from zonelab.studies.properties.strategies import FAULT_KINDS, LAG_KINDS
 
 FIXED = settings(derandomize=True, deadline=None, database=None, suppress_health_check=[HealthCheck.too_slow])
 ANY = settings(FIXED, phases=[Phase.generate])  # not the smallest

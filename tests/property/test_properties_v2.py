@@ -18,7 +18,7 @@ from zonelab.engine.dyno.v2 import PipelinedQueue, steps
 from zonelab.engine.dyno.v2.lease import Lease, deliveries_of
 from zonelab.engine.dyno.v2.pop import FreshPopper
 from zonelab.engine.message import Receipt
-from zonelab.scenarios.properties import DynoV2QueueMachine, Trouble
+from zonelab.studies.properties import DynoV2QueueMachine, Trouble
 
 ONE_ZONE = {"zones": ("a",), "delays_ms": (0,), "lags": st.just("0")}
 CRASHES = {**ONE_ZONE, "troubles": frozenset({Trouble.CRASH})}

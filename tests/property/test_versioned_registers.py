@@ -18,8 +18,8 @@ from zonelab.cluster.votes.levels import Level
 from zonelab.cluster.votes.vote import Vote
 from zonelab.scenarios.fault_draws.fault_classes import FaultClass
 from zonelab.scenarios.run.trial import attempt_accesses
-from zonelab.scenarios.studies.option_ablation import Option, scenario_of
-from zonelab.scenarios.studies.paired import Conditions
+from zonelab.studies.guarantees.option_ablation import Option, scenario_of
+from zonelab.studies.guarantees.paired import Conditions
 
 BOTH = (Option.ANTI_ENTROPY, Option.VERSION_VOTES)
 CLASSES = (FaultClass.LAG_HEAVY, FaultClass.CUT_HOLD, FaultClass.CUT_DROP, FaultClass.ZONE_WIPED)

@@ -11,9 +11,9 @@ from typing import Any
 import pytest
 from support.scenarios.short_runs import run_short, scenario_file, table_rows, zonelab
 
+from zonelab.app.cli.main import run_cli
+from zonelab.app.verbs import demo
 from zonelab.cluster.votes.levels import LEVELS_OF_ONE_DC
-from zonelab.scenarios.cli.main import run_cli
-from zonelab.scenarios.verbs import demo
 
 CRASH = [{"kind": "kill", "zone": "b", "at_s": 0.5, "for_s": 1}]
 

@@ -8,7 +8,7 @@ from support.scenarios.consistency import ONE, QUORUM, SAFE, SHOWN, assert_shown
 
 from zonelab.analysis.runs.accesses import FINAL_VALUES, VALUES
 from zonelab.analysis.workloads import WorkloadKind
-from zonelab.scenarios.cli.main import run_cli
+from zonelab.app.cli.main import run_cli
 
 pytestmark = pytest.mark.real
 

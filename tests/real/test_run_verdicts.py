@@ -150,7 +150,7 @@ PLANTED: dict[str, tuple[type[DynoUnderTest], MessageClass, dict[str, Any]]] = {
 
 @pytest.mark.parametrize("bug", PLANTED)
 def test_a_planted_bug_is_caught(tmp_path: Path, bug: str) -> None:
-    """More bugs, in simulation: tests/unit/scenarios/hunt/test_hunt.py."""
+    """More bugs, in simulation: tests/unit/studies/hunt/test_hunt.py."""
     make_queue, message_class, changes = PLANTED[bug]
     run: Ran = run_short(tmp_path, make_queue=make_queue, level="DC_QUORUM", **changes)
     verdict = run.check()

@@ -14,7 +14,7 @@ from pathlib import Path
 import typer
 from support.project_files import ROOT
 
-from zonelab.scenarios.cli.app import app
+from zonelab.app.cli.app import app
 
 RECORDS = ("docs/mutants.md",)
 """Pages that a command made at the commit that they name; paths and names are those of that commit."""

@@ -148,5 +148,5 @@ def test_a_queue_that_workers_import_is_found_beside_such_folders(folder: Path) 
 
 
 def test_a_users_tests_run_beside_a_folder_of_such_a_name(folder: Path) -> None:
-    (folder / "test_own.py").write_text("def test_own():\n    import zonelab.scenarios.properties\n")
+    (folder / "test_own.py").write_text("def test_own():\n    import zonelab.studies.properties\n")
     assert "1 passed" in output(sys.executable, "-m", "pytest", "-p", "no:cacheprovider", "test_own.py", cwd=folder)

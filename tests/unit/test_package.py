@@ -16,9 +16,9 @@ from support.project_files import ROOT, project_files
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
 EXTRAS = PROJECT["optional-dependencies"]
 OPTIONAL = re.compile(
-    "analysis/spark/|scenarios/many_runs/spark|scenarios/terminal/(aggregate_tables|so_far)"
-    "|cluster/real/zones/docker/|cluster/admin/(coordinator|python)_image|scenarios/gmq_service/image"
-    "|scenarios/properties/"
+    "analysis/spark/|studies/many_runs/spark|app/terminal/(aggregate_tables|so_far)"
+    "|cluster/real/zones/docker/|cluster/admin/(coordinator|python)_image|app/gmq_service/image"
+    "|studies/properties/"
 )
 """Where modules may need an extra as soon as they are imported; others import these when they are asked for them."""
 ABSENT = ("docker", "requests", "pyspark", "py4j", "hypothesis", "pytest", "_pytest")
@@ -79,8 +79,8 @@ def test_only_the_optional_parts_need_the_extras():
     assert {name: lacks for name, lacks in refused.items() if not OPTIONAL.match(modules[name])} == {}
     assert {
         "zonelab.analysis.spark.session",
-        "zonelab.scenarios.many_runs.spark",
-        "zonelab.scenarios.properties.machine",
+        "zonelab.studies.many_runs.spark",
+        "zonelab.studies.properties.machine",
     } <= refused.keys()
     assert {lacks.partition(".")[0] for lacks in refused.values()} <= set(ABSENT)
 

@@ -26,7 +26,7 @@ ABSENT = ("pyspark", "pandas", "docker", "hypothesis", "pytest")
 
 _EVERY_HELP = """
 import contextlib, io, sys
-from zonelab.scenarios.cli.main import run_cli
+from zonelab.app.cli.main import run_cli
 for verb in sys.argv[1:]:
     with contextlib.redirect_stdout(io.StringIO()) as out:
         assert run_cli([*verb.split(), "--help"]) == 0, verb
@@ -36,7 +36,7 @@ print("helped")
 
 _MISSING = """
 import contextlib, io, sys
-from zonelab.scenarios.cli.main import run_cli
+from zonelab.app.cli.main import run_cli
 for line in sys.stdin.read().splitlines():
     with contextlib.redirect_stderr(io.StringIO()) as told:
         code = run_cli(line.split())

@@ -16,11 +16,11 @@ from zonelab.cluster.testbed import Testbed
 from zonelab.cluster.zone import ClusterError
 from zonelab.engine.sync import Run
 from zonelab.scenarios.arms import On
-from zonelab.scenarios.properties.shutdown import abandon, close
 from zonelab.scenarios.run.network_settings import network_options
 from zonelab.scenarios.run.simulated import settings_of
 from zonelab.scenarios.spec.reading import scenario_of
 from zonelab.scenarios.spec.scenario import Scenario
+from zonelab.studies.properties.shutdown import abandon, close
 
 if TYPE_CHECKING:
     from zonelab.analysis.checkers.verdict import Verdict

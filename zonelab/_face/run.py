@@ -18,12 +18,12 @@ from zonelab.analysis.runs.history import DEPTH, FAULTS, FINAL_STATE, OPERATIONS
 from zonelab.analysis.runs.order import FINAL_ORDER, FINAL_ORDER_NAME, ORDER, ORDER_NAME
 from zonelab.cluster.zone import ClusterError
 from zonelab.scenarios.arms import Arm, On
-from zonelab.scenarios.hunt.findings import HuntResult, sum_up
-from zonelab.scenarios.hunt.seeds import HuntTarget, hunt, hunt_state
-from zonelab.scenarios.many_runs.where import Where
 from zonelab.scenarios.run.simulated import Unwatched, run_in_sim
 from zonelab.scenarios.spec.reading import load_scenario, scenario_of
 from zonelab.scenarios.spec.scenario import Scenario
+from zonelab.studies.hunt.findings import HuntResult, sum_up
+from zonelab.studies.hunt.seeds import HuntTarget, hunt, hunt_state
+from zonelab.studies.many_runs.where import Where
 
 T = TypeVar("T")
 
@@ -157,7 +157,7 @@ def _made(scenario: Scenario, on: On, folder: Path) -> Run:
     if record.status == "failed":
         raise ClusterError(f"{record.error}; see {directory / 'lab.log'}")
     if record.phases:
-        from zonelab.scenarios.verbs.check import examine  # loads what tables are drawn with
+        from zonelab.app.verbs.check import examine  # loads what tables are drawn with
 
         examine(directory, title="")
     return Run.of(directory)

@@ -11,8 +11,8 @@ import redis
 from support.programs import HANGS_S
 from support.scenarios.short_runs import zonelab_command
 
+from zonelab.app.gmq_service.process.pid_file import PidFile
 from zonelab.cluster.real.zones import ProcessZone, ZoneSet
-from zonelab.scenarios.gmq_service.process.pid_file import PidFile
 
 
 class Service:

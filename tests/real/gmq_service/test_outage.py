@@ -11,11 +11,11 @@ from itertools import count
 import httpx
 import pytest
 import redis
+from support.app.gmq_service import confirmed
 from support.programs import until
-from support.scenarios.gmq_service import confirmed
 
+from zonelab.app.gmq_service.clients import BlockingGmqClient, GmqError
 from zonelab.cluster.zone import Restart
-from zonelab.scenarios.gmq_service.clients import BlockingGmqClient, GmqError
 
 pytestmark = pytest.mark.real
 

@@ -16,8 +16,8 @@ from support.gmq_kills.kills import kills
 from support.programs import until
 from support.scenarios import gmq_service as bench
 
+from zonelab.app.gmq_service.clients import BlockingGmqClient, GmqClient, GmqError, JobGone
 from zonelab.cluster.zone import Restart
-from zonelab.scenarios.gmq_service.clients import BlockingGmqClient, GmqClient, GmqError, JobGone
 
 pytestmark = pytest.mark.real
 

@@ -15,7 +15,7 @@ import redis
 from support.programs import until
 from support.scenarios.short_runs import zonelab_command
 
-from zonelab.scenarios.cli.main import run_cli
+from zonelab.app.cli.main import run_cli
 
 PF_EXITING = 4
 """Among the flags of ``/proc/PID/stat``: the process is being dismantled, memory first, files later."""

@@ -22,11 +22,11 @@ import redis
 import yaml
 from support.compose import compose_command
 
+from zonelab.app.gmq_service.clients import BlockingGmqClient
+from zonelab.app.gmq_service.image import GMQ
 from zonelab.cluster.admin.coordinator_image import build_coordinator_image
 from zonelab.cluster.real.zones.docker.zone_image import build_image
 from zonelab.cluster.real.zones.port import PortReservation
-from zonelab.scenarios.gmq_service.clients import BlockingGmqClient
-from zonelab.scenarios.gmq_service.image import GMQ
 
 pytestmark = pytest.mark.docker
 

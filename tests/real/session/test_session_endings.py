@@ -16,8 +16,8 @@ import redis
 from support.programs import HANGS_S
 from support.scenarios.every_verb import VERBS, line
 
+from zonelab.app.session import launch
 from zonelab.cluster.real.zones.docker.zone_image import build_image
-from zonelab.scenarios.session import launch
 
 pytestmark = pytest.mark.real
 

@@ -17,9 +17,9 @@ from support.gmq_kills.log import ServerLog
 from support.gmq_kills.proxy import Moment, Proxy
 from support.gmq_kills.rows import REACHED_BY_A_KILL, STOPPED_AT, Pool, row_of
 
+from zonelab.app.gmq_service.conf_ini import read_settings
+from zonelab.app.gmq_service.process.program import run
 from zonelab.cluster.real.zones import ProcessZone, ZoneSet
-from zonelab.scenarios.gmq_service.conf_ini import read_settings
-from zonelab.scenarios.gmq_service.process.program import run
 
 ROUND_S_MAX = 12
 STOP_S = 2
@@ -37,7 +37,7 @@ _RARE = {"due": 2}
 """Steps that come seldom: up to this many."""
 
 _FORKED = multiprocessing.get_context("forkserver")
-_FORKED.set_forkserver_preload(["zonelab.scenarios.gmq_service.process.program"])
+_FORKED.set_forkserver_preload(["zonelab.app.gmq_service.process.program"])
 
 
 @dataclass

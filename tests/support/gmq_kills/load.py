@@ -5,7 +5,7 @@ from random import Random
 
 from support.gmq_kills.rows import Fate
 
-from zonelab.scenarios.gmq_service.clients import GmqClient, GmqError
+from zonelab.app.gmq_service.clients import GmqClient, GmqError
 
 PRODUCERS = CONSUMERS = 3
 TOPIC = "kills"

@@ -39,11 +39,11 @@ from zonelab.scenarios.faults.seen import CommandDelay, MemberHidden
 from zonelab.scenarios.queues.catalogue import MakeQueue, queue_under_test
 from zonelab.scenarios.queues.ordered.fifo_fenced import FencedUnderTest
 from zonelab.scenarios.run.trial import attempt
-from zonelab.scenarios.shrink.queue_run import shrink
 from zonelab.scenarios.spec.queue_settings import Mode
 from zonelab.scenarios.spec.reading import scenario_of
 from zonelab.scenarios.spec.scenario import Scenario
-from zonelab.scenarios.studies.ablated_queue import Ablation
+from zonelab.studies.guarantees.ablated_queue import Ablation
+from zonelab.studies.shrink.queue_run import shrink
 
 STORE = Path(__file__).with_name("small_runs.yaml")
 SEEDS_MAX, SHRINK_RUNS_MAX = 80, 400

@@ -11,10 +11,10 @@ from zonelab.engine.common.lifecycle import Startable
 from zonelab.engine.common.periodic import Periodic
 from zonelab.engine.message import Delivery, Message, Receipt
 from zonelab.engine.ports import Reply
-from zonelab.scenarios.properties import QueueMachine
 from zonelab.scenarios.queues.end_state import sizes_of, sorted_set, state_row
 from zonelab.scenarios.queues.under_test import Depth, Site, Wrap, site_of
 from zonelab.scenarios.spec.scenario import Scenario
+from zonelab.studies.properties import QueueMachine
 
 HERE = "support.own_queues.leased"
 ZONE = "a"

@@ -10,7 +10,7 @@ from unittest.mock import patch
 from support.analysis.figures import left_blank
 
 from zonelab.analysis.figures import plot_style
-from zonelab.scenarios.cli.main import run_cli
+from zonelab.app.cli.main import run_cli
 
 
 @dataclass(frozen=True)

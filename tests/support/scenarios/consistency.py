@@ -8,14 +8,14 @@ from zonelab.analysis.checkers.consistency.consistency import check_accesses
 from zonelab.analysis.checkers.consistency.verdict import ConsistencyVerdict
 from zonelab.analysis.runs.directory import RunDirectory
 from zonelab.analysis.summary.access_summary import load_consistency
+from zonelab.app.verbs.check import examine
 from zonelab.cluster.votes.levels import LEVELS_OF_ONE_DC, Level
 from zonelab.scenarios.arms import ZoneKind
 from zonelab.scenarios.run.on_servers import run_on_servers
 from zonelab.scenarios.run.simulated import recorded, simulate
 from zonelab.scenarios.run_files.tables import MemoryTables
 from zonelab.scenarios.spec.reading import load_scenario
-from zonelab.scenarios.terminal.progress import Display
-from zonelab.scenarios.verbs.check import examine
+from zonelab.studies.reporting.progress import Display
 
 ONE, QUORUM, SAFE = LEVELS_OF_ONE_DC
 

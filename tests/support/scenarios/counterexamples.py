@@ -16,8 +16,8 @@ from zonelab.scenarios.run.trial import QueueTrial, attempt
 from zonelab.scenarios.run_files.directory import program_fingerprint
 from zonelab.scenarios.spec.reading import dump_scenario, load_scenario
 from zonelab.scenarios.spec.scenario import Found, Scenario
-from zonelab.scenarios.studies.matrix import Cell
-from zonelab.scenarios.studies.matrix_report import TITLES
+from zonelab.studies.guarantees.matrix import Cell
+from zonelab.studies.guarantees.matrix_report import TITLES
 
 DOCS = Path(__file__).parents[3] / "docs"
 _DETAILS_COLUMNS = 8

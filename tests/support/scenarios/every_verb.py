@@ -5,7 +5,7 @@ from typing import Any
 
 import typer
 
-from zonelab.scenarios.cli.app import app
+from zonelab.app.cli.app import app
 
 SLOW_TO_LOAD = {"docker", "lupa", "matplotlib", "numpy", "pyarrow", "pyspark", "rich", "scipy", "simpy"}
 

@@ -8,22 +8,22 @@ import time
 from contextlib import AsyncExitStack, asynccontextmanager
 from random import Random
 
+from zonelab.app.gmq_service.backend.figures import Figures
+from zonelab.app.gmq_service.backend.hardened import HardenedJobs
+from zonelab.app.gmq_service.backend.listed import ListedJobs
+from zonelab.app.gmq_service.backend.waiting import Pops
+from zonelab.app.gmq_service.clients import GmqError
+from zonelab.app.gmq_service.http.api import Api
+from zonelab.app.gmq_service.http.web import Web
+from zonelab.app.gmq_service.process.stopping import stop_serving
+from zonelab.app.gmq_service.rpc.methods import Methods
+from zonelab.app.gmq_service.rpc.protocol import SILENT_S, RpcConnection, RpcPort
+from zonelab.app.gmq_service.traffic import Traffic
 from zonelab.cluster.clock import NodeClock
 from zonelab.cluster.real.runtime import RealRuntime
 from zonelab.cluster.sim.redis.model import RedisModel
 from zonelab.engine.gmq import GmqKeys, GmqSettings
 from zonelab.engine.ports import Unavailable
-from zonelab.scenarios.gmq_service.backend.figures import Figures
-from zonelab.scenarios.gmq_service.backend.hardened import HardenedJobs
-from zonelab.scenarios.gmq_service.backend.listed import ListedJobs
-from zonelab.scenarios.gmq_service.backend.waiting import Pops
-from zonelab.scenarios.gmq_service.clients import GmqError
-from zonelab.scenarios.gmq_service.http.api import Api
-from zonelab.scenarios.gmq_service.http.web import Web
-from zonelab.scenarios.gmq_service.process.stopping import stop_serving
-from zonelab.scenarios.gmq_service.rpc.methods import Methods
-from zonelab.scenarios.gmq_service.rpc.protocol import SILENT_S, RpcConnection, RpcPort
-from zonelab.scenarios.gmq_service.traffic import Traffic
 
 KEYS = GmqKeys()
 PATIENCE_S = 30

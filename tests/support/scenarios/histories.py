@@ -7,11 +7,11 @@ from functools import cache
 from pathlib import Path
 
 from zonelab.analysis.checkers.consistency.verdict import Anomaly
-from zonelab.scenarios.shrink.search import Shrunk
-from zonelab.scenarios.shrink.workload_run import shrink_accesses
 from zonelab.scenarios.spec.reading import dump_scenario, load_scenario
 from zonelab.scenarios.spec.scenario import Scenario
-from zonelab.scenarios.stories.workload_story import access_story
+from zonelab.studies.shrink.search import Shrunk
+from zonelab.studies.shrink.workload_run import shrink_accesses
+from zonelab.studies.stories.workload_story import access_story
 
 HISTORIES = Path(__file__).parents[3] / "docs" / "histories"
 

@@ -9,7 +9,7 @@ from support.scenarios.short_runs import zonelab_command
 
 _HOOK = """
 import atexit, contextlib, os, signal, sys
-AT_VERB, BEFORE_VERB = os.environ["INTERRUPT_AT"] == "the verb", "zonelab.scenarios.cli.verb_groups"
+AT_VERB, BEFORE_VERB = os.environ["INTERRUPT_AT"] == "the verb", "zonelab.app.cli.verb_groups"
 class Interrupting:
     def find_spec(self, name, path=None, target=None):
         if name == os.environ["INTERRUPT_AT"] or (AT_VERB and BEFORE_VERB in sys.modules):

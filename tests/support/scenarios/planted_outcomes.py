@@ -6,7 +6,7 @@ import numpy as np
 
 from zonelab.analysis.rates.outcomes import RunOutcome
 from zonelab.analysis.rates.year import Cell
-from zonelab.scenarios.many_runs.task import Finished
+from zonelab.studies.many_runs.task import Finished
 
 
 @dataclass

@@ -5,9 +5,9 @@ from types import SimpleNamespace
 
 from support.coroutines import given
 
+from zonelab.app.session.fault_board import Board
+from zonelab.app.session.fault_requests import FaultRequest
 from zonelab.cluster.zone import ZoneError, ZoneState
-from zonelab.scenarios.session.fault_board import Board
-from zonelab.scenarios.session.fault_requests import FaultRequest
 
 
 class PlayedZone:

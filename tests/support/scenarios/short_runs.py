@@ -115,7 +115,7 @@ def zonelab(*arguments: str, cwd: Path, **options: Any) -> subprocess.CompletedP
 
 
 def zonelab_command(*arguments: str) -> list[str]:
-    return [sys.executable, "-c", "from zonelab.scenarios.cli.main import main; main()", *arguments]
+    return [sys.executable, "-c", "from zonelab.app.cli.main import main; main()", *arguments]
 
 
 def servers_of(marker: str) -> list[int]:

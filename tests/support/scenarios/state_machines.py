@@ -11,8 +11,8 @@ from hypothesis.stateful import RuleBasedStateMachine, run_state_machine_as_test
 
 from zonelab.analysis.message_classes import MessageClass
 from zonelab.cluster.votes.levels import Level
-from zonelab.scenarios.properties import QueueMachine, Violation
-from zonelab.scenarios.properties.ledger import Fate
+from zonelab.studies.properties import QueueMachine, Violation
+from zonelab.studies.properties.ledger import Fate
 
 GONE = frozenset({MessageClass.LOST, MessageClass.ABANDONED, MessageClass.STUCK})
 

@@ -16,10 +16,10 @@ from zonelab.analysis.report import build_report
 from zonelab.analysis.runs.directory import RunDirectory
 from zonelab.analysis.runs.errors import KILLED, RunError
 from zonelab.analysis.runs.manual_session import by_zone, samples, verbs, zone_summaries
+from zonelab.app.cli.main import run_cli
+from zonelab.app.session.recording import SAMPLES_MAX, Recording
+from zonelab.app.session.settings import checked_settings
 from zonelab.cluster.real.zones.key_comparison import Comparison
-from zonelab.scenarios.cli.main import run_cli
-from zonelab.scenarios.session.recording import SAMPLES_MAX, Recording
-from zonelab.scenarios.session.settings import checked_settings
 
 S = 1_000_000_000
 
@@ -182,7 +182,7 @@ def test_a_table_that_is_missing_from_a_complete_session_is_named(recording):
 
 
 def test_a_long_session_keeps_every_other_round_whole(recording, monkeypatch):
-    monkeypatch.setattr("zonelab.scenarios.session.recording.SAMPLES_MAX", 10)
+    monkeypatch.setattr("zonelab.app.session.recording.SAMPLES_MAX", 10)
     assert SAMPLES_MAX > 10
     rounds = [[sample(second, zone, operations=1.0) for zone in "ab"] for second in range(1, 7)]
     recorded(recording, rounds)

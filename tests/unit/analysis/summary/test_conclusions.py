@@ -13,10 +13,10 @@ from zonelab.analysis.report import build_report
 from zonelab.analysis.runs.builder import RunBuilder
 from zonelab.analysis.summary.conclusions import cautions_about_medians, conclusion, listed_by
 from zonelab.analysis.summary.result import Result
-from zonelab.scenarios.terminal.console import console
-from zonelab.scenarios.terminal.run_table import result_table
-from zonelab.scenarios.verbs.check import examine
-from zonelab.scenarios.verbs.check import sentences as sentences_of
+from zonelab.app.terminal.run_table import result_table
+from zonelab.app.verbs.check import examine
+from zonelab.app.verbs.check import sentences as sentences_of
+from zonelab.studies.reporting.console import console
 
 
 def good(path: Path, *, level: str) -> RunBuilder:

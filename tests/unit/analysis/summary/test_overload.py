@@ -14,7 +14,7 @@ from support.scenarios.sim_runs import SMALL
 from zonelab.analysis.runs.builder import RunBuilder
 from zonelab.analysis.runs.directory import RunDirectory
 from zonelab.analysis.summary.overload import Overload, overloads
-from zonelab.scenarios.cli.main import run_cli
+from zonelab.app.cli.main import run_cli
 
 
 def run(path: Path, *, pushed: int = 100, popped: int = 50, grown: int = 50) -> RunBuilder:

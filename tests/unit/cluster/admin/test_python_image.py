@@ -12,9 +12,9 @@ from pathlib import Path
 import pytest
 from support.programs import HANGS_S
 
+from zonelab.app.gmq_service.image import GMQ
 from zonelab.cluster.admin.coordinator_image import COORDINATOR
 from zonelab.cluster.admin.python_image import PythonProgram
-from zonelab.scenarios.gmq_service.image import GMQ
 
 
 def packages_of(program: PythonProgram, folder: Path) -> str:

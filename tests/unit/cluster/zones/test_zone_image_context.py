@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 import yaml
 
+from zonelab.app.gmq_service.image import GMQ
 from zonelab.cluster.admin.coordinator_image import coordinator_image
 from zonelab.cluster.real.zones.docker.zone_image import (
     SERVER_PATH,
@@ -18,7 +19,6 @@ from zonelab.cluster.real.zones.docker.zone_image import (
 )
 from zonelab.cluster.real.zones.process.binary import find_binary
 from zonelab.cluster.zone import ZoneError
-from zonelab.scenarios.gmq_service.image import GMQ
 
 
 def unpack(archive):

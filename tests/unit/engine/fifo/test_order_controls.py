@@ -1,6 +1,6 @@
 """Goal: what keeps no order is caught, each by its property, and what keeps it is not.
 
-Method: producers and members on one simulated zone. Planted bugs: tests/unit/scenarios/shrink/test_order_mutants.py.
+Method: producers and members on one simulated zone. Planted bugs: tests/unit/studies/shrink/test_order_mutants.py.
 """
 
 import pytest

@@ -7,8 +7,8 @@ import pytest
 from support.scenarios.histories import HISTORIES, PUBLISHED, made, published
 
 from zonelab.scenarios.run.trial import attempt_accesses
-from zonelab.scenarios.shrink.search import with_operations
-from zonelab.scenarios.stories.workload_story import access_story
+from zonelab.studies.shrink.search import with_operations
+from zonelab.studies.stories.workload_story import access_story
 
 AGAIN = "the program shows another run now: `python -m support.scenarios.histories` in tests/, and read what changed"
 

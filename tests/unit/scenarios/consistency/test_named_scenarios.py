@@ -8,7 +8,7 @@ import pyarrow.parquet as pq
 import pytest
 from support.scenarios.consistency import ONE, QUORUM, SAFE, SHOWN, assert_shown, run_in_memory
 
-from zonelab.scenarios.cli.main import run_cli
+from zonelab.app.cli.main import run_cli
 from zonelab.scenarios.errors import ScenarioError
 from zonelab.scenarios.spec.library import library_names
 from zonelab.scenarios.spec.reading import load_scenario

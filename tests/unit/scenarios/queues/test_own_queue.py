@@ -9,8 +9,8 @@ from pathlib import Path
 
 import pytest
 
+from zonelab.app.cli.main import run_cli
 from zonelab.engine.message import Message
-from zonelab.scenarios.cli.main import run_cli
 from zonelab.scenarios.spec.queue_factory import files_needed, load_factory, sources
 
 

@@ -13,13 +13,13 @@ import yaml
 from support.scenarios.sim_runs import SMALL, run_in_memory, small
 
 from zonelab.analysis.runs.history import OPERATIONS
+from zonelab.app.verbs.evaluate import Confirm
 from zonelab.cluster.random_streams import Streams
 from zonelab.scenarios.arms import ZoneKind
 from zonelab.scenarios.errors import ScenarioError
-from zonelab.scenarios.evaluate.rollout import Rollout
 from zonelab.scenarios.run_files.tables import OPERATIONS_NAME, rows
 from zonelab.scenarios.spec.push_plan import plan_pushes
-from zonelab.scenarios.verbs.evaluate import Confirm
+from zonelab.studies.evaluate.rollout import Rollout
 
 (BAKERY,) = re.findall(r"^```python\n(def orders.*?)^```", Path("docs/simulation.md").read_text(), re.DOTALL | re.M)
 OTHERS = """

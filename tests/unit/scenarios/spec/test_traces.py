@@ -11,7 +11,7 @@ import pytest
 import yaml
 from support.scenarios.sim_runs import SMALL
 
-from zonelab.scenarios.cli.main import run_cli
+from zonelab.app.cli.main import run_cli
 from zonelab.scenarios.errors import ScenarioError
 from zonelab.scenarios.spec.reading import load_scenario, write_scenario
 

@@ -1,0 +1,208 @@
+"""The verbs that measure or predict one thing: ``zonelab measure-lag``, ``measure-service``, ``pbs``, ``limit``."""
+
+import shlex
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from zonelab.app.cli.exits import EXIT_LAB_FAILED, EXIT_UNKNOWN, EXIT_VALID, LabError
+from zonelab.app.cli.options import (
+    RUNS_MAX,
+    AsJson,
+    AtLevel,
+    Conf,
+    Jobs,
+    Master,
+    Overrides,
+    OwnQueue,
+    RunsDirectory,
+    SeedFrom,
+    Source,
+    Vary,
+    containers_possible,
+    overrides_of,
+    where_of,
+)
+from zonelab.app.terminal.json_output import show
+from zonelab.cluster.random_streams import SEED_MAX
+from zonelab.scenarios.arms import ZoneKind
+from zonelab.scenarios.durations import parse_duration_s
+from zonelab.scenarios.errors import NotAccepted
+from zonelab.scenarios.lags.questions import Command, parse_address
+
+
+def pbs(
+    *,
+    model: Annotated[
+        str | None,
+        typer.Option(metavar="NAME", help="A model of the paper: lnkd-ssd, lnkd-disk, ymmr, ymmr-3.35, wan."),
+    ] = None,
+    lag: Annotated[
+        str | None,
+        typer.Option(metavar="TEXT", help="Zones with such links instead, e.g. lognormal:2ms:15ms, trace:FILE."),
+    ] = None,
+    own: Annotated[
+        str | None,
+        typer.Option(metavar="TEXT", help="With --lag: the lag to the server of the own zone; 0 if not given."),
+    ] = None,
+    n: Annotated[int, typer.Option("--n", metavar="N", help="Replicas.")] = 3,
+    r: Annotated[
+        int | None, typer.Option("--r", metavar="R", help="Answers that a read waits for; every number if not given.")
+    ] = None,
+    w: Annotated[
+        int | None, typer.Option("--w", metavar="W", help="Acks that a write waits for; every number if not given.")
+    ] = None,
+    at: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="TIME", help="How many reads see the write so long after it ended, e.g. 10ms. May be repeated."
+        ),
+    ] = None,
+    probability: Annotated[
+        float, typer.Option(metavar="P", help="The share of reads that is to see the write.")
+    ] = 0.999,
+    table: Annotated[bool, typer.Option("--table", help="The paper's table 4 beside both estimators.")] = False,
+    trials: Annotated[
+        int, typer.Option(metavar="COUNT", help="Writes and reads that are drawn for each model.")
+    ] = 1_000_000,
+    seed: Annotated[int, typer.Option(min=0, max=SEED_MAX, help="Decides every draw.")] = 1,
+    as_json: AsJson = False,
+) -> None:
+    """Predict how long reads stay stale and how long reads and writes wait, for any quorum, from lags alone.
+
+    Probabilistically bounded staleness (Bailis et al., VLDB 2012) by Monte Carlo, without faults, beside Dynomite's
+    levels and Elasticsearch on the same replicas.
+    """
+    from zonelab.app.verbs.lags.pbs import model_of, predicted, reproduced
+
+    if table:
+        if model or lag or own or r or w or at:
+            raise NotAccepted("--table: accepted with --trials, --seed and --json only")
+        show(reproduced(trials=trials, seed=seed), as_json=as_json)
+        return
+    at_ms = [0.0, *(1000 * parse_duration_s(text) for text in at or ())]
+    show(
+        predicted(
+            model_of(model, lag=lag, own=own),
+            replicas=n,
+            r=r,
+            w=w,
+            at_ms=at_ms,
+            probability=probability,
+            trials=trials,
+            seed=seed,
+        ),
+        as_json=as_json,
+    )
+
+
+MEASURED_S_MAX = 86_400.0
+EVERY_S_LEAST = 0.001
+
+
+def measure_lag(
+    address: Annotated[
+        list[str],
+        typer.Argument(metavar="HOST:PORT...", help="Servers of other zones, or with --with GET ports of a cluster."),
+    ],
+    *,
+    for_: Annotated[str, typer.Option("--for", metavar="TIME", help="How long.")] = "60s",
+    every: Annotated[str, typer.Option(metavar="TIME", help="Between two commands to one address.")] = "10ms",
+    with_: Annotated[
+        Command, typer.Option("--with", help="PING: the way to a server. GET: all that a read at a port waits for.")
+    ] = Command.PING,
+    out: Annotated[Path, typer.Option(metavar="DIR", help="Where traces and figures are written.")] = Path("lags"),
+    as_json: AsJson = False,
+) -> None:
+    """Measure lags from here to servers over TCP: a trace for each, fitted lags, how well they fit, and a figure.
+
+    Ctrl-C keeps what was measured and exits 2. Exits 3 if a server does not answer, or not to the end.
+    """
+    from zonelab.app.verbs.lags.measure_lag import measure_lag as measure
+
+    addresses = [parse_address(text) for text in address]
+    if len({str(one) for one in addresses}) < len(addresses):
+        raise NotAccepted(f"addresses {', '.join(address)}: accepted: each once")
+    for_s, every_s = parse_duration_s(for_), parse_duration_s(every)
+    if for_s > MEASURED_S_MAX or not EVERY_S_LEAST <= every_s <= for_s:
+        raise NotAccepted(f"--for {for_} --every {every}: accepted: --for up to 24h, --every from 1ms up to --for")
+    done = measure(addresses, with_, for_s=for_s, every_s=every_s, folder=out)
+    if done.measured:
+        show(done, as_json=as_json)
+    if done.problems and not (as_json and done.measured):  # which has told them
+        raise LabError("; ".join(done.problems))
+    raise typer.Exit(EXIT_LAB_FAILED if done.problems else EXIT_UNKNOWN if done.interrupted else EXIT_VALID)
+
+
+def measure_service(
+    scenario: Source,
+    *,
+    on: Annotated[
+        ZoneKind,
+        typer.Option("--on", help="Real servers in processes or containers.", callback=containers_possible),
+    ] = ZoneKind.PROCESS,
+    runs: Annotated[int, typer.Option(min=2, help="How many runs, of which each takes as long as its load.")] = 6,
+    level: AtLevel = None,
+    set_: Overrides = None,
+    directory: RunsDirectory = Path("runs"),
+    as_json: AsJson = False,
+) -> None:
+    """Measure how long programs and coordinators of this machine work on a command, for simulation.service.
+
+    Runs the scenario, or a rollout's, on real servers without faults over links of 2 ms, and finds with how much work
+    simulated medians meet the real ones. Ctrl-C takes the runs so far. Exits 2 if it was interrupted or the machine
+    was busy.
+    """
+    from zonelab.app.verbs.measure_service import MeasuringService, scenario_to_measure
+    from zonelab.studies.evaluate.real_run import RealRuns
+
+    overrides = overrides_of(set_, level=level)
+    words = ["zonelab", "measure-service", scenario, "--on", str(on), "--runs", str(runs)]
+    command = shlex.join([*words, *(word for text in overrides for word in ("--set", text))])
+    chosen = scenario_to_measure(scenario, overrides=overrides)
+    real = RealRuns(on=on, runs=directory, command=command)
+    done = MeasuringService(scenario=chosen, real=real, repeats=runs).run()
+    show(done, as_json=as_json)
+    if done.failure is not None:
+        raise LabError(done.failure)
+    raise typer.Exit(EXIT_VALID if done.complete and done.work is not None else EXIT_UNKNOWN)
+
+
+def limit(
+    scenario: Source,
+    *,
+    vary: Vary = None,
+    runs: Annotated[
+        int, typer.Option(min=1, max=RUNS_MAX, help="Seeds for each setting; each is a search of some ten runs.")
+    ] = 3,
+    seed_from: SeedFrom = 1,
+    jobs: Jobs = 1,
+    master: Master = None,
+    conf: Conf = None,
+    level: AtLevel = None,
+    set_: Overrides = None,
+    queue: OwnQueue = None,
+    directory: RunsDirectory = Path("runs"),
+    as_json: AsJson = False,
+) -> None:
+    """Search, in simulation without faults, the largest rate at which zones keep up with an open loop of that rate.
+
+    Ctrl-C prints the results so far; the same command continues from there. Exits 0, 2 if it was interrupted, 3 if a
+    search found no limit.
+    """
+    from zonelab.app.verbs.every_setting import command_of, run_every_setting
+    from zonelab.studies.limit.limits import Limits
+    from zonelab.studies.sweep.settings import settings_of
+
+    overrides = overrides_of(set_, queue=queue, level=level)
+    limits = Limits(settings=settings_of(scenario, vary=vary or (), overrides=overrides))
+    seeds, where = range(seed_from, seed_from + runs), where_of(jobs, master, conf)
+    command = command_of(
+        "limit", scenario, vary=vary or (), seeds=seeds, where=where, overrides=overrides, runs=directory
+    )
+    done = run_every_setting(limits, seeds=seeds, where=where, runs=directory, command=command)
+    show(done, as_json=as_json)
+    if done.problems:
+        raise LabError(done.problems[0])
+    raise typer.Exit(EXIT_VALID if done.complete else EXIT_UNKNOWN)

@@ -1,0 +1,213 @@
+"""The verbs that look at run directories, such as ``zonelab check``, ``compare``, ``plot`` and ``index``."""
+
+import shlex
+from dataclasses import asdict
+from functools import partial
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from zonelab.analysis.figures.kinds.names import Format, Kind
+from zonelab.app.cli.exits import EXITS, LabError
+from zonelab.app.cli.options import AsJson, AsJUnit, Conf, RunPath, run_directory, spark_settings
+from zonelab.app.terminal.json_output import print_json, show
+from zonelab.scenarios.errors import NotAccepted
+from zonelab.scenarios.extras import Extra, require
+
+
+def check(run: RunPath, *, junit: AsJUnit = None, as_json: AsJson = False) -> None:
+    """Check a run again, from its directory alone."""
+    from zonelab.analysis.runs.directory import RunDirectory
+    from zonelab.app.verbs.check import examine, sentences, tabulated, title_of
+    from zonelab.app.verbs.judged.runs import check_suite
+    from zonelab.studies.reporting.console import print_table
+
+    directory = run_directory(run)
+    result = examine(directory, title=title_of(directory))
+    if junit is not None:
+        command = shlex.join(["zonelab", "check", str(run)])
+        junit.write(check_suite(result.verdict, RunDirectory.open(directory).info, directory, command=command))
+    if as_json:
+        print_json(
+            {
+                "run": str(directory),
+                "sentences": sentences(result),
+                "verdict": result.verdict.to_json(),
+                "summary": result.summary.to_json(),
+            },
+        )
+    elif RunDirectory.open(directory).info.session is not None:
+        typer.echo(f"{directory}: a session of zonelab up, which records no messages: nothing can be judged")
+    else:
+        print_table(tabulated(result, title=str(directory)))
+        for line in sentences(result):
+            typer.echo(line)
+    raise typer.Exit(EXITS[result.verdict.valid])
+
+
+def partitions(run: RunPath, *, as_json: AsJson = False) -> None:
+    """Show where each group stands in each partition of ordered messages: owner, token, cursor, lag, standstills.
+
+    A run that goes on is told as far as it is on disk.
+    """
+    from zonelab.app.verbs.partitions import Partitions
+
+    show(Partitions.of(run_directory(run)), as_json=as_json)
+
+
+def compare(
+    first: RunPath,
+    second: Annotated[Path, typer.Argument(metavar="RUN", help="The run to compare with it.")],
+    *,
+    within: Annotated[float, typer.Option(min=0.001, max=10, help="Medians that differ by less agree.")] = 0.15,
+    plot: Annotated[Path | None, typer.Option(metavar="PNG", help="Also draw the distributions of both.")] = None,
+    junit: AsJUnit = None,
+    as_json: AsJson = False,
+) -> None:
+    """Compare two runs, such as one in simulation and one on real servers: latencies, lateness, duplicates, losses."""
+    from zonelab.analysis.comparison.compare import compare as compare_runs
+    from zonelab.analysis.figures.compare_plot import plot_comparison
+    from zonelab.app.terminal.comparison_table import comparison_table
+    from zonelab.app.verbs.judged.runs import comparison_suite
+    from zonelab.studies.reporting.console import print_table
+
+    directories = run_directory(first), run_directory(second)
+    comparison = compare_runs(*directories)
+    if plot is not None:
+        plot_comparison(*directories, plot)
+    if junit is not None:
+        command = shlex.join(["zonelab", "compare", str(first), str(second), "--within", str(within)])
+        junit.write(comparison_suite(comparison, within=within, command=command))
+    if as_json:
+        print_json(comparison.to_json(within=within))
+        return
+    for note in comparison.notes:
+        typer.echo(note)
+    print_table(comparison_table(comparison, within=within))
+
+
+def report(run: RunPath, *, as_json: AsJson = False) -> None:
+    """Draw a run's plots and write its report again, from its directory alone."""
+    from zonelab.analysis.report import build_report
+
+    page = build_report(run_directory(run))
+    plots = sorted((page.parent / "plots").glob("*.png"))
+    if as_json:
+        print_json({"report": str(page), "plots": [str(path) for path in plots]})
+    else:
+        for path in (page, *plots):
+            typer.echo(path)
+
+
+def index(
+    runs: Annotated[Path, typer.Argument(metavar="DIR", help="A folder of runs, as --dir of zonelab run.")] = Path(
+        "runs"
+    ),
+    *,
+    as_json: AsJson = False,
+) -> None:
+    """Write index.html and index.json of a folder of runs: all runs, hunts, and findings new, rare or resolved.
+
+    Only what is new or has changed is read. Exits 0 whatever was found.
+    """
+    from zonelab.app.verbs.index import index_runs
+
+    show(index_runs(run_directory(runs)), as_json=as_json)
+
+
+def plot(
+    run: Annotated[list[Path], typer.Argument(metavar="RUN...", help="One or more run directories.")],
+    *,
+    kind: Annotated[Kind, typer.Option(help="What to show.")],
+    format_: Annotated[
+        Format | None, typer.Option("--format", help="What to write; as --out ends if not given, or else png.")
+    ] = None,
+    out: Annotated[
+        Path | None, typer.Option(metavar="FILE", help="Where to; KIND.FORMAT in this directory if not given.")
+    ] = None,
+    by: Annotated[
+        str | None,
+        typer.Option(metavar="WHAT", help="What tells lines apart: zone, seed, run, level, or any setting."),
+    ] = None,
+    width: Annotated[
+        float, typer.Option(min=3, max=20, help="Inches; a column of a paper has about 3.5, a page 7.")
+    ] = 10.5,
+    as_json: AsJson = False,
+) -> None:
+    """Draw a figure of one run or several, for a page or a paper: units, sample sizes and intervals are in it.
+
+    Runs that differ in their seed alone are one line, each counted once; equal input makes equal files.
+    """
+    from zonelab.app.verbs.plot import plotted
+
+    path = plotted([run_directory(one) for one in run], kind, format_=format_, out=out, by=by, width=width)
+    if as_json:
+        print_json({"plot": str(path)})
+    else:
+        typer.echo(path)
+
+
+def _announce(runs: int, rows: int) -> None:
+    """On stderr, before Spark starts."""
+    if runs:
+        many = f"{runs:,} run{'' if runs == 1 else 's'} with {rows:,} rows"
+        typer.echo(f"analyze: {many}: some 10 s to start Spark, and 20 s of a processor a million rows", err=True)
+
+
+def analyze(
+    run: Annotated[
+        list[str], typer.Argument(metavar="RUN...", help="Run directories: paths, patterns, or URIs such as hdfs://….")
+    ],
+    *,
+    master: Annotated[str, typer.Option(help="Where Spark runs: local[*], spark://HOST:PORT, yarn, …")] = "local[*]",
+    out: Annotated[
+        Path | None,
+        typer.Option(metavar="DIR", help="Add the runs to the tables there; what they have is not read again."),
+    ] = None,
+    follow: Annotated[
+        bool, typer.Option("--follow", help="Show runs that are going on until they are over; with --out.")
+    ] = False,
+    compact: Annotated[bool, typer.Option("--compact", help="Then join small files of the tables.")] = False,
+    conf: Conf = None,
+    strict: Annotated[bool, typer.Option("--strict", help="Stop at a run that cannot be used.")] = False,
+    as_json: AsJson = False,
+) -> None:
+    """Aggregate any number of runs with Spark: per setting, operation and zone.
+
+    A run is a directory with a run.json; what else a pattern matches is passed over. Runs that differ in anything but
+    their seed are counted apart, and the tables name what they differ in. Classes are counted in messages, and in runs
+    with their 95 % interval: messages of one run share its faults.
+
+    With --follow, what is known so far is shown while runs go on, and counted again from their whole histories at the
+    end; Ctrl-C ends it with 2, and the same command goes on from there.
+    """
+    require(Extra.SPARK, asked="zonelab analyze")
+    from zonelab.analysis.spark.inputs import NoRunFound
+    from zonelab.analysis.spark.pipeline import aggregate
+    from zonelab.analysis.spark.session import JavaMissing, SparkFailed
+    from zonelab.analysis.tables.compaction import compact as compact_tables
+    from zonelab.analysis.tables.folder import TableFolder
+    from zonelab.app.terminal.aggregate_tables import message_table, operation_table, words_before
+    from zonelab.app.verbs.analyze import followed
+    from zonelab.studies.reporting.console import print_table
+
+    if compact and out is None:
+        raise NotAccepted("--compact: needs --out DIR, whose small files it joins")
+    analysed = followed if follow else partial(aggregate, begins=_announce)
+    try:
+        aggregates = analysed(run, master=master, out=out, strict=strict, settings=spark_settings(conf))
+    except NoRunFound as error:
+        raise NotAccepted(str(error)) from error
+    except (JavaMissing, SparkFailed) as error:
+        raise LabError(str(error)) from error
+    if compact and out is not None:
+        compact_tables(TableFolder.opened(out))
+    if as_json:
+        print_json(asdict(aggregates))
+    else:
+        for line in words_before(aggregates):
+            typer.echo(line)
+        print_table(message_table(aggregates))
+        typer.echo()
+        print_table(operation_table(aggregates))

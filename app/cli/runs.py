@@ -1,0 +1,221 @@
+"""The verbs that make one run, or few: ``zonelab demo``, ``run``, ``replay``; ``scenarios``, ``engines``: lists."""
+
+import shlex
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from zonelab.app.cli.exits import EXIT_UNKNOWN, EXITS, LabError
+from zonelab.app.cli.options import (
+    AsJson,
+    AsJUnit,
+    AtLevel,
+    MonitorPort,
+    Overrides,
+    OwnQueue,
+    RunsDirectory,
+    RunsOn,
+    Seed,
+    Source,
+    containers_possible,
+    overrides_of,
+)
+from zonelab.app.terminal.json_output import print_json, show
+from zonelab.scenarios.arms import Arm, On
+from zonelab.scenarios.errors import NotAccepted
+
+if TYPE_CHECKING:
+    from zonelab.app.monitor.run_page import RunPage
+    from zonelab.app.verbs.run import Performed
+    from zonelab.scenarios.spec.scenario import Scenario
+
+
+def demo(
+    *,
+    on: RunsOn = None,
+    seed: Seed = None,
+    runs: RunsDirectory = Path("runs"),
+    junit: AsJUnit = None,
+    as_json: AsJson = False,
+) -> None:
+    """Crash a zone at each consistency level, under the same load, and compare what happened.
+
+    Exits 0 when the lab did its job, whatever the verdicts are, 2 if it was interrupted, 3 if the lab failed.
+    """
+    from zonelab.app.verbs.demo import run_demo
+    from zonelab.app.verbs.judged.runs import run_suite
+
+    outcome = run_demo(on=on or On.PROCESS, seed=seed, runs=runs)
+    if junit is not None:
+        junit.write(run_suite("demo", outcome.runs, command=outcome.command))
+    show(outcome, as_json=as_json)
+    _end_with(outcome.stopped)
+
+
+def run(
+    scenario: Source,
+    *,
+    level: AtLevel = None,
+    on: RunsOn = None,
+    seed: Seed = None,
+    set_: Overrides = None,
+    queue: OwnQueue = None,
+    live: Annotated[
+        bool, typer.Option("--live", help="Serve a live page of the run, on real servers; its address is on stderr.")
+    ] = False,
+    monitor_port: MonitorPort = 0,
+    runs: RunsDirectory = Path("runs"),
+    junit: AsJUnit = None,
+    as_json: AsJson = False,
+) -> None:
+    """Run a scenario once, check it and say what was lost, delivered twice or late."""
+    from zonelab.app.verbs.judged.runs import run_suite
+    from zonelab.app.verbs.run import perform, run_command
+    from zonelab.scenarios.spec.reading import load_scenario
+    from zonelab.studies.reporting.progress import Display
+
+    overrides = overrides_of(set_, queue=queue)
+    given = [f"level={level}"] if level is not None else []
+    given += [f"seed={seed}"] if seed is not None else []
+    given += [f"arm={on.arm}"] if on is not None else []
+    loaded = load_scenario(scenario, overrides=overrides + given)
+    zones = (on or On.PROCESS).zones
+    command = run_command(scenario, loaded, zones=zones, overrides=overrides, runs=runs)
+    page = _live_page(loaded, port=monitor_port) if live else None
+    if monitor_port and page is None:
+        raise NotAccepted(f"--monitor-port: got {monitor_port} without --live; accepted: with it")
+    with Display() as shown:
+        shown.announce("run", [loaded])
+        if page is not None:
+            shown.tell(f"live page: {page.address}")
+        shown.begin(f"{loaded.name} {loaded.level}")
+        done = perform(loaded, zones=zones, runs=runs, shown=shown, command=command, page=page)
+    if junit is not None:
+        junit.write(run_suite("run", [done], command=command))
+    show(done, as_json=as_json)
+    if done.record.status == "failed":
+        raise LabError(f"{done.record.error}; see {done.directory / 'lab.log'}")
+    raise typer.Exit(EXITS[done.result.verdict.valid] if done.result is not None else EXIT_UNKNOWN)
+
+
+def _live_page(scenario: "Scenario", *, port: int) -> "RunPage":
+    from zonelab.app.monitor.run_page import RunPage
+
+    if scenario.arm is Arm.SIM:
+        raise NotAccepted("--live: got a run in simulation; accepted: on real servers, as by --on process")
+    return RunPage(scenario, port=port)
+
+
+def replay(
+    file: Annotated[str, typer.Argument(metavar="FILE", help="A counterexample that a hunt or a shrink wrote.")],
+    *,
+    on: Annotated[
+        On,
+        typer.Option(
+            "--on", help="Simulation, or real servers in processes or containers.", callback=containers_possible
+        ),
+    ] = On.SIM,
+    runs: RunsDirectory = Path("runs"),
+    junit: AsJUnit = None,
+    as_json: AsJson = False,
+) -> None:
+    """Run a counterexample again: the very same run in simulation, or its operations and faults on real servers.
+
+    FILE may also be what a failure of a state machine left in runs/properties.
+    """
+    from zonelab.app.verbs.judged.runs import machine_suite, run_suite
+    from zonelab.app.verbs.replay import replayed, replayed_machine
+    from zonelab.scenarios.spec.reading import load_scenario
+    from zonelab.studies.reporting.progress import Display
+
+    again = replayed_machine(Path(file)) if on is On.SIM else None
+    if again is not None:
+        if junit is not None:
+            junit.write(machine_suite(again, command=shlex.join(["zonelab", "replay", file])))
+        show(again, as_json=as_json)
+        raise typer.Exit(EXITS[not again.fails])
+    loaded = load_scenario(file, overrides=[f"arm={on.arm}"])
+    with Display() as shown:
+        shown.announce("replay", [loaded])
+        shown.begin(f"{loaded.name} {loaded.level}")
+        done = replayed(file, loaded, zones=on.zones, runs=runs, shown=shown)
+    if junit is not None:
+        junit.write(run_suite("replay", [done.performed], command=done.performed.command))
+    show(done, as_json=as_json)
+    if done.performed.record.status == "failed":
+        raise LabError(f"{done.performed.record.error}; see {done.performed.directory / 'lab.log'}")
+    raise typer.Exit(EXITS[done.performed.result.verdict.valid] if done.performed.result else EXIT_UNKNOWN)
+
+
+def scenarios(*, as_json: AsJson = False) -> None:
+    """List the scenarios that come with zonelab."""
+    from zonelab.scenarios.spec.library import LIBRARY, library_names
+    from zonelab.scenarios.spec.reading import load_scenario
+
+    library = [load_scenario(name) for name in library_names()]
+    if as_json:
+        files = {name: str(LIBRARY / f"{name}.yaml") for name in library_names()}
+        print_json([{**item.model_dump(mode="json"), "file": files[item.name]} for item in library])
+        return
+    from zonelab.app.terminal.scenario_table import scenario_table
+    from zonelab.studies.reporting.console import print_table
+
+    print_table(scenario_table(library))
+
+
+def engines(
+    scenario: Annotated[
+        str | None,
+        typer.Argument(metavar="[NAME|FILE]", help="Run this scenario under every engine, in each of its modes."),
+    ] = None,
+    *,
+    level: AtLevel = None,
+    on: RunsOn = None,
+    seed: Seed = None,
+    set_: Overrides = None,
+    runs: RunsDirectory = Path("runs"),
+    junit: AsJUnit = None,
+    as_json: AsJson = False,
+) -> None:
+    """List the queue engines with what they promise; or run a scenario under each of them, and compare.
+
+    Exits 0 when the lab did its job, whatever the verdicts are, 2 if it was interrupted, 3 if the lab failed.
+    """
+    if scenario is None:
+        if junit is not None:
+            raise NotAccepted("--junit: a list of engines judges nothing; accepted: with a scenario")
+        _list_engines(as_json=as_json)
+        return
+    from zonelab.app.verbs.engines import compare_engines
+    from zonelab.app.verbs.judged.runs import engines_suite
+
+    done = compare_engines(scenario, level=level, on=on, seed=seed, overrides=set_ or [], runs=runs)
+    if junit is not None:
+        junit.write(engines_suite(done))
+    show(done, as_json=as_json)
+    _end_with(done.stopped)
+
+
+def _end_with(stopped: "Performed | None") -> None:
+    """End the verb as ``stopped`` did, the first of its runs that is not complete, if there is one."""
+    if stopped is None:
+        return
+    if stopped.record.status == "interrupted":
+        raise typer.Exit(EXIT_UNKNOWN)
+    raise LabError(f"{stopped.scenario.level}: {stopped.record.error}; see {stopped.directory / 'lab.log'}")
+
+
+def _list_engines(*, as_json: bool) -> None:
+    from dataclasses import asdict
+
+    from zonelab.scenarios.spec.engines import ENGINES
+
+    if as_json:
+        told = ({"name": name, **asdict(engine)} for name, engine in ENGINES.items())
+        print_json([{key: value for key, value in each.items() if key != "make"} for each in told])
+        return
+    from zonelab.app.terminal.engine_table import engine_table
+    from zonelab.studies.reporting.console import print_table
+
+    print_table(engine_table(ENGINES))

@@ -1,0 +1,96 @@
+"""A checked run of accesses as the command line shows it."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from rich.table import Table
+
+from zonelab.analysis.checkers.consistency.verdict import Anomaly, ConsistencyVerdict, Share
+from zonelab.analysis.summary.access_summary import AccessSummary
+from zonelab.analysis.summary.allowed import allowed_of_accesses
+from zonelab.app.terminal.run_table import verdict_cell
+from zonelab.studies.reporting.console import BAD, Cell, milliseconds, styled
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class AccessResult:
+    """The ``zonelab.app.terminal.run_table.Result`` of a run whose clients used no queue."""
+
+    title: str
+    directory: Path
+    verdict: ConsistencyVerdict
+    summary: AccessSummary
+
+    @property
+    def words(self) -> str:
+        return {True: "valid", False: "invalid", "unknown": "unknown"}[self.verdict.valid]
+
+    @property
+    def allowed(self) -> tuple[str, ...]:
+        return allowed_of_accesses(self.verdict)
+
+    @property
+    def notes(self) -> list[str]:
+        """Every smallest counterexample as a picture."""
+        lines: list[str] = []
+        for one in self.verdict.counterexamples:
+            lines += [
+                "",
+                f"key {one.key}: no order of these operations is one that a register could have had",
+                *one.timeline,
+            ]
+        return lines
+
+
+def access_table(results: Sequence[AccessResult], *, title: str) -> Table:
+    table = Table(title=title, title_justify="left", show_edge=False, pad_edge=False)
+    table.add_column("")
+    for result in results:
+        table.add_column(result.title, justify="right")
+    for f in dict.fromkeys(f for result in results for f in result.verdict.operations):
+        table.add_row(f"{f}: ok / fail / info", *(_outcomes(result, f) for result in results))
+        table.add_row("  p50 / p99, ms", *(_latency(result, f) for result in results))
+    table.add_section()
+    for name in Anomaly:
+        if any(result.verdict.counts[name] or name in result.verdict.forbid for result in results):
+            table.add_row(name.replace("_", " "), *(_cases(result, name) for result in results))
+    table.add_section()
+    for what in dict.fromkeys(what for result in results for what in result.verdict.shares):
+        shares = [result.verdict.shares.get(what, {}).get("all") for result in results]
+        table.add_row(f"{what.replace('_', ' ')}, share (95 %)", *map(_share, shares))
+    for unit in ("ms", "versions"):
+        if any(result.verdict.staleness for result in results):
+            label = f"stale reads behind, {unit}, p50 / p99"
+            table.add_row(label, *(_behind(result, unit) for result in results))
+    table.add_section()
+    verdicts = (verdict_cell(one.words, one.allowed) for one in results)
+    table.add_row(styled("verdict", "bold"), *verdicts)
+    return table
+
+
+def _outcomes(result: AccessResult, f: str) -> str:
+    counts = result.verdict.operations.get(f, {})
+    return " / ".join(f"{counts.get(kind, 0):,}" for kind in ("ok", "fail", "info"))
+
+
+def _latency(result: AccessResult, f: str) -> str:
+    row = result.summary.operation(f)
+    service_ms = row.service_ms if row is not None else {}
+    return " / ".join(milliseconds(service_ms.get(name)) for name in ("p50", "p99"))
+
+
+def _cases(result: AccessResult, name: Anomaly) -> Cell:
+    count = result.verdict.counts[name]
+    return styled(f"{count:,}", BAD) if count and name in result.verdict.forbid else f"{count:,}"
+
+
+def _share(share: Share | None) -> str:
+    if share is None or not share.trials:
+        return "–"
+    return f"{share.hits:,} of {share.trials:,}: {share.low:.2%} to {share.high:.2%}"
+
+
+def _behind(result: AccessResult, unit: str) -> str:
+    row = result.verdict.staleness.get("all", {}).get(unit, {})
+    return " / ".join(milliseconds(row.get(name)) for name in ("p50", "p99"))

@@ -1,0 +1,146 @@
+"""``zonelab evaluate``: runs of every setting until the objectives are decided or the budget is spent."""
+
+import shlex
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from functools import partial
+from pathlib import Path
+
+from zonelab.analysis.evaluation_page import write_evaluation_page
+from zonelab.analysis.rates.recommendation import changes
+from zonelab.analysis.whole_files import write_json
+from zonelab.app.verbs.every_setting import made
+from zonelab.scenarios.arms import Arm, ZoneKind
+from zonelab.scenarios.errors import ScenarioError
+from zonelab.scenarios.spec.rules import problems
+from zonelab.studies.evaluate.confirming import Confirming
+from zonelab.studies.evaluate.evaluation import Budget, Evaluation
+from zonelab.studies.evaluate.real_run import RealRuns
+from zonelab.studies.evaluate.result import EvaluationResult, of_year
+from zonelab.studies.evaluate.rollout import Rollout
+from zonelab.studies.limit.limits import Limits
+from zonelab.studies.limit.rows import LimitRow
+from zonelab.studies.many_runs.where import HERE, Where
+from zonelab.studies.reporting.progress import RunBar
+
+SUMMARY_NAME = "evaluate.json"
+LIMITS_NAME = "limit.jsonl"
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Confirm:
+    """On what real zones the best settings are run, and how often."""
+
+    on: ZoneKind
+    repeats: int
+
+    @property
+    def words(self) -> list[str]:
+        return ["--confirm", str(self.on), "--confirm-runs", str(self.repeats)]
+
+    def check(self, rollout: Rollout) -> None:
+        """Before an evaluation that may take long.
+
+        Raises ``ZoneError`` if there can be no such zones, ``ScenarioError`` if they cannot run what is simulated.
+        """
+        for setting in rollout.settings:
+            found = problems(setting.scenario.model_copy(update={"arm": Arm.REAL}))
+            if found:
+                raise ScenarioError([f"--confirm: {problem.path}: {problem.text}" for problem in found])
+        if self.on is ZoneKind.DOCKER:
+            from zonelab.cluster.real.zones.docker.daemon import connect
+
+            connect().close()
+
+
+def run_evaluation(
+    rollout: Rollout,
+    *,
+    budget: Budget,
+    first_seed: int,
+    runs: Path,
+    command: str,
+    where: Where = HERE,
+    assumed: bool = False,
+    confirm: Confirm | None = None,
+    limit_seeds: int = 0,
+) -> EvaluationResult:
+    """Evaluate in ``runs/<scenario>/evaluate-<fingerprint>``, going on with what is there.
+
+    ``limit_seeds``: with so many seeds the throughput limit of each setting is searched then. ``confirm``: the best
+    settings are then run on real zones. ``assumed``: most of the rollout is not the user's, so
+    the result says what it is.
+
+    Raises ``OSError``, ``NotAccepted`` if the budget is too small or another program writes there, ``ManyRunsFailed``.
+    """
+    evaluation = Evaluation(rollout, first_seed=first_seed, workers=where.workers)
+    environment = evaluation.environment()
+    directory = runs / rollout.scenario.name / f"evaluate-{environment.naming(evaluation.experiment())}"
+    with evaluation.state(directory, environment) as state:
+        with RunBar(f"{rollout.scenario.name} evaluate", done=len(state.results)) as bar:
+            evaluation.progress = bar.show
+            evaluation.begins = partial(bar.tell, f"evaluate: {_words_before(rollout, budget)}")
+            done = evaluation.run(budget, state=state, environment=environment)
+        evaluate = rollout.evaluate
+        result = EvaluationResult(
+            rollout=rollout,
+            done=done,
+            changes=tuple(changes(done.measured, evaluate.objectives, prefer=evaluate.prefer)),
+            values=of_year(done.measured),
+            directory=directory,
+            command=command,
+            first_seed=first_seed,
+            assumed=assumed,
+            environment=environment.parts,
+        )
+        _write(result)
+        if limit_seeds and done.complete:
+            result = replace(result, limits=_limits(rollout, first_seed, limit_seeds, where, directory))
+            _write(result)
+        if confirm is not None and done.complete:
+            real = RealRuns(on=confirm.on, runs=runs, command=command)
+            confirming = Confirming(evaluation=evaluation, real=real, repeats=confirm.repeats)
+            confirmation = confirming.confirmed(done, simulated=state, directory=directory, environment=environment)
+            result = replace(result, confirmation=confirmation)
+            _write(result)
+    return result
+
+
+def _words_before(rollout: Rollout, budget: Budget) -> str:
+    """What will be run, and how long that may take; a time is that of the runs alone."""
+    runs = f"{len(rollout.settings)} settings x {len(rollout.year.cells)} kinds of runs"
+    load = f"{rollout.year.run_s:g} s of load each, simulated"
+    if budget.runs is not None:
+        return f"{runs}, {load}; for at most {budget.runs:,} runs of each setting"
+    return f"{runs}, {load}; for about {budget.seconds:g} s, and some seconds more for the answer and its page"
+
+
+def _limits(rollout: Rollout, first_seed: int, count: int, where: Where, directory: Path) -> tuple[LimitRow, ...]:
+    limits, seeds = Limits(settings=rollout.settings), range(first_seed, first_seed + count)
+    environment = limits.environment()
+    with limits.state(directory, environment, name=LIMITS_NAME) as state:
+        done = made(limits, seeds, state=state, environment=environment, where=where)
+    return limits.rows(done)
+
+
+def _write(result: EvaluationResult) -> None:
+    told = result.to_json()
+    write_json(result.directory / SUMMARY_NAME, told)
+    write_evaluation_page(told, result.directory)
+
+
+def evaluate_command(
+    words: Sequence[str],
+    *,
+    budget: Sequence[str],
+    where: Where,
+    first_seed: int,
+    runs: Path,
+    confirm: Confirm | None = None,
+    limit_seeds: int = 0,
+) -> str:
+    limits = ["--limit", str(limit_seeds)] if limit_seeds else []
+    seeds = ["--seed-from", str(first_seed)] if first_seed != 1 else []
+    directory = [] if runs == Path("runs") else ["--dir", str(runs)]
+    real = [] if confirm is None else confirm.words
+    return shlex.join(["zonelab", "evaluate", *words, *budget, *where.words, *seeds, *limits, *real, *directory])

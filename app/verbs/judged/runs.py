@@ -1,0 +1,113 @@
+"""What the verbs of single runs judged, as ``--junit`` tells it: a case for each class that must stay empty."""
+
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from zonelab.analysis.checkers.consistency.verdict import MEANINGS, ConsistencyVerdict
+from zonelab.analysis.checkers.verdict import MEANING_OF as BROKEN
+from zonelab.analysis.checkers.verdict import Verdict
+from zonelab.app.terminal.junit import Case, Outcome, Suite
+
+if TYPE_CHECKING:
+    from zonelab.analysis.comparison.compare import Comparison
+    from zonelab.analysis.runs.info import RunInfo
+    from zonelab.app.verbs.engines import Compared, EngineRun
+    from zonelab.app.verbs.replay import ReplayedMachine
+    from zonelab.app.verbs.run import Performed
+
+SHOWN = 5
+"""So many cases of a class are named."""
+
+MEANING_OF = {str(name): text for name, text in (*BROKEN.items(), *MEANINGS.items())}
+_DECIDED = "carried out and decided"
+
+
+def run_suite(verb: str, runs: "Iterable[Performed]", *, command: str) -> Suite:
+    """Of the runs that ``verb`` made."""
+    return Suite(verb=verb, command=command, cases=[case for run in runs for case in _of_run(run)])
+
+
+def _of_run(run: "Performed", *, group: str | None = None) -> Iterator[Case]:
+    name = group or f"zonelab.{run.scenario.name}.{run.scenario.level}"
+    where = _where(run.scenario.seed, run.directory, run.command)
+    if run.result is None:
+        why = run.record.error or f"the run was {run.record.status} before its load: there is nothing to judge"
+        yield Case.of(name, _DECIDED, Outcome.ERROR, why, *where)
+    else:
+        yield from _of_verdict(run.result.verdict, group=name, where=where)
+
+
+def check_suite(verdict: Verdict | ConsistencyVerdict, info: "RunInfo", directory: Path, *, command: str) -> Suite:
+    """Of a run of before."""
+    where = _where(info.seed, directory, info.command)
+    cases = _of_verdict(verdict, group=f"zonelab.{info.scenario}.{info.level}", where=where)
+    return Suite(verb="check", command=command, cases=list(cases))
+
+
+def _where(seed: int, directory: Path, command: str) -> list[str]:
+    return [f"seed {seed}", f"run {directory}", f"again: {command}"]
+
+
+def _of_verdict(verdict: Verdict | ConsistencyVerdict, *, group: str, where: Iterable[str]) -> Iterator[Case]:
+    # Reasons begin with one for each violated class; what follows are doubts, which a proof of violation outranks.
+    doubts = verdict.reasons[len(verdict.violated) :]
+    yield Case.of(group, _DECIDED, Outcome.ERROR, *((*doubts, *where) if doubts else ()))
+    not_judged = verdict.not_judged if isinstance(verdict, Verdict) else ()
+    not_exercised = verdict.order.not_exercised if isinstance(verdict, Verdict) and verdict.order else ()
+    for name in dict.fromkeys(verdict.forbid):
+        count = verdict.counts[name]
+        if name in not_judged:
+            yield Case.of(group, name, Outcome.SKIPPED, "not judged: the queue has no means for it")
+        elif name in not_exercised:
+            yield Case.of(group, name, Outcome.SKIPPED, "not exercised: nothing in the run could have broken it")
+        elif count:
+            told = f"{count:,} {name} in {verdict.begun:,} begun: {MEANING_OF[name]}"
+            yield Case.of(group, name, Outcome.FAILURE, told, *_first(verdict, name), *where)
+        else:
+            yield Case(group=group, name=name)
+
+
+def _first(verdict: Verdict | ConsistencyVerdict, name: str) -> list[str]:
+    if isinstance(verdict, Verdict):
+        shown = [f"{one.message_id}: {one.detail}" for one in verdict.offenders.get(name, ())]
+    else:
+        shown = [f"key {one.key}: {one.detail}" for one in verdict.cases.get(name, ())]
+    return [line.removesuffix(": ") for line in shown[:SHOWN]]
+
+
+def machine_suite(again: "ReplayedMachine", *, command: str) -> Suite:
+    """Of the steps that a failure of a state machine left."""
+    case = Case.of("zonelab.machine", "the failure is gone", Outcome.FAILURE, again.fails)
+    return Suite(verb="replay", command=command, cases=[case])
+
+
+def engines_suite(compared: "Compared") -> Suite:
+    cases = [case for run in compared.runs for case in _of_engine(run)]
+    return Suite(verb="engines", command=compared.command, cases=cases)
+
+
+def _of_engine(run: "EngineRun") -> Iterator[Case]:
+    group = f"zonelab.engines.{run.engine}.{run.mode}"
+    if run.performed is None:
+        yield Case.of(group, _DECIDED, Outcome.SKIPPED, f"left out: {run.refused}")
+    else:
+        yield from _of_run(run.performed, group=group)
+
+
+def comparison_suite(comparison: "Comparison", *, within: float, command: str) -> Suite:
+    """One case for each metric: the medians agree, or differ, or nobody can tell."""
+    group, cases = f"zonelab.compare.{comparison.first}.{comparison.second}", []
+    for row in comparison.metrics:
+        median = next((one for one in row.quantiles if one.name == "p50"), None)
+        told = "no value in one of the runs"
+        if median is not None:
+            told = f"medians of {median.first_ms:.3g} ms and {median.second_ms:.3g} ms, to agree within {within:.0%}"
+        match row.agree(within):
+            case "yes":
+                cases.append(Case(group=group, name=row.metric))
+            case "no":
+                cases.append(Case.of(group, row.metric, Outcome.FAILURE, f"they differ: {told}", f"again: {command}"))
+            case "undecided":
+                cases.append(Case.of(group, row.metric, Outcome.SKIPPED, f"undecided: {told}"))
+    return Suite(verb="compare", command=command, cases=cases)

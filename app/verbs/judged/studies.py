@@ -1,0 +1,148 @@
+"""What the verbs of many runs judged, as ``--junit`` tells it: a case for each class, over all seeds."""
+
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+from zonelab.analysis.comparison.confirmation import Confirmed
+from zonelab.analysis.proportions import share_words
+from zonelab.analysis.rates.decisions import Status
+from zonelab.app.terminal.junit import Case, Outcome, Suite
+from zonelab.app.verbs.judged.runs import MEANING_OF, SHOWN
+
+if TYPE_CHECKING:
+    from zonelab.scenarios.spec.scenario import Scenario
+    from zonelab.studies.evaluate.result import EvaluationResult
+    from zonelab.studies.guarantees.ablation_report import AblationReport
+    from zonelab.studies.guarantees.matrix_report import MatrixReport
+    from zonelab.studies.guarantees.option_report import OptionReport
+    from zonelab.studies.hunt.findings import Group, HuntResult
+    from zonelab.studies.sweep.result import SweepResult
+
+_UNMET = (Status.NOT_MET, Status.UNDECIDED)
+
+
+def hunt_suite(hunted: "HuntResult", scenario: "Scenario") -> Suite:
+    """One case for each class that ``scenario`` forbids, and one for each seed that is broken."""
+    group, runs = f"zonelab.hunt.{scenario.name}.{scenario.level}", len(hunted.outcomes)
+    found = {one.name: one for one in hunted.groups}
+    cases = [_all_run(group, runs, complete=hunted.complete, command=hunted.command)]
+    for name in dict.fromkeys((*scenario.forbidden, *found)):
+        told = _of_seeds(found[name], hunted.judged) if name in found else ()
+        cases.append(Case.of(group, name, Outcome.FAILURE, *told) if hunted.judged else _unjudged(group, name))
+    undecided = [one.seed for one in hunted.outcomes if one.valid == "unknown"]
+    if undecided:
+        told = (f"not judged: {len(undecided):,} of {runs:,} seeds are neither valid nor invalid", _seeds(undecided))
+        cases.append(Case.of(group, "seeds without a verdict", Outcome.SKIPPED, *told))
+    for one in hunted.broken:
+        why = one.difference or one.error or "the lab failed"
+        cases.append(Case.of(group, f"seed {one.seed}", Outcome.ERROR, why, f"again: {hunted.command}"))
+    return Suite(verb="hunt", command=hunted.command, cases=cases)
+
+
+def _of_seeds(group: "Group", runs: int) -> tuple[str, ...]:
+    first = f"{group.name} in {_share(len(group.seeds), runs)}: {MEANING_OF[group.name]}"
+    return first, _seeds(group.seeds), f"again: zonelab replay {group.counterexample}"
+
+
+def matrix_suite(report: "MatrixReport") -> Suite:
+    """One case for each cell and class that is judged in it."""
+    told, group = report.to_json(), "zonelab.matrix"
+    cases = [_all_run(group, report.study.runs, complete=report.study.complete, command=report.command)]
+    cases += [_of_cell(cell, name, found) for cell in told["cells"] for name, found in cell["classes"].items()]
+    cases += [Case.of(group, problem.partition(":")[0], Outcome.ERROR, problem) for problem in told["problems"]]
+    return Suite(verb="matrix", command=report.command, cases=cases)
+
+
+def _of_cell(cell: Mapping[str, Any], name: str, found: Mapping[str, Any]) -> Case:
+    group, case = f"zonelab.matrix.{cell['engine']}.{cell['mode']}.{cell['level']}", f"{cell['faults']}: {name}"
+    if not cell["decided"]:
+        return _unjudged(group, case)
+    if not found["failing"]:
+        return Case(group=group, name=case)
+    lines = [
+        f"{name} in {_share(found['failing'], cell['decided'])}: {MEANING_OF[name]}",
+        f"seed {found['first_seed']}",
+    ]
+    lines += [f"again: zonelab replay {found['counterexample']}"] if found["counterexample"] else []
+    return Case.of(group, case, Outcome.FAILURE, *lines)
+
+
+def sweep_suite(done: "SweepResult", forbidden: Mapping[str, Sequence[str]]) -> Suite:
+    """One case for each setting and class that is ``forbidden`` in it."""
+    group = f"zonelab.sweep.{done.scenario}"
+    cases = [_all_run(group, sum(row.runs for row in done.rows), complete=done.complete, command=done.command)]
+    for row in done.rows:
+        name = f"{group}.{row.setting}"
+        for one in dict.fromkeys(forbidden[row.setting]):
+            hits = row.runs_with.get(one, 0)
+            told = f"{one} in {_share(hits, row.runs)}: {MEANING_OF[one]}", f"again: {done.command}"
+            told_of_hits = told if hits else ()
+            cases.append(Case.of(name, one, Outcome.FAILURE, *told_of_hits) if row.judged else _unjudged(name, one))
+        if row.undecided:
+            told = f"not judged: {len(row.undecided):,} of {row.runs:,} runs", _seeds(list(row.undecided))
+            cases.append(Case.of(name, "seeds without a verdict", Outcome.SKIPPED, *told))
+        for seed, why in row.problems.items():
+            cases.append(Case.of(name, f"seed {seed}", Outcome.ERROR, why, f"again: {done.command}"))
+    return Suite(verb="sweep", command=done.command, cases=cases)
+
+
+def ablation_suite(report: "AblationReport") -> Suite:
+    """One case for each mechanism, which passes if it is seen to be needed."""
+    group = "zonelab.ablate"
+    cases = [_all_run(group, report.study.runs, complete=report.study.complete, command=report.command)]
+    for row in report.to_json()["rows"]:
+        name, few = ", ".join(row["off"]), f"not judged: nothing got worse without it in {row['runs']:,} seeds"
+        cases.append(Case.of(group, name, Outcome.SKIPPED, "" if row["detected"] else few))
+        for seed, problem in row["problems"].items():
+            cases.append(Case.of(group, f"{name}, seed {seed}", Outcome.ERROR, problem))
+    return Suite(verb="ablate", command=report.command, cases=cases)
+
+
+def options_suite(report: "OptionReport") -> Suite:
+    """One case for each workload, class of faults and set of options, which fails if they make anything worse."""
+    cases = [_all_run("zonelab.options", report.study.runs, complete=report.study.complete, command=report.command)]
+    for row in (row for row in report.to_json()["rows"] if row["on"]):
+        group, name = f"zonelab.options.{row['workload']}", f"{row['faults']}: {' + '.join(row['on'])}"
+        told = (f"more {', '.join(row['more'])} than without, in {row['runs']:,} seeds", f"again: {report.command}")
+        cases.append(Case.of(group, name, Outcome.FAILURE, *(told if row["more"] else ())))
+        cases += [Case.of(group, f"{name}, run without a verdict", Outcome.ERROR, one) for one in row["problems"]]
+    return Suite(verb="ablate", command=report.command, cases=cases)
+
+
+def evaluation_suite(done: "EvaluationResult") -> Suite:
+    """One case for the answer, and one for each setting and each row that real zones were to confirm.
+
+    A setting that is rejected is no failure as long as another one qualifies.
+    """
+    group, found, again = f"zonelab.evaluate.{done.rollout.scenario.name}", done.done.found, f"again: {done.command}"
+    cases = [_all_run(group, sum(done.done.runs.values()), complete=done.done.complete, command=done.command)]
+    none = Outcome.SKIPPED if found.undecided else Outcome.FAILURE
+    told = () if found.recommended is not None else (done.answer, *done.reasons, again)
+    cases.append(Case.of(group, "a setting is recommended", none, *told))
+    for row in found.rows:
+        lines = [f"{one.objective} is {one.status}, {one}" for one in row.judged if one.status in _UNMET]
+        of_setting = Outcome.SKIPPED if found.recommended is not None else none
+        cases.append(Case.of(group, row.setting, of_setting, *(lines and (*lines, again))))
+    for one in done.confirmation.rows if done.confirmation is not None else ():
+        outcome = Outcome.FAILURE if one.status is Confirmed.NOT else Outcome.SKIPPED
+        why = () if one.status is Confirmed.CONFIRMED else (f"{one.status}: {one.why}", again)
+        cases.append(Case.of(f"{group}.real", f"{one.setting}, {one.kind}", outcome, *why))
+    cases += [Case.of(group, which, Outcome.ERROR, why, again) for which, why in done.done.failures.items()]
+    return Suite(verb="evaluate", command=done.command, cases=cases)
+
+
+def _all_run(group: str, runs: int, *, complete: bool, command: str) -> Case:
+    told = () if complete else (f"broken off after {runs:,} runs", f"again, or on: {command}")
+    return Case.of(group, "every run was made", Outcome.ERROR, *told)
+
+
+def _unjudged(group: str, name: str) -> Case:
+    return Case.of(group, name, Outcome.SKIPPED, "not judged: no run is valid or invalid")
+
+
+def _share(hits: int, runs: int) -> str:
+    return f"{hits:,} of {runs:,} runs ({share_words(hits, runs, decimals=2)} with 95 % confidence)"
+
+
+def _seeds(seeds: Sequence[int]) -> str:
+    return f"seeds {', '.join(map(str, seeds[:SHOWN]))}{', …' if len(seeds) > SHOWN else ''}"

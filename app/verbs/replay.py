@@ -1,0 +1,94 @@
+"""Running a counterexample again, and saying whether it was the same run."""
+
+import shlex
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from zonelab.analysis.runs.directory import RunDirectory
+from zonelab.app.verbs.run import Performed, perform
+from zonelab.scenarios.arms import Arm, On, ZoneKind
+from zonelab.scenarios.errors import NotAccepted
+from zonelab.scenarios.extras import Extra, require
+from zonelab.scenarios.run_files.directory import program_fingerprint
+from zonelab.scenarios.spec.reading import read_yaml_file
+from zonelab.scenarios.spec.scenario import Scenario
+from zonelab.studies.reporting.console import console
+from zonelab.studies.reporting.progress import Display
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Replayed:
+    """``same``: whether every event was that of the run that was found; None if nothing tells."""
+
+    performed: Performed
+    same: bool | None
+    words: str
+
+    def to_json(self) -> dict[str, Any]:
+        return {**self.performed.to_json(), "same": self.same, "words": self.words}
+
+    def print(self) -> None:
+        self.performed.print()
+        console().print(f"\n{self.words}", highlight=False, soft_wrap=True)
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class ReplayedMachine:
+    """A failure of a state machine, again: how it ``fails`` now, with its story; empty if it does not."""
+
+    fails: str
+    same: bool
+
+    def to_json(self) -> dict[str, Any]:
+        return {"fails": self.fails, "same": self.same}
+
+    def print(self) -> None:
+        words = "The same failure." if self.same else "Another failure." if self.fails else "It does not fail any more."
+        console().print("\n".join(filter(None, [self.fails, words])), highlight=False, soft_wrap=True)
+
+
+def replayed_machine(path: Path) -> ReplayedMachine | None:
+    """Run the steps that a failure of a state machine left in ``path``; None if it is another file."""
+    told = _mapping(path)
+    if "choices" not in told:
+        return None
+    require(Extra.TESTING, asked=f"{path}: the failure of a state machine")
+    from zonelab.studies.properties.budget import replay_machine, same_failure
+
+    error = replay_machine(path, told)
+    return ReplayedMachine(
+        fails="" if error is None else str(error), same=error is not None and same_failure(told, error)
+    )
+
+
+def _mapping(path: Path) -> dict[str, Any]:
+    """What ``path`` says; nothing if it is no YAML, or no mapping, of which the reading of scenarios tells."""
+    try:
+        told = read_yaml_file(path)
+    except NotAccepted:
+        return {}
+    return told if isinstance(told, dict) else {}
+
+
+def replayed(file: str, scenario: Scenario, *, zones: ZoneKind, runs: Path, shown: Display) -> Replayed:
+    """Run ``scenario`` of ``file`` once more. Raises ``OSError``."""
+    where = ["--on", On.of(scenario.arm, zones)]
+    command = shlex.join(["zonelab", "replay", file, *where, *(["--dir", str(runs)] if runs != Path("runs") else [])])
+    performed = perform(scenario, zones=zones, runs=runs, shown=shown, command=command)
+    if scenario.arm is Arm.REAL:
+        return Replayed(performed=performed, same=None, words="On real servers: the same operations and faults.")
+    if scenario.found is None:
+        return Replayed(performed=performed, same=None, words="The file does not tell what the run was like before.")
+    trace_hash = getattr(RunDirectory.open(performed.directory).info, "trace_hash", None)
+    same = trace_hash == scenario.found.trace_hash
+    return Replayed(performed=performed, same=same, words=_words(scenario, str(trace_hash), same=same))
+
+
+def _words(scenario: Scenario, trace_hash: str, *, same: bool) -> str:
+    if same:
+        return f"The same run, event by event: trace hash {trace_hash}."
+    before = scenario.found.program if scenario.found is not None else None
+    changed = before != program_fingerprint(own=scenario.own_functions)
+    why = "the program has changed since" if changed else "although the program is the same: this is a bug in zonelab"
+    return f"Another run: trace hash {trace_hash}, {why}."

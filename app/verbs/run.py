@@ -1,0 +1,115 @@
+"""One run from scenario to report: the servers' part, real or simulated, then the analysis of what they left."""
+
+import shlex
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from zonelab.analysis.summary.result import Result
+from zonelab.app.monitor.run_page import RunPage
+from zonelab.app.terminal.workload_table import AccessResult
+from zonelab.app.verbs.check import Illustrations, examine, illustrate, sentences, tabulated
+from zonelab.scenarios.arms import Arm, On, ZoneKind
+from zonelab.scenarios.queues.catalogue import MakeQueue, queue_under_test
+from zonelab.scenarios.run.on_servers import run_on_servers
+from zonelab.scenarios.run.simulated import run_in_sim
+from zonelab.scenarios.run_files.record import RunRecord
+from zonelab.scenarios.spec.scenario import Scenario
+from zonelab.studies.reporting.console import console, print_table
+from zonelab.studies.reporting.progress import Display
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Performed:
+    """A run and what the analysis made of it.
+
+    ``result`` is None if the lab failed, or the run was interrupted before its load: there is nothing to judge then.
+    """
+
+    scenario: Scenario
+    directory: Path
+    record: RunRecord
+    command: str
+    result: Result | AccessResult | None
+    illustrations: Illustrations
+
+    def to_json(self) -> dict[str, Any]:
+        return {
+            "run": str(self.directory),
+            "scenario": self.scenario.name,
+            "level": self.scenario.level,
+            "seed": self.scenario.seed,
+            "status": self.record.status,
+            "error": self.record.error,
+            "valid": self.result.verdict.valid if self.result else None,
+            "sentences": sentences(self.result) if self.result else [],
+            "verdict": self.result.verdict.to_json() if self.result else None,
+            "summary": self.result.summary.to_json() if self.result else None,
+            "plots": [str(path) for path in self.illustrations.plots],
+            "report": str(self.illustrations.report) if self.illustrations.report else None,
+            "problem": self.illustrations.problem,
+            "command": self.command,
+        }
+
+    def print(self) -> None:
+        out = console()
+        if self.result is not None:
+            print_table(tabulated(self.result, title=self.scenario.name))
+            out.print()
+            for line in sentences(self.result):
+                out.print(line, highlight=False, soft_wrap=True)
+            out.print()
+        for path in (self.directory, *self.illustrations.paths):
+            out.print(str(path), highlight=False, soft_wrap=True)
+        if self.illustrations.problem:
+            out.print(self.illustrations.problem, highlight=False)
+        out.print(f"\nAgain: {self.command}", highlight=False, soft_wrap=True)
+
+
+def perform(
+    scenario: Scenario,
+    *,
+    zones: ZoneKind,
+    runs: Path,
+    shown: Display,
+    command: str,
+    make_queue: MakeQueue = queue_under_test,
+    page: RunPage | None = None,
+) -> Performed:
+    """Run on ``scenario.arm``, check, draw; ``zones`` and ``page`` are for real servers.
+
+    Raises ``OSError`` if the run directory cannot be written.
+    """
+    if scenario.arm is Arm.SIM:
+        directory, record = run_in_sim(scenario, runs=runs, watcher=shown, command=command, make_queue=make_queue)
+    else:
+        directory, record = run_on_servers(
+            scenario, kind=zones, runs=runs, watcher=shown, command=command, make_queue=make_queue, page=page
+        )
+    result, illustrations = None, Illustrations()
+    if record.status != "failed" and record.phases:
+        shown.phase("check", None)
+        result = examine(directory, title=scenario.level)
+        shown.phase("plots", None)
+        illustrations = illustrate(directory)
+    shown.done(record.status if result is None else result.words)
+    return Performed(
+        scenario=scenario,
+        directory=directory,
+        record=record,
+        command=command,
+        result=result,
+        illustrations=illustrations,
+    )
+
+
+def run_command(source: str, scenario: Scenario, *, zones: ZoneKind, overrides: Sequence[str], runs: Path) -> str:
+    """The command line that repeats a run: everything that decides it is spelled out."""
+    words = ["zonelab", "run", source, "--level", scenario.level, "--on", On.of(scenario.arm, zones)]
+    words += ["--seed", str(scenario.seed)]
+    for override in overrides:
+        words += ["--set", override]
+    if runs != Path("runs"):
+        words += ["--dir", str(runs)]
+    return shlex.join(words)

@@ -1,5 +1,0 @@
-"""Hunting: many seeds of one scenario in simulation, and what was found, grouped.
-
-Read first: ``zonelab.scenarios.hunt.seeds``, then docs/hunting.md. May import ``run``, ``shrink`` and what is below
-them.
-"""

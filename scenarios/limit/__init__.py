@@ -1,5 +1,0 @@
-"""The throughput limit: up to which rate zones keep up with an open loop. Read first:
-``zonelab.scenarios.limit.search``.
-
-May import ``sweep``, ``many_runs`` and what is below them.
-"""

@@ -1,6 +1,0 @@
-"""A cluster that stays up for a manual session: what ``zonelab up`` starts and the other verbs act upon.
-
-Read first: docs/cluster.md, then ``zonelab.scenarios.session.session`` (the servers and coordinators),
-``zonelab.scenarios.session.supervisor`` (the process that owns them) and ``zonelab.scenarios.session.fault_board``
-(faults in force). May import ``faults``, ``spec`` and ``terminal``.
-"""

@@ -1,5 +1,0 @@
-"""A small run told on one page: operation by operation, command by command, zone by zone.
-
-Read first: ``zonelab.scenarios.stories.queue_story``; ``zonelab.scenarios.stories.command_log`` listens to a run
-without changing it. May import ``run`` and what is below it.
-"""

@@ -1,5 +1,0 @@
-"""Tables over many runs: the matrix of guarantees, and the ablations of mechanisms and of options.
-
-Read first: ``zonelab.scenarios.studies.matrix``, then ``zonelab.scenarios.studies.ablation``. A study and its report
-(terminal, Markdown, JSON) are two modules. May import ``hunt``, ``shrink``, ``run`` and what is below them.
-"""

@@ -1,0 +1,184 @@
+"""The best settings of an evaluation on real zones: the same scenarios and seeds, in processes or containers."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass
+from pathlib import Path
+
+from zonelab.analysis.comparison.confirmation import Confirmed, MedianPair, decided, medians_ms, pairs_of
+from zonelab.analysis.lags.distributions import quantiles_ms
+from zonelab.analysis.rates.decisions import Status
+from zonelab.analysis.rates.outcomes import Outcomes, RunOutcome
+from zonelab.analysis.rates.year import NO_FAULT, Cell
+from zonelab.cluster.links.lag_text import parse_lag
+from zonelab.scenarios.arms import Arm
+from zonelab.scenarios.faults.catalogue import CLASSES
+from zonelab.scenarios.lags.distributions import distribution_of
+from zonelab.scenarios.spec.scenario import Scenario
+from zonelab.scenarios.spec.simulation import Service
+from zonelab.studies.evaluate.confirmation import Confirmation, ConfirmedRow
+from zonelab.studies.evaluate.evaluation import Evaluated, Evaluation
+from zonelab.studies.evaluate.real_run import RealRun, RealRuns, RealRunsEnded
+from zonelab.studies.evaluate.rollout import Rollout
+from zonelab.studies.many_runs.environment import Environment
+from zonelab.studies.many_runs.state import Codec, RunState
+from zonelab.studies.many_runs.task import Finished, Key
+from zonelab.studies.reporting.progress import Display, RunBar
+
+RESULTS_NAME = "confirm.jsonl"
+SETTINGS = 2
+
+PREDICTED = 40
+"""Simulated runs of each kind that is confirmed, at least: they cost little beside real ones."""
+
+QUIET = 6
+"""Runs on a machine that was not busy; where a kind has as many, only these count."""
+
+LINKS_MS = 2.0
+"""Where zones are closer, what programs and servers need themselves is a good part of every time."""
+
+_BEST_FIRST = (Status.MET, Status.HELD, Status.UNDECIDED, Status.NOT_MET)
+
+
+_CODEC = Codec(to_json=asdict, from_json=lambda told: RealRun(**told))
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Confirming:
+    """``repeats``: runs of each kind."""
+
+    evaluation: Evaluation
+    real: RealRuns
+    repeats: int
+
+    @property
+    def _rollout(self) -> Rollout:
+        return self.evaluation.rollout
+
+    def confirmed(
+        self, evaluated: Evaluated, *, simulated: RunState[RunOutcome], directory: Path, environment: Environment
+    ) -> Confirmation:
+        """Make the runs that ``simulated`` and ``directory`` do not know yet, until Ctrl-C.
+
+        Real ones on a busy machine are made again next time. Raises ``OSError``, ``ManyRunsFailed``.
+        """
+        settings = best_settings(evaluated, self._rollout)
+        known: dict[Key, RealRun] = {}
+        counts = {cell: max(PREDICTED, evaluated.runs[cell]) for cell in self._cells()}
+        with RunBar(f"{self._rollout.scenario.name} predict") as bar:
+            self.evaluation.progress = bar.show
+            predicted, complete = self.evaluation.at_least(
+                counts, settings=settings, state=simulated, environment=environment
+            )
+        ended = None if complete else RealRunsEnded()
+        with RunState(
+            directory / RESULTS_NAME, _CODEC, environment=environment, experiment=self.evaluation.experiment()
+        ) as state:
+            try:
+                if complete:
+                    self._make(settings, state, known)
+            except RealRunsEnded as error:
+                ended = error
+            except KeyboardInterrupt:
+                ended = RealRunsEnded()
+        return Confirmation(
+            on=self.real.on,
+            rows=tuple(row for name in settings for row in self._rows(name, predicted[name].outcomes, known)),
+            cautions=tuple(" ".join(run.cautions) for run in known.values() if run.cautions),
+            complete=ended is None,
+            failure=None if ended is None else ended.failure,
+        )
+
+    def _make(self, settings: Sequence[str], state: RunState[RealRun], known: dict[Key, RealRun]) -> None:
+        """Seed by seed, so that what is there when it ends is of all kinds. Raises ``RealRunsEnded``."""
+        planned = dict(self._planned(settings))
+        known.update({key: state.results[key] for key in planned if key in state.results})
+        missing = {key: scenario for key, scenario in planned.items() if key not in known}
+        with Display() as shown:
+            shown.announce("confirm", list(missing.values()))
+            for key, scenario in missing.items():
+                run = known[key] = self.real.make(scenario, title=f"{key[0]}, seed {key[1]}", shown=shown)
+                if not run.cautions:
+                    state.add(Finished(key=key, result=run))
+
+    def _planned(self, settings: Sequence[str]) -> Iterator[tuple[Key, Scenario]]:
+        names = [one.name for one in self._rollout.settings]
+        for place in range(self.repeats):
+            for name in settings:
+                for cell in self._cells():
+                    seed = self._rollout.seeds(cell, self.repeats, first=self.evaluation.first_seed)[place]
+                    scenario = self._rollout.run(names.index(name), cell, seed)
+                    yield self._key(name, cell, seed), scenario.model_copy(update={"arm": Arm.REAL})
+
+    def _cells(self) -> Iterator[Cell]:
+        """Kinds of runs that real zones can have: without a fault, and with each for as long as it is simulated."""
+        yield NO_FAULT
+        for one in self._rollout.year.faults:
+            if self._unconfirmable(one.name) is None:
+                yield one.cells[-1]
+
+    def _unconfirmable(self, fault: str) -> str | None:
+        """Why real runs say nothing of simulated ones with this fault; None if they do."""
+        kind = CLASSES[self._rollout.evaluate.faults[fault].fault["kind"]]
+        if kind.simulated_only:
+            return "in simulation only"
+        return None if kind.same_in_both_arms else "not the same on real servers"
+
+    def _key(self, setting: str, cell: Cell, seed: int) -> Key:
+        return f"{self.real.on}: {setting}, {cell}", seed
+
+    def _rows(self, name: str, outcomes: Outcomes, known: Mapping[Key, RealRun]) -> Iterator[ConfirmedRow]:
+        for cell in self._cells():
+            predicted = [medians_ms(run) for run in outcomes.runs[cell].values()]
+            seeds = self._rollout.seeds(cell, self.repeats, first=self.evaluation.first_seed)
+            made = [known[key] for seed in seeds if (key := self._key(name, cell, seed)) in known]
+            quiet = [run for run in made if not run.cautions]
+            measured = quiet if len(quiet) >= QUIET else made
+            pairs = pairs_of(predicted, [run.medians_ms for run in measured])
+            status, why = decided(pairs, busy=len(quiet) < len(measured))
+            notes = self._notes(name, measured, pairs) if status is Confirmed.NOT else ()
+            yield ConfirmedRow(
+                setting=name,
+                kind=str(cell),
+                status=status,
+                why="; ".join([why, *notes]) if why else "",
+                pairs=pairs,
+                runs=tuple(run.directory for run in measured),
+            )
+        for one in self._rollout.year.faults:
+            if (reason := self._unconfirmable(one.name)) is not None:
+                kind = self._rollout.evaluate.faults[one.name].fault["kind"]
+                yield ConfirmedRow(
+                    setting=name,
+                    kind=str(one.cells[-1]),
+                    status=Confirmed.NOT_CONFIRMABLE,
+                    why=f"{kind} is {reason}",
+                )
+
+    def _notes(self, name: str, measured: Sequence[RealRun], pairs: Sequence[MedianPair]) -> Iterator[str]:
+        """What may make real zones slower than simulated ones."""
+        if all(pair.relative < 0 for pair in pairs):
+            return
+        scenario = next(one.scenario for one in self._rollout.settings if one.name == name)
+        shortest_ms = min(map(_median_ms, (scenario.links.lag, *scenario.links.overrides.values())))
+        if shortest_ms < LINKS_MS:
+            yield f"links have a median of {shortest_ms:.2g} ms, and agreement is expected from {LINKS_MS:g} ms on"
+        if scenario.simulation.service == Service():
+            yield "programs and coordinators take no time in it; how long they take here: zonelab measure-service"
+        if zones := sorted({zone for run in measured for zone in run.overloaded}):
+            yield f"overloaded: {', '.join(zones)}"
+
+
+def best_settings(evaluated: Evaluated, rollout: Rollout) -> list[str]:
+    """The two to be confirmed: the recommended one, then by how their objectives fare, then by what is preferred."""
+    found, prefer = evaluated.found, rollout.evaluate.prefer
+
+    def place(name: str) -> tuple[float, ...]:
+        status = next(row.status for row in found.rows if row.setting == name)
+        values = (evaluated.measured[name].estimate(figure) for figure in prefer)
+        return (name != found.recommended, _BEST_FIRST.index(status), name not in found.tied, *values)
+
+    return sorted(evaluated.measured, key=place)[:SETTINGS]
+
+
+def _median_ms(lag: str) -> float:
+    return float(quantiles_ms(distribution_of(parse_lag(lag)), 0.5))

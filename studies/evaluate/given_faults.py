@@ -1,0 +1,86 @@
+"""How exactly rates given a fault are known: a table row for each class of faults and of messages, and a sentence."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from math import ceil, isfinite
+
+from zonelab.analysis.rates.precision import (
+    DESIGN_EFFECT_MAX,
+    PRECISION,
+    RATE_LEAST,
+    RateGivenFault,
+    rates_given_faults,
+)
+from zonelab.studies.evaluate.evaluation import Evaluated
+
+HEADINGS = ("fault", "figure", "cases a message", "half-width", "design effect", "runs", f"for ± {PRECISION:.0%}")
+
+
+@dataclass(frozen=True, slots=True)
+class RatesGivenFaults:
+    """``by_setting``: each with its rates. ``budget_s``: what all runs take by the clock; None if none was made now."""
+
+    by_setting: Mapping[str, Sequence[RateGivenFault]]
+    budget_s: float | None
+
+    @classmethod
+    def of(cls, done: Evaluated) -> "RatesGivenFaults":
+        runs = sum(done.runs.values()) * len(done.measured)
+        budget_s = None if done.seconds_a_run is None else runs * done.seconds_a_run
+        return cls({name: rates_given_faults(one) for name, one in done.measured.items()}, budget_s)
+
+    def to_json(self, setting: str) -> list[dict[str, object]]:
+        return [{**one.to_json(), "budget_s": self._budget_s(one)} for one in self.by_setting[setting]]
+
+    def rows(self) -> Iterator[Sequence[str]]:
+        """Those of a rate that are frequent in any setting; where settings differ, the least and the largest."""
+        found: dict[tuple[str, str], list[RateGivenFault]] = {}
+        for one in self._frequent:
+            found.setdefault((one.fault, one.figure), []).append(one)
+        for (fault, figure), rates in sorted(found.items()):
+            yield (
+                fault,
+                figure,
+                _span([float(one.rate.value) for one in rates], "{:.1%}"),
+                _span([one.half_width for one in rates if isfinite(one.half_width)], "{:.0%}"),
+                _span([one.design_effect for one in rates if one.design_effect is not None], "{:.1f}"),
+                f"{rates[0].runs:,}",
+                self._told([one for one in rates if not one.is_known]),
+            )
+
+    def sentences(self) -> Iterator[str]:
+        """How exactly rates given a fault are known, in the words of the report."""
+        if self._frequent:
+            wanted = [one for one in self._frequent if one.is_wanted]
+            known, of_wanted = (sum(one.is_known for one in rates) for rates in (self._frequent, wanted))
+            least, few = f"{RATE_LEAST:.0%} and more", f"a design effect of at most {DESIGN_EFFECT_MAX:g}"
+            told = f"{known} of {len(self._frequent)} rates given a fault of {least} are known to ± {PRECISION:.0%}"
+            yield told + (f"; of those with {few}, {of_wanted} of {len(wanted)}." if wanted else f"; none has {few}.")
+
+    @property
+    def _frequent(self) -> list[RateGivenFault]:
+        return [one for rates in self.by_setting.values() for one in rates if float(one.rate.value) >= RATE_LEAST]
+
+    def _budget_s(self, one: RateGivenFault) -> float | None:
+        """The budget that would be enough, if it went to all kinds of runs as it did."""
+        if one.runs_needed is None or self.budget_s is None:
+            return None
+        return self.budget_s * one.runs_needed / one.runs
+
+    def _told(self, open_: Sequence[RateGivenFault]) -> str:
+        """What the rate of every setting takes."""
+        if not open_:
+            return "reached"
+        if any(one.runs_needed is None for one in open_):
+            return "too few runs to tell"
+        runs = max(one.runs_needed or 0 for one in open_)
+        budgets_s = [budget_s for one in open_ if (budget_s := self._budget_s(one)) is not None]
+        return f"{runs:,} runs" + (f", --budget {ceil(max(budgets_s) / 60)}min" if budgets_s else "")
+
+
+def _span(values: Sequence[float], form: str) -> str:
+    """Of the settings for which it is known."""
+    if not values:
+        return "unknown"
+    least, most = form.format(min(values)), form.format(max(values))
+    return least if least == most else f"{least} to {most}"

@@ -1,0 +1,78 @@
+"""Runs on real servers whose medians are held against simulated ones: by ``--confirm`` and ``measure-service``."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Protocol
+
+from zonelab.analysis.checkers.queue.queue import check
+from zonelab.analysis.comparison.confirmation import medians_ms
+from zonelab.analysis.summary.conclusions import cautions_about_medians
+from zonelab.analysis.summary.queue_summary import summarise
+from zonelab.analysis.summary.result import Result
+from zonelab.scenarios.arms import ZoneKind
+from zonelab.scenarios.run.on_servers import run_on_servers
+from zonelab.scenarios.run_files.record import RunRecord
+from zonelab.scenarios.run_phases import Watcher
+from zonelab.scenarios.spec.scenario import Scenario
+from zonelab.studies.evaluate.one_run import measured_times
+from zonelab.studies.reporting.progress import Display
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class RealRun:
+    """``cautions``: what must be said of the machine; ``overloaded``: zones whose consumers could not keep up."""
+
+    medians_ms: Mapping[str, float]
+    directory: str
+    cautions: Sequence[str] = ()
+    overloaded: Sequence[str] = ()
+
+
+class RealRunsEnded(Exception):
+    """Real zones cannot be run any more. ``failure``: why; None if the user asked."""
+
+    def __init__(self, failure: str | None = None) -> None:
+        super().__init__(failure)
+        self.failure = failure
+
+
+class RunReal(Protocol):
+    """Makes a run on servers, with the parameters of ``zonelab.scenarios.run.on_servers.run_on_servers``."""
+
+    def __call__(
+        self, scenario: Scenario, *, kind: ZoneKind, runs: Path, watcher: Watcher, command: str
+    ) -> tuple[Path, RunRecord]: ...
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class RealRuns:
+    """Makes such runs. ``runs``: where their directories are made. ``command``: what they were made by."""
+
+    on: ZoneKind
+    runs: Path
+    command: str
+    run_real: RunReal = run_on_servers
+
+    def make(self, scenario: Scenario, *, title: str, shown: Display) -> RealRun:
+        """Raises ``RealRunsEnded``, ``OSError``."""
+        shown.begin(title)
+        directory, record = self.run_real(scenario, kind=self.on, runs=self.runs, watcher=shown, command=self.command)
+        if record.status != "complete":
+            shown.done(record.status)
+            told = f"{record.error}; see {directory / 'lab.log'}"
+            raise RealRunsEnded(None if record.status == "interrupted" else told)
+        found = _measured(directory, title=scenario.level)
+        shown.done("busy machine" if found.cautions else "measured")
+        return found
+
+
+def _measured(directory: Path, *, title: str) -> RealRun:
+    """What a run has to say of its times. Raises ``RunError``."""
+    result = Result(title=title, directory=directory, verdict=check(directory), summary=summarise(directory))
+    return RealRun(
+        medians_ms=medians_ms(measured_times(directory)),
+        directory=str(directory),
+        cautions=cautions_about_medians([result]),
+        overloaded=[one.zone for one in result.summary.overloaded],
+    )

@@ -1,0 +1,273 @@
+"""What an evaluation found: the answer and its reasons, as tables and as JSON, which ``evaluate.json`` has, too."""
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+from zonelab.analysis.rates.decisions import LOOKS_MAX, Judged, Status
+from zonelab.analysis.rates.fault_costs import fault_costs
+from zonelab.analysis.rates.figures import Measured
+from zonelab.analysis.rates.objectives import CASES, COMMANDS, DUPLICATES, LOSSES, UNAVAILABLE, Figure, Operation, told
+from zonelab.analysis.rates.recommendation import Change, Row
+from zonelab.analysis.rates.samples import Estimate
+from zonelab.studies.evaluate.confirmation import Confirmation
+from zonelab.studies.evaluate.evaluation import Evaluated
+from zonelab.studies.evaluate.given_faults import HEADINGS as RATE_HEADINGS
+from zonelab.studies.evaluate.given_faults import RatesGivenFaults
+from zonelab.studies.evaluate.rollout import SEEDS_OF_CELL, Rollout
+from zonelab.studies.limit.result import HEADINGS, MEANS, limit_cells
+from zonelab.studies.limit.rows import LimitRow
+from zonelab.studies.reporting.console import console, print_rows
+from zonelab.studies.sweep.settings import lines_of
+
+PERCENTILES = ("p50", "p99", "p99.9")
+OF_CASES = (LOSSES, *CASES[LOSSES], DUPLICATES, *CASES[DUPLICATES])
+FIGURES = tuple(
+    Figure.parsed(name)
+    for name in (
+        *(f"{percentile}({operation})" for operation in Operation for percentile in PERCENTILES),
+        *OF_CASES,
+        UNAVAILABLE,
+        COMMANDS,
+    )
+)
+
+NONE_SEEN = "none"
+"""Of an operation that no run has, such as a lease of ordered messages."""
+
+_PROBLEMS_SHOWN = 5
+_MILLION = 1e6
+
+
+@dataclass(frozen=True, kw_only=True)
+class EvaluationResult:
+    """``changes``: inputs that would change the answer. ``values``: by setting and figure, of the year.
+
+    ``assumed``: no file was given. ``confirmation``: by real zones, and ``limits``: of throughput, if asked for.
+    """
+
+    rollout: Rollout
+    done: Evaluated
+    changes: tuple[Change, ...]
+    values: Mapping[str, Mapping[Figure, Estimate]]
+    directory: Path
+    command: str
+    first_seed: int
+    assumed: bool
+    environment: Mapping[str, str]
+    confirmation: Confirmation | None = None
+    limits: tuple[LimitRow, ...] = ()
+
+    @property
+    def exit_code(self) -> int:
+        """0: a setting is recommended; 1: none qualifies; 2: more runs may change that, or it is not confirmed."""
+        found = self.done.found
+        if not self.done.complete or (found.recommended is None and found.undecided):
+            return 2
+        if self.confirmation is not None and not self.confirmation.holds:
+            return 2
+        return 0 if found.recommended is not None else 1
+
+    @property
+    def answer(self) -> str:
+        """Which setting is recommended, or why none is, in one line."""
+        found = self.done.found
+        if found.recommended is not None:
+            tied = f"; cannot be told apart from it: {', '.join(found.tied)}" if found.tied else ""
+            held = "" if self._row(found.recommended).status is Status.MET else ", so far as these runs tell"
+            return f"Recommended: {found.recommended}{held}{tied}"
+        if found.undecided:
+            return f"Not decided: {', '.join(found.undecided)} may qualify with more runs"
+        return "No setting meets all objectives"
+
+    @property
+    def reasons(self) -> list[str]:
+        """Why each other setting is not taken."""
+        return [
+            f"{row.setting} is rejected: {row.binding.objective} is not met, {row.binding}{_ratio(row.binding)}"
+            for row in self.done.found.rows
+            if row.binding is not None
+        ]
+
+    @property
+    def doubts(self) -> list[str]:
+        """Where the line through the lengths of a fault goes beyond what was run, and where it contradicts a run."""
+        beyond = [
+            f"'{fault.name}' lasts {fault.lasts_s:g} s in the year and at most {fault.lengths_s[-1]:g} s in these "
+            "runs; what the longer one costs is the line through its lengths"
+            for fault in self.rollout.year.faults
+            if fault.lasts_s > fault.lengths_s[-1]
+        ]
+        return beyond + [
+            f"{row.setting}: {bent.figure} does not grow in a line with how long '{bent.fault}' lasts: {bent.seen:.3g} "
+            f"a run where the line says {bent.line:.3g}; its interval is widened"
+            for row in self.done.found.rows
+            for bent in row.bent
+        ]
+
+    def to_json(self) -> dict[str, Any]:
+        found = self.done.found
+        return {
+            "scenario": self.rollout.scenario.name,
+            "command": self.command,
+            "answer": self.answer,
+            "exit_code": self.exit_code,
+            "reasons": self.reasons,
+            "recommended": found.recommended,
+            "tied": list(found.tied),
+            "undecided": list(found.undecided),
+            "complete": self.done.complete,
+            "looks": self.done.looks,
+            "objectives": [str(one) for one in self.rollout.evaluate.objectives],
+            "settings": [self._row_json(row) for row in found.rows],
+            "seconds_a_run": self.done.seconds_a_run,
+            "changes": [str(change) for change in self.changes],
+            "doubts": self.doubts,
+            "confirmation": None if self.confirmation is None else self.confirmation.to_json(),
+            "limits": [row.to_json() for row in self.limits],
+            "runs": {str(cell): count for cell, count in self.done.runs.items()},
+            "known": self.done.known,
+            "failures": dict(self.done.failures),
+            "seeds": {"first": self.first_seed, "apart": SEEDS_OF_CELL},
+            "environment": dict(self.environment),
+            "directory": str(self.directory),
+        }
+
+    def print(self) -> None:
+        rows = self.done.found.rows
+        objectives = self.rollout.evaluate.objectives
+        decided = ([lines_of(row.setting), *map(_told, row.judged)] for row in rows)
+        print_rows(("setting", *map(str, objectives)), decided, ())
+        console().print("The year, with 95 % intervals. Times are in milliseconds.\n", highlight=False)
+        times = (cells for row in rows for cells in self._times(row.setting))
+        print_rows(("setting", "", *PERCENTILES), times, ())
+        headings = ("setting", "losses a million", "duplicates a million", UNAVAILABLE, "commands a message")
+        print_rows(headings, (self._counts(row.setting) for row in rows), ())
+        if rates := list(self._given_faults.rows()):
+            console().print(
+                "Given a fault, in the runs with it; from the least to the largest of the settings.\n", highlight=False
+            )
+            print_rows(RATE_HEADINGS, rates, ())
+        if self.limits:
+            print_rows(HEADINGS, limit_cells(self.limits), (MEANS,))
+        if self.confirmation is not None:
+            self.confirmation.print()
+        for sentence in self.sentences():
+            console().print(sentence, highlight=False, soft_wrap=True)
+
+    def sentences(self) -> Iterator[str]:
+        """The answer, its reasons, what is assumed, what would change it, and how it was found, line by line."""
+        yield from (self.answer + ".", *self.reasons)
+        if self.confirmation is not None:
+            yield from ("", *self.confirmation.sentences())
+        if self.assumed:
+            yield f"\nAssumed, as no file was given (zonelab new rollout writes one): {self._assumptions}."
+        if self.changes:
+            yield "\nWhat would change the answer, the estimates taken as true:"
+            yield from (f"  {change}" for change in self.changes)
+        yield from (*self.doubts, *self._given_faults.sentences())
+        runs = ", ".join(f"{count} {cell}" for cell, count in self.done.runs.items())
+        yield f"\nRuns of each setting: {runs}. Look {self.done.looks} of at most {LOOKS_MAX}."
+        yield f"Seeds from {self.first_seed} on, {SEEDS_OF_CELL:,} later for each next kind; zonelab {self._version}."
+        if self.done.known:
+            yield f"{self.done.known:,} of the runs are from before."
+        if not self.done.complete:
+            yield "Broken off: the same command goes on from here."
+        shown = list(self.done.failures.items())
+        yield from (f"no verdict: {which}: {why}" for which, why in shown[:_PROBLEMS_SHOWN])
+        if len(shown) > _PROBLEMS_SHOWN:
+            yield f"and {len(shown) - _PROBLEMS_SHOWN} more without a verdict, in {self.directory}/evaluate.json"
+        yield f"Again, or on: {self.command}"
+
+    @property
+    def _assumptions(self) -> str:
+        base = self.rollout.scenario
+        faults = (f"{one.name} {one.per_year:g} times a year for {one.lasts_s:g} s" for one in self.rollout.year.faults)
+        return (
+            f"{len(base.zones)} zones {base.links.lag} apart; {base.load.rate_per_s:g} messages a second and zone; "
+            f"{base.queue.engine} with leases of {base.queue.unack_ms} ms; {base.persistence}; work of "
+            f"{base.consumers.processing}; {'; '.join(faults)}"
+        )
+
+    @property
+    def _version(self) -> str:
+        return f"{self.environment['zonelab']}, sources {self.environment['sources']}"
+
+    @cached_property
+    def _given_faults(self) -> RatesGivenFaults:
+        return RatesGivenFaults.of(self.done)
+
+    def _row(self, name: str) -> Row:
+        return next(row for row in self.done.found.rows if row.setting == name)
+
+    def _row_json(self, row: Row) -> dict[str, Any]:
+        values = self.values[row.setting]
+        return {
+            "setting": row.setting,
+            "status": str(row.status),
+            "binding": None if row.binding is None else str(row.binding.objective),
+            "objectives": [one.to_json() for one in row.judged],
+            "rates": self._given_faults.to_json(row.setting),
+            "faults": [cost.to_json() for cost in fault_costs(self.done.measured[row.setting])],
+            "year": {str(figure): _json(value) for figure, value in values.items()},
+            "told": {str(figure): self._told(row.setting, figure, value) for figure, value in values.items()},
+        }
+
+    def _times(self, name: str) -> Iterator[list[str]]:
+        """A row an operation; the first one names the setting."""
+        values = {str(figure): value for figure, value in self.values[name].items()}
+        for operation in Operation:
+            seen = self.done.measured[name].outcomes.has(operation)
+            cells = [_in_ms(values[f"{percentile}({operation})"]) if seen else NONE_SEEN for percentile in PERCENTILES]
+            yield [name if operation is Operation.PUSH else "", str(operation), *cells]
+
+    def _told(self, name: str, figure: Figure, value: Estimate) -> str:
+        if figure.operation is not None and not self.done.measured[name].outcomes.has(figure.operation):
+            return NONE_SEEN
+        return _between(figure, value)
+
+    def _counts(self, name: str) -> list[str]:
+        values = {str(figure): (figure, value) for figure, value in self.values[name].items()}
+
+        def cases(whole: str) -> str:
+            parts = [f"{one} {float(values[one][1].value) * _MILLION:.3g}" for one in CASES[whole]]
+            seen = [part for part, one in zip(parts, CASES[whole], strict=True) if float(values[one][1].value)]
+            return "\n".join([_between(*values[whole]), *seen])
+
+        counted = [cases(LOSSES), cases(DUPLICATES), _between(*values[UNAVAILABLE]), _between(*values[COMMANDS])]
+        return [lines_of(name), *counted]
+
+
+def of_year(measured: Mapping[str, Measured]) -> dict[str, dict[Figure, Estimate]]:
+    return {name: {figure: one.value(figure) for figure in FIGURES} for name, one in measured.items()}
+
+
+def _told(judged: Judged) -> str:
+    return f"{judged.status}:\n{judged}"
+
+
+def _ratio(judged: Judged) -> str:
+    if judged.objective.is_zero or judged.ratio == float("inf"):
+        return ""
+    return f", {judged.ratio:.3g} times the bound"
+
+
+def _between(figure: Figure, value: Estimate) -> str:
+    """Cases are told a million messages."""
+    scale = _MILLION if figure.counts_cases else 1.0
+    ends = (told(figure, float(end) * scale).removesuffix("/year") for end in (value.value, value.low, value.high))
+    return "{} ({} to {})".format(*ends)
+
+
+def _in_ms(value: Estimate) -> str:
+    ends = (
+        "endless" if end == float("inf") else f"{float(end) * 1e3:.3g}" for end in (value.value, value.low, value.high)
+    )
+    return "{} ({} to {})".format(*ends)
+
+
+def _json(value: Estimate) -> dict[str, float | None]:
+    ends = {name: float(getattr(value, name)) for name in ("value", "low", "high")}
+    return {name: None if abs(end) == float("inf") else end for name, end in ends.items()}

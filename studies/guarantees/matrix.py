@@ -1,0 +1,264 @@
+"""The guarantee matrix: which violations occur at which level, under which faults, in which mode of the engine.
+
+A cell is run with many seeds, each in simulation and judged in memory. What a seed shows depends on the seed and the
+cell alone, so neither the number of processes nor their order changes the result.
+"""
+
+from collections.abc import Callable, Collection, Mapping, Sequence
+from dataclasses import asdict, dataclass, field
+from itertools import product
+from pathlib import Path
+from typing import Any
+
+from zonelab.analysis.checkers.order.properties import FORBIDDEN
+from zonelab.analysis.checkers.verdict import Broken, broken_named
+from zonelab.analysis.message_classes import FORBIDDEN_DEFAULT, MessageClass
+from zonelab.analysis.proportions import proportion_interval
+from zonelab.cluster.votes.levels import LEVELS_OF_ONE_DC, Level
+from zonelab.engine.queue import Features
+from zonelab.scenarios.fault_draws.fault_classes import EngineMode, FaultClass, classes_of, scenario_of_class
+from zonelab.scenarios.run.trial import QueueTrial, attempt
+from zonelab.scenarios.spec.engines import ENGINES
+from zonelab.scenarios.spec.reading import dump_scenario
+from zonelab.scenarios.spec.scenario import Scenario
+from zonelab.studies.guarantees.standing import OrderShown, OrderTotals
+from zonelab.studies.many_runs.environment import Environment
+from zonelab.studies.many_runs.run_all import IN_THIS_PROCESS, run_all
+from zonelab.studies.many_runs.state import Codec, RunState
+from zonelab.studies.many_runs.task import Finished, Task, Workers
+from zonelab.studies.shrink.queue_run import shrink
+
+JUDGED = (*FORBIDDEN_DEFAULT, MessageClass.ORPHAN)
+"""What some cell forbids. Orphans are forbidden where producers of V1 crash, and counted nowhere else."""
+
+
+@dataclass(frozen=True, kw_only=True, slots=True, order=True)
+class Cell:
+    fault_class: FaultClass
+    level: Level
+    mode: EngineMode
+    engine: str = "dyno"
+
+    @property
+    def name(self) -> str:
+        name = f"{self.fault_class}-{self.level}-{self.mode}"
+        return name if self.engine == "dyno" else f"{self.engine}-{name}"
+
+    @property
+    def features(self) -> Features:
+        return ENGINES[self.engine].modes[self.mode].features
+
+    def scenario(self, seed: int) -> Scenario:
+        return scenario_of_class(self.fault_class, level=self.level, mode=self.mode, seed=seed, engine=self.engine)
+
+
+def cells_of(engine: str) -> tuple[Cell, ...]:
+    """Every class of faults at every level in every mode that ``engine`` has."""
+    modes = [mode for mode in EngineMode if mode in ENGINES[engine].modes]
+    return tuple(
+        Cell(fault_class=fault_class, level=level, mode=mode, engine=engine)
+        for fault_class, mode, level in product(classes_of(engine), modes, LEVELS_OF_ONE_DC)
+    )
+
+
+CELLS = cells_of("dyno")
+
+
+def chosen(
+    *,
+    engine: str = "dyno",
+    modes: Collection[EngineMode] = (),
+    levels: Collection[Level] = (),
+    fault_classes: Collection[FaultClass] = (),
+) -> tuple[Cell, ...]:
+    """The cells of ``engine`` of these modes, levels and classes; of all where none is given."""
+    return tuple(
+        cell
+        for cell in cells_of(engine)
+        if cell.mode in (modes or EngineMode)
+        and cell.level in (levels or Level)
+        and cell.fault_class in (fault_classes or FaultClass)
+    )
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Shown:
+    """What one run showed: cases by forbidden class. ``problem``: why there is no verdict of true or false.
+
+    ``order``: None of a queue that keeps none.
+    """
+
+    seed: int
+    violated: Mapping[Broken, int]
+    pushed: int
+    problem: str | None
+    order: OrderShown | None = None
+
+    @classmethod
+    def of(cls, trial: QueueTrial) -> "Shown":
+        """What ``trial`` broke, or why it has no verdict."""
+        seed, verdict = trial.scenario.seed, trial.verdict
+        if verdict is None:
+            return cls(seed=seed, violated={}, pushed=0, problem=trial.run.record.error or "the lab failed")
+        return cls(
+            seed=seed,
+            violated={name: verdict.counts[name] for name in verdict.violated},
+            pushed=verdict.begun,
+            problem="; ".join(verdict.reasons) if verdict.valid == "unknown" else None,
+            order=OrderShown.of(trial),
+        )
+
+
+def share_bound(runs: int) -> float:
+    """The share of failing seeds that no failure in ``runs`` decided runs excludes with 95 % confidence.
+
+    One-sided Clopper-Pearson; the rule of three, 3 / ``runs``, is its approximation.
+    """
+    return proportion_interval(0, runs, confidence=0.9).high
+
+
+@dataclass(slots=True)
+class CellResult:
+    """The runs of one cell."""
+
+    runs: int = 0
+    problems: dict[int, str] = field(default_factory=dict)
+    failing: dict[Broken, list[int]] = field(default_factory=dict)
+    """Seeds by violated class, in order."""
+    order: OrderTotals | None = None
+
+    def add(self, shown: Shown) -> None:
+        """Count a run of this cell."""
+        self.runs += 1
+        if shown.problem is not None:
+            self.problems[shown.seed] = shown.problem
+        for name in shown.violated:
+            self.failing.setdefault(name, []).append(shown.seed)
+        if shown.order is not None:
+            self.order = self.order or OrderTotals()
+            self.order.add(shown.seed, shown.order)
+
+    @property
+    def decided(self) -> int:
+        """The runs with a verdict of true or false, of which every share is taken: the others show nothing."""
+        return self.runs - len(self.problems)
+
+    @property
+    def broken(self) -> tuple[Broken, ...]:
+        return tuple(name for name in (*JUDGED, *FORBIDDEN) if name in self.failing)
+
+    def seeds(self, name: Broken) -> Sequence[int]:
+        return self.failing.get(name, ())
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Matrix:
+    """``complete`` is False if it was broken off; then the first seeds were run in every cell, or nearly so.
+
+    ``known``: runs that had been made before, and were read from a state.
+    """
+
+    cells: Mapping[Cell, CellResult]
+    complete: bool
+    known: int = field(default=0, compare=False)
+
+    @property
+    def runs(self) -> int:
+        return sum(result.runs for result in self.cells.values())
+
+    @property
+    def problems(self) -> list[str]:
+        """Runs without a verdict of true or false."""
+        return [
+            f"{cell.name}, seed {seed}: {problem}"
+            for cell, result in self.cells.items()
+            for seed, problem in result.problems.items()
+        ]
+
+    def failures(self) -> list["Failure"]:
+        """The first failing seed of every cell and class."""
+        return [
+            Failure(cell=cell, message_class=name, seed=result.seeds(name)[0])
+            for cell, result in self.cells.items()
+            for name in result.broken
+        ]
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Failure:
+    cell: Cell
+    message_class: Broken
+    seed: int
+
+    @property
+    def file_name(self) -> str:
+        return f"{self.cell.name}-{self.message_class}.yaml"
+
+
+def counterexamples(
+    matrix: Matrix, directory: Path, *, shrink_runs: int, workers: Workers = IN_THIS_PROCESS
+) -> tuple[dict[Failure, Path], list[str]]:
+    """A scenario file in ``directory`` for each failure, made smaller in at most ``shrink_runs`` runs. Ctrl-C ends it.
+
+    Also tells why a failure has no file. Raises ``OSError``, or ``ManyRunsFailed``.
+    """
+    directory.mkdir(parents=True, exist_ok=True)
+    failures = {(failure.file_name, failure.seed): failure for failure in matrix.failures()}
+    tasks = [Task(*key, (failure, shrink_runs)) for key, failure in failures.items()]
+    written: dict[Failure, Path] = {}
+
+    def write(finished: Finished[str]) -> None:
+        failure = failures[finished.key]
+        if finished.result is not None:
+            written[failure] = directory / failure.file_name
+            written[failure].write_text(finished.result, encoding="utf-8")
+
+    done = run_all(_shrunk, tasks, workers=workers, on_finished=write)
+    problems = [f"{name}, seed {seed}: {error}" for (name, seed), error in done.failures.items()]
+    return {failure: written[failure] for failure in failures.values() if failure in written}, problems
+
+
+def matrix_state(path: Path) -> RunState[Shown]:
+    """What the runs so far showed, of any cells. Raises ``OSError``, or ``NotAccepted`` if another matrix writes it."""
+    return RunState(path, Codec(to_json=asdict, from_json=_shown), environment=Environment.here())
+
+
+def _shown(told: Mapping[str, Any]) -> Shown:
+    violated = {broken_named(name): cases for name, cases in told["violated"].items()}
+    order = OrderShown.from_json(told["order"]) if told["order"] is not None else None
+    return Shown(**{**told, "violated": violated, "order": order})
+
+
+def fill(
+    cells: Sequence[Cell],
+    *,
+    seeds: Sequence[int],
+    workers: Workers = IN_THIS_PROCESS,
+    progress: Callable[[int, int], None] = lambda done, total: None,
+    state: RunState[Shown] | None = None,
+) -> Matrix:
+    """Run every cell with ``seeds``, but what ``state`` has. Ctrl-C ends it. Raises ``ManyRunsFailed``.
+
+    ``progress`` is called with how many of how many runs are done.
+    """
+    found = {cell: CellResult() for cell in cells}
+    tasks = [Task(cell.name, seed, (cell, seed)) for seed in seeds for cell in cells]
+    done = run_all(_run, tasks, workers=workers, state=state, progress=progress)
+    for task in tasks:
+        cell, seed = task.subject
+        if (shown := done.results.get(task.key)) is not None:
+            found[cell].add(shown)
+        elif (error := done.failures.get(task.key)) is not None:
+            found[cell].add(Shown(seed=seed, violated={}, pushed=0, problem=error))
+    return Matrix(cells=found, complete=done.complete, known=done.known)
+
+
+def _run(task: tuple[Cell, int]) -> Shown:
+    cell, seed = task
+    return Shown.of(attempt(cell.scenario(seed)))
+
+
+def _shrunk(task: tuple[Failure, int]) -> str:
+    failure, runs_max = task
+    found = shrink(failure.cell.scenario(failure.seed), failure.message_class, runs_max=runs_max)
+    return dump_scenario(found.scenario)

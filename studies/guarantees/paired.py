@@ -1,0 +1,202 @@
+"""Studies of twins: each run is compared with one of the same seed that differs from it in what is studied alone.
+
+Load, faults and lags of twins are equal, and a sign test over all pairs tells an effect from chance, also under faults
+that break things anyway.
+"""
+
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from dataclasses import asdict, dataclass, field
+from itertools import count
+from operator import methodcaller
+from pathlib import Path
+from typing import Generic, Protocol, Self, TypeVar
+
+from scipy import special
+
+from zonelab.analysis.workloads import WorkloadKind
+from zonelab.cluster.votes.levels import Level
+from zonelab.scenarios.fault_draws.fault_classes import FaultClass
+from zonelab.studies.many_runs.environment import Environment
+from zonelab.studies.many_runs.run_all import IN_THIS_PROCESS, run_all
+from zonelab.studies.many_runs.state import Codec, RunState
+from zonelab.studies.many_runs.task import Task, Workers
+
+CONFIDENCE = 0.95
+"""That chance is nowhere in a whole table taken for an effect (Bonferroni over its rows and what they compare)."""
+
+Row = TypeVar("Row")
+Row_co = TypeVar("Row_co", covariant=True)
+Name = TypeVar("Name", bound=str)
+
+
+@dataclass(frozen=True, slots=True)
+class Conditions:
+    """What both twins meet: faults, level, and clients of a queue unless a ``workload`` is given."""
+
+    fault_class: FaultClass
+    level: Level = Level.DC_QUORUM
+    workload: WorkloadKind | None = None
+
+    @property
+    def name(self) -> str:
+        return " ".join(filter(None, (self.fault_class, self.level, self.workload)))
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Measured:
+    """One run: its cases by violated class, and other numbers.
+
+    ``problem``: why there is no verdict of true or false, or why it says less than it should.
+    """
+
+    violated: Mapping[str, int]
+    numbers: Mapping[str, float]
+    problem: str | None = None
+
+
+class PairedRun(Protocol[Row_co]):
+    """One run that can be made, in another process, too. A run with nothing to compare is its own ``twin``.
+
+    ``setting``: what it is but for its seed, in words that no other has.
+    """
+
+    @property
+    def row(self) -> Row_co: ...
+    @property
+    def conditions(self) -> Conditions: ...
+    @property
+    def setting(self) -> str: ...
+    @property
+    def seed(self) -> int: ...
+    @property
+    def twin(self) -> Self: ...
+    def measure(self) -> Measured: ...
+
+
+@dataclass(slots=True)
+class RowResult:
+    """The runs of one row beside their twins.
+
+    ``failing``: runs by violated class and conditions. ``numbers`` and ``twin_numbers``: sums. ``more`` and ``fewer``:
+    pairs by the class or number that the run has more of, or less, than its twin.
+    """
+
+    runs: int = 0
+    failed_runs: int = 0
+    failed_twins: int = 0
+    failing: dict[str, dict[Conditions, int]] = field(default_factory=dict)
+    numbers: dict[str, float] = field(default_factory=dict)
+    twin_numbers: dict[str, float] = field(default_factory=dict)
+    more: dict[str, int] = field(default_factory=dict)
+    fewer: dict[str, int] = field(default_factory=dict)
+    problems: dict[int, str] = field(default_factory=dict)
+
+    def add(self, measured: Measured, twin: Measured, *, conditions: Conditions, seed: int) -> None:
+        """Count a run and its twin, which has the same seed and has all mechanisms."""
+        self.runs += 1
+        self.failed_runs += bool(measured.violated)
+        self.failed_twins += bool(twin.violated)
+        for name in measured.violated:
+            _add(self.failing.setdefault(name, {}), {conditions: 1})
+        _add(self.numbers, measured.numbers)
+        _add(self.twin_numbers, twin.numbers)
+        for mine, theirs in ((measured.violated, twin.violated), (measured.numbers, twin.numbers)):
+            for name in mine.keys() | theirs.keys():
+                difference = mine.get(name, 0) - theirs.get(name, 0)
+                if difference:
+                    _add(self.more if difference > 0 else self.fewer, {name: 1})
+        if measured.problem is not None:
+            self.problems[seed] = measured.problem
+
+    def failing_runs(self, name: str) -> int:
+        return sum(self.failing.get(name, {}).values())
+
+    def mean(self, name: str) -> tuple[float, float]:
+        """Of a run, and of a twin, on average."""
+        runs = max(1, self.runs)
+        return self.numbers.get(name, 0.0) / runs, self.twin_numbers.get(name, 0.0) / runs
+
+
+Key = TypeVar("Key")
+Number = TypeVar("Number", int, float)
+
+
+def _add(sums: dict[Key, Number], further: Mapping[Key, Number]) -> None:
+    for name, number in further.items():
+        sums[name] = sums.get(name, 0) + number
+
+
+def sign_test(more: int, fewer: int) -> float:
+    """The chance of so many pairs, or more, in which one twin has more, if the two did not differ (one-sided)."""
+    return float(special.bdtrc(more - 1, more + fewer, 0.5)) if more else 1.0
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class PairedStudy(Generic[Row]):
+    """``runs`` includes twins; ``known`` of them were read from a state. ``complete`` is False if Ctrl-C ended it.
+
+    ``tests``: sign tests made for each row.
+    """
+
+    rows: Mapping[Row, RowResult]
+    tests: int
+    runs: int
+    complete: bool
+    known: int = 0
+
+    def more(self, row: Row, names: Iterable[Name]) -> tuple[Name, ...]:
+        """What the runs of ``row`` have more of than their twins, oftener than chance explains."""
+        return self._beyond_chance(self.rows[row].more, self.rows[row].fewer, names)
+
+    def fewer(self, row: Row, names: Iterable[Name]) -> tuple[Name, ...]:
+        """What they have less of."""
+        return self._beyond_chance(self.rows[row].fewer, self.rows[row].more, names)
+
+    @property
+    def least_seeds(self) -> int:
+        """With fewer seeds a row cannot show anything, even if all its pairs differ the same way."""
+        return next(pairs for pairs in count(1) if sign_test(pairs, 0) < self._limit)
+
+    @property
+    def _limit(self) -> float:
+        return (1 - CONFIDENCE) / (self.tests * len(self.rows))
+
+    def _beyond_chance(
+        self, side: Mapping[str, int], other: Mapping[str, int], names: Iterable[Name]
+    ) -> tuple[Name, ...]:
+        return tuple(name for name in names if sign_test(side.get(name, 0), other.get(name, 0)) < self._limit)
+
+
+def paired_state(path: Path) -> RunState[Measured]:
+    """What runs of such studies showed so far. Raises ``OSError``, or ``NotAccepted`` if another study writes it."""
+    codec = Codec(to_json=asdict, from_json=lambda told: Measured(**told))
+    return RunState(path, codec, environment=Environment.here(), experiment="twins")
+
+
+def run_pairs(
+    rows: Collection[Row],
+    runs: Sequence[PairedRun[Row]],
+    *,
+    tests: int,
+    workers: Workers = IN_THIS_PROCESS,
+    progress: Callable[[int, int], None] = lambda done, total: None,
+    state: RunState[Measured] | None = None,
+) -> PairedStudy[Row]:
+    """Make all ``runs``, twins among them, but those that ``state`` has. Ctrl-C ends it; then a run whose twin is
+    lacking does not count.
+
+    Runs whose row is not among ``rows`` are twins only. Raises ``ManyRunsFailed``.
+    """
+    found = {row: RowResult() for row in rows}
+    tasks = [Task(run.setting, run.seed, run) for run in runs]
+    done = run_all(methodcaller("measure"), tasks, workers=workers, progress=progress, state=state)
+    for task in tasks:
+        run, twin = task.subject, (task.subject.twin.setting, task.seed)
+        if run.row not in found:
+            continue
+        if task.key in done.results and twin in done.results:
+            measured, beside = done.results[task.key], done.results[twin]
+            found[run.row].add(measured, beside, conditions=run.conditions, seed=run.seed)
+        elif (problem := done.failures.get(task.key) or done.failures.get(twin)) is not None:
+            found[run.row].problems[run.seed] = problem
+    return PairedStudy(rows=found, tests=tests, runs=done.done, complete=done.complete, known=done.known)

@@ -1,0 +1,176 @@
+"""What a hunt found: failing seeds grouped by what went wrong, and a scenario file for each group."""
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from rich.table import Table
+
+from zonelab.analysis.checkers.consistency.verdict import MEANINGS
+from zonelab.analysis.checkers.verdict import MEANING_OF
+from zonelab.analysis.proportions import share_json, share_words
+from zonelab.scenarios.run_files.directory import program_fingerprint
+from zonelab.scenarios.spec.reading import write_scenario
+from zonelab.scenarios.spec.scenario import Found
+from zonelab.studies.hunt.seeds import Hunted, HuntTarget, Outcome
+from zonelab.studies.reporting.console import console, print_table
+from zonelab.studies.shrink.search import violation_named
+
+_MEANINGS = {str(name): text for name, text in (*MEANING_OF.items(), *MEANINGS.items())}
+"""What a run can violate: a class of messages, or an anomaly if its clients used no queue."""
+
+COUNTEREXAMPLE = "counterexample.yaml"
+SEEDS_SHOWN = 5
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Group:
+    """The seeds that violate one class, the plainest first: fewest faults, then fewest events."""
+
+    name: str
+    seeds: tuple[int, ...]
+    counterexample: Path
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class HuntResult:
+    """``complete`` is False if the hunt was broken off. A seed that violates several classes is in several groups."""
+
+    scenario: str
+    directory: Path
+    outcomes: tuple[Outcome, ...]
+    groups: tuple[Group, ...]
+    complete: bool
+    resumed: int
+    command: str
+    of_queue: bool = True
+
+    @property
+    def failing(self) -> int:
+        return sum(outcome.valid is False for outcome in self.outcomes)
+
+    @property
+    def broken(self) -> list[Outcome]:
+        """Seeds in which the lab itself failed, or that are not the same twice."""
+        return [outcome for outcome in self.outcomes if outcome.valid is None or outcome.difference is not None]
+
+    @property
+    def undecided(self) -> list[Outcome]:
+        """Seeds that are neither valid nor invalid: they are no evidence of anything."""
+        return [outcome for outcome in self.outcomes if outcome.valid == "unknown"]
+
+    @property
+    def judged(self) -> int:
+        """The number of runs that are valid or invalid."""
+        return sum(isinstance(outcome.valid, bool) for outcome in self.outcomes)
+
+    def to_json(self) -> dict[str, Any]:
+        return {
+            "scenario": self.scenario,
+            "runs": len(self.outcomes),
+            "resumed": self.resumed,
+            "complete": self.complete,
+            "failing": self.failing,
+            "unknown": len(self.undecided),
+            "failure_rate": share_json(self.failing, self.judged),
+            "repeated": sum(outcome.repeated for outcome in self.outcomes),
+            "broken": {str(one.seed): one.difference or one.error for one in self.broken},
+            "groups": {
+                group.name: {
+                    "runs": len(group.seeds),
+                    "seeds": list(group.seeds),
+                    "counterexample": str(group.counterexample),
+                }
+                for group in self.groups
+            },
+            "directory": str(self.directory),
+            "command": self.command,
+        }
+
+    def print(self) -> None:
+        out = console()
+        if self.groups:
+            print_table(self._table())
+            out.print()
+        for sentence in self._sentences():
+            out.print(sentence, highlight=False)
+        for group in self.groups:
+            out.print(f"\n{group.name}: {_MEANINGS[group.name]}", highlight=False)
+            out.print(f"  zonelab replay {group.counterexample}", highlight=False, soft_wrap=True)
+            words = f"  zonelab shrink {group.counterexample} --class {group.name}"
+            out.print(words, highlight=False, soft_wrap=True)
+        out.print(f"\nAgain, or on: {self.command}", highlight=False, soft_wrap=True)
+
+    def _table(self) -> Table:
+        table = Table(show_edge=False, pad_edge=False)
+        for heading, justify in (("violated", "left"), ("runs", "right"), ("share (95 %)", "right"), ("seeds", "left")):
+            table.add_column(heading, justify=justify)  # type: ignore[arg-type]
+        for group in self.groups:
+            shown = ", ".join(map(str, group.seeds[:SEEDS_SHOWN])) + (", …" if len(group.seeds) > SEEDS_SHOWN else "")
+            table.add_row(group.name, f"{len(group.seeds):,}", self._share(len(group.seeds)), shown)
+        return table
+
+    def _share(self, hits: int) -> str:
+        return share_words(hits, self.judged, decimals=2)
+
+    @property
+    def _unit(self) -> str:
+        return "messages" if self.of_queue else "operations"
+
+    def _sentences(self) -> list[str]:
+        runs = len(self.outcomes)
+        if not runs:
+            return ["No seed was run."]
+        pushed, virtual_s = sum(one.pushed for one in self.outcomes), sum(one.virtual_ns for one in self.outcomes) / 1e9
+        totals = f"{runs:,} runs, {pushed:,} {self._unit}, {virtual_s:,.0f} s of virtual time"
+        failed = f"{self.failing:,} failed ({self._share(self.failing)})" if self.judged else "none could be judged"
+        sentences = [f"{totals}; {failed}."]
+        if self.undecided:
+            first = ", ".join(str(one.seed) for one in self.undecided[:SEEDS_SHOWN])
+            words = f"{len(self.undecided):,} runs could not be judged and count for no share"
+            sentences.append(f"{words}; first seeds: {first}.")
+        if self.resumed:
+            sentences.append(f"{self.resumed:,} of the runs are from before.")
+        if not self.complete:
+            sentences.append("Broken off: the same command goes on from here.")
+        repeated = sum(one.repeated for one in self.outcomes)
+        same = repeated - sum(one.difference is not None for one in self.outcomes)
+        sentences.append(f"{repeated:,} seeds were run twice; {same:,} of them were the same twice, event by event.")
+        sentences += [f"seed {one.seed}: {one.difference or one.error}" for one in self.broken[:SEEDS_SHOWN]]
+        return sentences
+
+
+def sum_up(target: HuntTarget, hunted: Hunted, directory: Path, *, command: str) -> HuntResult:
+    """Group the failing seeds and write the counterexample of each group. Raises ``OSError``."""
+    groups = []
+    for name in _MEANINGS:
+        failing = sorted((one for one in hunted.outcomes if name in one.violated), key=_plainness)
+        if failing:
+            path = directory / name / COUNTEREXAMPLE
+            _write(target, failing[0], path)
+            groups.append(Group(name=name, seeds=tuple(one.seed for one in failing), counterexample=path))
+    return HuntResult(
+        scenario=target.scenario.name,
+        directory=directory,
+        outcomes=hunted.outcomes,
+        groups=tuple(groups),
+        complete=hunted.complete,
+        resumed=hunted.known,
+        command=command,
+        of_queue=target.scenario.workload is None,
+    )
+
+
+def _plainness(outcome: Outcome) -> tuple[int, int, int]:
+    return outcome.faults, outcome.events, outcome.seed
+
+
+def _write(target: HuntTarget, outcome: Outcome, path: Path) -> None:
+    found = Found(
+        trace_hash=outcome.trace_hash,
+        violated=tuple(map(violation_named, outcome.violated)),
+        program=program_fingerprint(own=target.scenario.own_functions),
+    )
+    scenario = target.run_of(outcome.seed).model_copy(update={"found": found})
+    path.parent.mkdir(parents=True, exist_ok=True)
+    write_scenario(scenario, path)

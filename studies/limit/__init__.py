@@ -1,0 +1,5 @@
+"""The throughput limit: up to which rate zones keep up with an open loop. Read first:
+``zonelab.studies.limit.search``.
+
+May import ``sweep``, ``many_runs`` and what is below them.
+"""

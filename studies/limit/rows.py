@@ -1,0 +1,78 @@
+"""The throughput limit of one setting, over seeds."""
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass
+from math import exp, log, sqrt
+from typing import Any
+
+from zonelab.analysis.statistics import mean_interval
+from zonelab.studies.limit.search import PRECISION, Limit
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class LimitRow:
+    """Of one setting, a second, all zones together. ``found``: how many seeds have a limit; of the others the largest
+    run kept up. ``given_per_s``: the rate of the scenario. ``value_per_s``: None if no seed was searched.
+
+    ``varies``: seeds differ, so ``low`` and ``high`` are a 95 % interval over them; else they are what a search
+    leaves open.
+    """
+
+    setting: str
+    seeds: int
+    found: int
+    given_per_s: float
+    value_per_s: float | None
+    low_per_s: float | None
+    high_per_s: float | None
+    varies: bool
+    behind: Mapping[str, int]
+    failures: Sequence[str] = ()
+
+    def to_json(self) -> dict[str, Any]:
+        return {**asdict(self), "behind": dict(self.behind), "failures": list(self.failures)}
+
+    @property
+    def told(self) -> str:
+        """The highest rate at which zones keep up, with its interval, as the table shows it."""
+        if self.value_per_s is None:
+            return "–"
+        if self.found < self.seeds:
+            return f"more than {_rate(self.value_per_s)}"
+        if not self.varies:
+            seeds = "with each seed" if self.seeds > 1 else "one seed"
+            return f"{_rate(self.value_per_s)} ± {sqrt(PRECISION) - 1:.1%}, {seeds}"
+        return f"{_rate(self.value_per_s)} ({_rate(self.low_per_s)} to {_rate(self.high_per_s)})"
+
+
+def row_of(setting: str, limits: Sequence[Limit], failures: Mapping[int, str], *, given_per_s: float) -> LimitRow:
+    """``limits``: of the seeds in order. ``failures``: by seed, why it has none."""
+    value, low, high = _interval([limit.value_per_s for limit in limits])
+    return LimitRow(
+        setting=setting,
+        seeds=len(limits),
+        found=sum(limit.above_per_s is not None for limit in limits),
+        given_per_s=given_per_s,
+        value_per_s=value,
+        low_per_s=low,
+        high_per_s=high,
+        varies=len({limit.value_per_s for limit in limits}) > 1,
+        behind=Counter(limit.behind for limit in limits if limit.behind is not None),
+        failures=tuple(f"seed {seed}: {why}" for seed, why in failures.items()),
+    )
+
+
+def _interval(values: Sequence[float]) -> tuple[float | None, float | None, float | None]:
+    """Geometric mean and 95 % interval over seeds (Student, of logarithms), wider by half a step of the search."""
+    if not values:
+        return None, None, None
+    logs = [log(value) for value in values]
+    middle, step = sum(logs) / len(logs), log(PRECISION) / 2
+    interval = mean_interval(logs)
+    low, high = (middle, middle) if interval is None else (interval.low, interval.high)
+    return exp(middle), exp(low - step), exp(high + step)
+
+
+def _rate(per_s: float | None) -> str:
+    return "–" if per_s is None else f"{per_s:,.0f}" if per_s >= 100 else f"{per_s:.3g}"

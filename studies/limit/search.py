@@ -1,0 +1,87 @@
+"""The search for the largest rate at which a simulated run keeps up, for one scenario and one seed."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from math import sqrt
+
+from zonelab.scenarios.spec.scenario import Scenario
+from zonelab.studies.limit.keeping_up import behind
+
+PRECISION = 1.05
+"""The rate at which a run did not keep up is at most so many times that at which it did."""
+
+OPERATIONS_MAX = 200_000
+"""So many messages or operations in one run are as far as the search goes."""
+
+RUNS_ABOUT = 10
+"""So many runs does a search take: four to halve the gap, and a doubling or halving for each power of two before."""
+
+_DOUBLINGS = 20
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Limit:
+    """Between two rates, of all zones together, a second. ``above``: None if no run so large was behind.
+
+    ``behind``: what was, at the lowest such rate. ``runs``: how many it took.
+    """
+
+    kept_per_s: float
+    above_per_s: float | None
+    behind: str | None
+    runs: int
+
+    @property
+    def value_per_s(self) -> float:
+        return self.kept_per_s if self.above_per_s is None else sqrt(self.kept_per_s * self.above_per_s)
+
+
+@dataclass(frozen=True, slots=True)
+class Searching:
+    """What every search has."""
+
+    scenarios: tuple[Scenario, ...]
+
+    def __call__(self, setting_and_seed: tuple[int, int]) -> Limit:
+        """Raises ``RuntimeError`` if the lab failed, or no rate is low enough."""
+        index, seed = setting_and_seed
+        scenario = self.scenarios[index].model_copy(update={"seed": seed, "faults": ()})
+        given_per_s = sum(scenario.load.rate_of(zone) for zone in scenario.zones)
+        factor_max = OPERATIONS_MAX / (given_per_s * scenario.load.duration_s)
+        return _scaled(knee(lambda factor: behind(at_rate(scenario, factor)), factor_max=factor_max), given_per_s)
+
+
+def at_rate(scenario: Scenario, factor: float) -> Scenario:
+    """``scenario`` with so many times its load, from the same zones in the same shares."""
+    rates = {zone: scenario.load.rate_of(zone) * factor for zone in scenario.zones}
+    return scenario.model_copy(update={"load": scenario.load.model_copy(update={"rate_per_s": rates})})
+
+
+def knee(behind_at: Callable[[float], str | None], *, factor_max: float) -> Limit:
+    """As ``Limit``, in parts of the rate that is given: doubled or halved at first, then halved between the two."""
+    factor, kept, above, why, runs = min(1.0, factor_max), None, None, None, 0
+    for _ in range(_DOUBLINGS):
+        found = behind_at(factor)
+        runs += 1
+        kept, above, why = (factor, above, why) if found is None else (kept, factor, found)
+        if kept is not None and (above is not None or kept >= factor_max):
+            break
+        factor = factor / 2 if found is not None else min(factor * 2, factor_max)
+    if kept is None:
+        raise RuntimeError(f"even {factor:.2g} times the load is too much: {why} are behind")
+    while above is not None and above > kept * PRECISION:
+        factor = sqrt(kept * above)
+        found = behind_at(factor)
+        runs += 1
+        kept, above, why = (factor, above, why) if found is None else (kept, factor, found)
+    return Limit(kept_per_s=kept, above_per_s=above, behind=why, runs=runs)
+
+
+def _scaled(found: Limit, given_per_s: float) -> Limit:
+    above = found.above_per_s
+    return Limit(
+        kept_per_s=found.kept_per_s * given_per_s,
+        above_per_s=None if above is None else above * given_per_s,
+        behind=found.behind,
+        runs=found.runs,
+    )

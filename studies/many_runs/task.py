@@ -1,0 +1,72 @@
+"""A task, the unit of many runs; its result; and the interface of whatever runs tasks."""
+
+import traceback
+from collections.abc import Callable, Generator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Generic, Protocol, TypeVar
+
+from zonelab.cluster.zone import ClusterError
+from zonelab.scenarios.errors import explain
+from zonelab.studies.many_runs.environment import Environment
+
+Subject = TypeVar("Subject")
+Result = TypeVar("Result")
+
+Key = tuple[str, int]
+"""The name of a setting, and a seed."""
+
+
+class ManyRunsFailed(ClusterError):
+    """The runs cannot be made, or cannot go on, as no worker could make them. The message is one line."""
+
+
+@dataclass(frozen=True, slots=True)
+class Task(Generic[Subject]):
+    """One setting with one seed. ``subject``: what the function that runs it is called with; it can be pickled."""
+
+    setting: str
+    seed: int
+    subject: Subject
+
+    @property
+    def key(self) -> Key:
+        return self.setting, self.seed
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Finished(Generic[Result]):
+    """A task that has come to its end: with a ``result``, or else with an ``error`` of one line."""
+
+    key: Key
+    result: Result | None = None
+    error: str | None = None
+
+
+class Workers(Protocol):
+    """Where tasks are run."""
+
+    def finished(
+        self, run: Callable[[Subject], Result], tasks: Sequence[Task[Subject]], here: Environment
+    ) -> Generator[Finished[Result], None, None]:
+        """``run`` of every task, in the order in which they finish. ``run`` is a function of a module.
+
+        Raises ``ManyRunsFailed``, also if a worker's environment is not that of ``here``. To end it early, close it.
+        """
+
+
+def finish(run: Callable[[Subject], Result], task: Task[Subject]) -> Finished[Result]:
+    """Run ``task`` in this process. Whatever it raises is of this task alone."""
+    try:
+        return Finished(key=task.key, result=run(task.subject))
+    except Exception as error:
+        return Finished(key=task.key, error=_told(error))
+
+
+def _told(error: Exception) -> str:
+    """Of a bug, also where it is: the traceback stays in the worker."""
+    words = explain(error)
+    frames = traceback.extract_tb(error.__traceback__)
+    if isinstance(error, ClusterError) or not frames:
+        return words
+    return f"{words} ({Path(frames[-1].filename).name}:{frames[-1].lineno})"

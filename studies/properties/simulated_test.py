@@ -1,0 +1,99 @@
+"""``sim_test``: a coroutine as a test, run on a fresh simulated cluster for each of many seeds."""
+
+import inspect
+import os
+import shlex
+from collections.abc import Callable, Coroutine, Sequence
+from functools import wraps
+from inspect import Parameter
+from typing import Any
+
+import pytest
+
+from zonelab.cluster.connections.timeouts import Timeouts
+from zonelab.cluster.links.lag_text import parse_lag
+from zonelab.cluster.sim.cluster import SimCluster, SimSettings
+from zonelab.cluster.sim.schedule import Schedule
+from zonelab.cluster.sim.server import ServerSettings
+from zonelab.studies.properties.plugin import REPLAY, SEEDS
+from zonelab.studies.properties.shutdown import abandon, close
+
+TESTBED = "testbed"
+
+Body = Callable[..., Coroutine[Any, Any, None]]
+
+
+def sim_test(
+    *,
+    seeds: int = 20,
+    zones: Sequence[str] = ("a", "b", "c"),
+    lag: str = "0",
+    server: ServerSettings = ServerSettings(),  # noqa: B008
+    schedule: Schedule = Schedule(),  # noqa: B008
+    timeouts: Timeouts = Timeouts(),  # noqa: B008
+) -> Callable[[Body], Callable[..., None]]:
+    """Run ``async def test(testbed, …)`` for the seeds 0, 1, … on a cluster that has started; it is stopped afterwards.
+
+    ``testbed`` is a ``zonelab.cluster.sim.cluster.SimCluster``; the other parameters are fixtures, made once for all
+    seeds. The first seed that fails ends the test, with the command that runs that seed alone. ``--zonelab-seeds``
+    overrides ``seeds``. Raises ``ValueError`` for an unknown lag or no seed, ``TypeError`` for a function that is no
+    such test.
+    """
+    if seeds < 1:
+        raise ValueError(f"seeds must be 1 or more, got {seeds}")
+    links = parse_lag(lag)
+
+    def cluster_of(seed: int) -> SimCluster:
+        settings = SimSettings(seed=seed, lag=links, server=server, schedule=schedule, timeouts=timeouts)
+        return SimCluster(zones, settings)
+
+    def decorate(body: Body) -> Callable[..., None]:
+        parameters = inspect.signature(body).parameters
+        if not inspect.iscoroutinefunction(body) or TESTBED not in parameters:
+            raise TypeError(f"sim_test needs `async def` with a parameter `{TESTBED}`, got {body!r}")
+
+        @wraps(body)
+        def test(*args: Any, request: pytest.FixtureRequest, **fixtures: Any) -> None:
+            if "request" in parameters:
+                fixtures["request"] = request
+            for seed in _seeds(request.config, seeds):
+                _run(cluster_of(seed), lambda cluster: body(*args, **{TESTBED: cluster}, **fixtures), seed, request)
+
+        kept = [parameter for name, parameter in parameters.items() if name not in (TESTBED, "request")]
+        request = Parameter("request", Parameter.KEYWORD_ONLY)
+        test.__signature__ = inspect.Signature([*kept, request])  # type: ignore[attr-defined]
+        return test
+
+    return decorate
+
+
+def _seeds(config: pytest.Config, seeds: int) -> Sequence[int]:
+    replay = config.getoption(REPLAY, default=None)
+    return range(config.getoption(SEEDS, default=None) or seeds) if replay is None else (replay,)
+
+
+def _run(
+    cluster: SimCluster,
+    body: Callable[[SimCluster], Coroutine[Any, Any, None]],
+    seed: int,
+    request: pytest.FixtureRequest,
+) -> None:
+    runtime = cluster.runtime
+    runtime.run_until_complete(cluster.start())
+    try:
+        runtime.run_until_complete(body(cluster))
+    except Exception as error:
+        when = f"seed {seed} failed at {runtime.now_ns() / 1e9:.6f} s of virtual time"
+        error.add_note(f"zonelab: {when}; again: pytest {shlex.quote(_address(request))} --zonelab-replay {seed}")
+        abandon(cluster)
+        raise
+    except BaseException:
+        abandon(cluster)
+        raise
+    close(cluster)
+
+
+def _address(request: pytest.FixtureRequest) -> str:
+    """The test as pytest takes it where it was called; its node id begins at pytest's root directory."""
+    names = request.node.nodeid.partition("::")[2]
+    return f"{os.path.relpath(request.node.path, request.config.invocation_params.dir)}::{names}"

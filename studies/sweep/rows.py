@@ -1,0 +1,156 @@
+"""The rows of a sweep, one for each setting, and how each differs from the first, seed by seed."""
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from zonelab.analysis.proportions import Interval, share_json
+from zonelab.analysis.statistics import (
+    mean_interval,
+    paired_share_interval,
+    quantile_interval,
+)
+from zonelab.studies.sweep.one_run import DUPLICATES, SweptRun
+
+Runs = Mapping[int, SweptRun]
+"""By seed."""
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Estimate:
+    """Over runs. ``interval``: at 95 %, None if the runs are too few or all equal."""
+
+    value: float
+    interval: Interval | None
+
+    def to_json(self) -> dict[str, Any]:
+        interval = self.interval
+        return {"value": self.value, "interval": interval and {"low": interval.low, "high": interval.high}}
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Difference:
+    """To the first setting, over the ``pairs`` of runs of one seed that both have a verdict of true or false.
+
+    ``worse``, ``better``: pairs in which only this setting's run failed, or only the first one's. ``share``: how much
+    more often it fails, None without a pair.
+    """
+
+    pairs: int
+    worse: int
+    better: int
+    share: Estimate | None
+    numbers: Mapping[str, Estimate]
+
+    def to_json(self) -> dict[str, Any]:
+        return {
+            "pairs": self.pairs,
+            "worse": self.worse,
+            "better": self.better,
+            "failing_share": self.share and self.share.to_json(),
+            "numbers": {name: one.to_json() for name, one in self.numbers.items()},
+        }
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Row:
+    """One setting. ``runs``: with a verdict; ``undecided``: by seed, why one is neither true nor false.
+
+    ``cases``: by class, over all runs; ``runs_with``: runs that have any. ``numbers``: over the runs, what each of them
+    shows as a whole. ``problems``: by seed, why a run has no verdict.
+    """
+
+    setting: str
+    runs: int
+    undecided: Mapping[int, str]
+    failing: int
+    messages: int
+    cases: Mapping[str, int]
+    runs_with: Mapping[str, int]
+    numbers: Mapping[str, Estimate]
+    problems: Mapping[int, str]
+    difference: Difference | None
+
+    @property
+    def judged(self) -> int:
+        """The number of runs that are valid or invalid, of which ``failing`` is a share."""
+        return self.runs - len(self.undecided)
+
+    def to_json(self) -> dict[str, Any]:
+        return {
+            "setting": self.setting,
+            "runs": self.runs,
+            "undecided": {str(seed): why for seed, why in self.undecided.items()},
+            "failing": self.failing,
+            "failing_share": share_json(self.failing, self.judged),
+            "messages": self.messages,
+            "cases": dict(self.cases),
+            "runs_with": dict(self.runs_with),
+            "numbers": {name: one.to_json() for name, one in self.numbers.items()},
+            "problems": {str(seed): problem for seed, problem in self.problems.items()},
+            "difference": self.difference and self.difference.to_json(),
+        }
+
+
+def row_of(setting: str, runs: Runs, failures: Mapping[int, str], *, first: Runs | None) -> Row:
+    """Of the ``runs`` of one setting, beside those of the ``first`` one, unless it is that. Seeds are in order."""
+    judged = [run for _, run in sorted(runs.items()) if run.valid is not None]
+    cases: Counter[str] = Counter()
+    for run in judged:
+        cases.update(run.cases)
+    told = {seed: run.problem for seed, run in sorted(runs.items()) if run.problem is not None}
+    failed = {seed: why for seed, why in told.items() if runs[seed].valid is None}
+    return Row(
+        setting=setting,
+        runs=len(judged),
+        undecided={seed: why for seed, why in told.items() if seed not in failed},
+        failing=sum(run.valid is False for run in judged),
+        messages=sum(run.messages for run in judged),
+        cases=dict(sorted(cases.items())),
+        runs_with={name: sum(name in run.cases for run in judged) for name in sorted(cases)},
+        numbers={name: _estimate(name, _values(judged, name)) for name in _names(judged)},
+        problems=dict(sorted((failed | dict(failures)).items())),
+        difference=None if first is None else _difference(runs, first),
+    )
+
+
+def _difference(runs: Runs, first: Runs) -> Difference:
+    pairs = [
+        (first[seed], runs[seed])
+        for seed in sorted(runs.keys() & first.keys())
+        if isinstance(first[seed].valid, bool) and isinstance(runs[seed].valid, bool)
+    ]
+    worse = sum(one.valid is True and other.valid is False for one, other in pairs)
+    better = sum(one.valid is False and other.valid is True for one, other in pairs)
+    changes: dict[str, Estimate] = {}
+    for name in _names([run for pair in pairs for run in pair]):
+        both = [
+            (one.numbers[name], other.numbers[name])
+            for one, other in pairs
+            if name in one.numbers.keys() & other.numbers
+        ]
+        if both:
+            changes[name] = _estimate(name, [after - before for before, after in both])
+    share = None
+    if pairs:
+        value, interval = (worse - better) / len(pairs), paired_share_interval(better, worse, len(pairs))
+        share = Estimate(value=value, interval=interval)
+    return Difference(pairs=len(pairs), worse=worse, better=better, share=share, numbers=changes)
+
+
+def _names(runs: Sequence[SweptRun]) -> list[str]:
+    return list(dict.fromkeys(name for run in runs for name in run.numbers))
+
+
+def _values(runs: Sequence[SweptRun], name: str) -> list[float]:
+    return [run.numbers[name] for run in runs if name in run.numbers]
+
+
+def _estimate(name: str, values: Sequence[float]) -> Estimate:
+    """A median, as a few runs have extreme percentiles; a mean of what is 0 in most runs."""
+    if name == DUPLICATES:
+        return Estimate(value=float(np.mean(values)), interval=mean_interval(values))
+    return Estimate(value=float(np.median(values)), interval=quantile_interval(values, 0.5))

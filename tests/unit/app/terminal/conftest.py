@@ -1,0 +1,20 @@
+"""What the tests of tables share."""
+
+from typing import Any
+
+import pytest
+from rich.table import Table
+
+from zonelab.studies.reporting.console import print_table
+
+
+@pytest.fixture
+def shown(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> Any:
+    """What is printed of a table, without the blanks at the ends of its lines."""
+    monkeypatch.setenv("COLUMNS", "180")
+
+    def of(table: Table) -> str:
+        print_table(table)
+        return "\n".join(line.rstrip() for line in capsys.readouterr().out.splitlines()).strip("\n")
+
+    return of

@@ -1,0 +1,89 @@
+"""Goal: an effect is told from chance, and a study that was broken off goes on where it was.
+
+Method: counts whose chances are known; runs made up, the third of which Ctrl-C ends.
+"""
+
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+
+from zonelab.scenarios.fault_draws.fault_classes import FaultClass
+from zonelab.studies.guarantees.ablated_queue import Ablation
+from zonelab.studies.guarantees.ablation_report import AblationReport
+from zonelab.studies.guarantees.mechanisms import DynoMechanism
+from zonelab.studies.guarantees.paired import (
+    Conditions,
+    Measured,
+    PairedStudy,
+    RowResult,
+    paired_state,
+    run_pairs,
+    sign_test,
+)
+
+
+@pytest.mark.parametrize(("worse", "better", "chance"), [(0, 9, 1.0), (1, 0, 0.5), (10, 0, 2**-10), (3, 1, 5 / 16)])
+def test_the_sign_test_is_the_tail_of_coin_tosses(worse: int, better: int, chance: float) -> None:
+    assert sign_test(worse, better) == pytest.approx(chance)
+
+
+MADE: list[tuple[str, int]] = []
+
+
+@dataclass(frozen=True, slots=True)
+class MadeUp:
+    """The run of ``row`` fails with odd seeds; its twin never does."""
+
+    row: str
+    seed: int
+    ended_at: int = 0
+
+    @property
+    def conditions(self) -> Conditions:
+        return Conditions(FaultClass.NONE)
+
+    @property
+    def setting(self) -> str:
+        return self.row
+
+    @property
+    def twin(self) -> "MadeUp":
+        return MadeUp("twin", self.seed)
+
+    def measure(self) -> Measured:
+        if len(MADE) == self.ended_at - 1:
+            raise KeyboardInterrupt
+        MADE.append((self.row, self.seed))
+        lost = {"lost": self.seed} if self.row == "without" and self.seed % 2 else {}
+        return Measured(violated=lost, numbers={"late": self.seed / 3}, problem=None)
+
+
+def study(state: Path | None, *, ended_at: int = 0) -> PairedStudy[str]:
+    runs = [MadeUp(row, seed, ended_at) for seed in (1, 2, 3) for row in ("twin", "without")]
+    if state is None:
+        return run_pairs(["without"], runs, tests=1)
+    with paired_state(state) as kept:
+        return run_pairs(["without"], runs, tests=1, state=kept)
+
+
+def test_a_study_goes_on_from_its_state_and_finds_what_one_at_once_finds(tmp_path: Path) -> None:
+    MADE.clear()
+    broken_off = study(tmp_path / "state", ended_at=3)
+    assert (broken_off.complete, broken_off.runs, MADE) == (False, 2, [("twin", 1), ("without", 1)])
+    whole = study(tmp_path / "state")
+    assert (whole.complete, whole.runs, whole.known, len(MADE)) == (True, 6, 2, 6)
+    assert whole.rows == study(None).rows
+    assert (whole.rows["without"].failed_runs, whole.rows["without"].failed_twins) == (2, 0)
+
+
+def test_a_table_says_when_no_row_of_so_few_seeds_could_show_anything() -> None:
+    off, result = Ablation((DynoMechanism.LEASE_NX,)), RowResult()
+    found = PairedStudy(rows={off: result}, tests=10, runs=0, complete=True)
+    assert found.least_seeds == 8  # 1 in 2**8 is the first below 5 % over 10 tests
+    for seed in range(found.least_seeds):
+        page = AblationReport(study=found, command="zonelab ablate", took_s=1.0).page(Path("page.md"))
+        assert f"{seed} seeds: worse in {seed} and better in 0 comparisons: too few seeds, since" in page
+        stuck, none = Measured(violated={"stuck": 1}, numbers={}), Measured(violated={}, numbers={})
+        result.add(stuck, none, conditions=Conditions(FaultClass.NONE), seed=seed)
+    assert found.more(off, ("stuck",)) == ("stuck",)

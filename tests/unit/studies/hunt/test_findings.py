@@ -1,0 +1,150 @@
+"""Goal: what a hunt found is told whole and with the right numbers: shares, seeds, doubts, and what to type next.
+
+Method: planted outcomes, each another number; the whole page and the whole JSON.
+"""
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from zonelab.analysis.checkers.verdict import MEANING_OF
+from zonelab.analysis.message_classes import MessageClass
+from zonelab.app.verbs.every_setting import command_of
+from zonelab.app.verbs.hunt import hunt_command
+from zonelab.scenarios.spec.reading import load_scenario, scenario_of
+from zonelab.studies.hunt.findings import HuntResult, sum_up
+from zonelab.studies.hunt.seeds import Hunted, HuntTarget, Outcome
+from zonelab.studies.many_runs.where import Where
+
+
+def outcome(seed: int, *violated: str, valid: bool | str | None = None, **rest: Any) -> Outcome:
+    return Outcome(
+        seed=seed,
+        valid=not violated if valid is None and "error" not in rest else valid,
+        violated=dict.fromkeys(violated, 2),
+        **{"faults": 1, "pushed": 600, "virtual_ns": 100_500_000_000, "events": 100, "trace_hash": "t", **rest},
+    )
+
+
+LOST = [outcome(seed, "lost", faults=9 - seed) for seed in range(1, 8)]
+OTHERS = [
+    outcome(8, "lost", "redelivered", events=50, repeated=True),
+    outcome(9, "redelivered", events=50, repeated=True, difference="event 7 differs"),
+    outcome(10, "lost"),
+    outcome(11, repeated=True),
+    *(outcome(seed, valid="unknown") for seed in range(12, 18)),
+    outcome(18, error="the lab is broken"),
+]
+PAGE = """\
+violated    ┃ runs ┃     share (95 %) ┃ seeds
+━━━━━━━━━━━━╇━━━━━━╇━━━━━━━━━━━━━━━━━━╇━━━━━━━━━━━━━━━━━━
+lost        │    9 │ 48.22% to 97.72% │ 8, 10, 7, 6, 5, …
+redelivered │    2 │  2.28% to 51.78% │ 8, 9
+
+18 runs, 10,800 messages, 1,809 s of virtual time; 10 failed (58.72% to 99.77%).
+6 runs could not be judged and count for no share; first seeds: 12, 13, 14, 15, 16.
+4 of the runs are from before.
+Broken off: the same command goes on from here.
+3 seeds were run twice; 2 of them were the same twice, event by event.
+seed 9: event 7 differs
+seed 18: the lab is broken
+"""
+
+
+def found(folder: Path, outcomes: list[Outcome], *, complete: bool, known: int, **scenario: Any) -> HuntResult:
+    target = HuntTarget(
+        scenario=scenario_of({"name": "some", "load": {"duration_s": 9, "rate_per_s": 1}, **scenario}, source="x")
+    )
+    return sum_up(
+        target, Hunted(outcomes=tuple(outcomes), known=known, complete=complete), folder, command="zonelab hunt some"
+    )
+
+
+def printed(result: HuntResult, capsys: pytest.CaptureFixture[str]) -> str:
+    result.print()
+    return "\n".join(line.rstrip() for line in capsys.readouterr().out.splitlines())
+
+
+def test_a_hunt_is_told_whole_and_each_class_has_its_plainest_seed_first(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    result = found(tmp_path, [*LOST, *OTHERS], complete=False, known=4)
+    page = printed(result, capsys)
+    assert page.startswith(PAGE)
+    assert page.removeprefix(PAGE).splitlines() == [
+        "",
+        *next_steps(tmp_path, "lost", MEANING_OF[MessageClass.LOST]),
+        "",
+        *next_steps(tmp_path, "redelivered", MEANING_OF[MessageClass.REDELIVERED]),
+        "",
+        "Again, or on: zonelab hunt some",
+    ]
+    written = {name: load_scenario(str(tmp_path / name / "counterexample.yaml")) for name in ("lost", "redelivered")}
+    assert {name: one.seed for name, one in written.items()} == {"lost": 8, "redelivered": 8}
+    assert written["lost"].found is not None
+    assert (written["lost"].found.trace_hash, set(written["lost"].found.violated)) == ("t", {"lost", "redelivered"})
+    assert result.to_json() == {
+        **{"scenario": "some", "runs": 18, "resumed": 4, "complete": False, "failing": 10, "unknown": 6, "repeated": 3},
+        "failure_rate": {"low": pytest.approx(0.5872, abs=1e-4), "high": pytest.approx(0.9977, abs=1e-4)},
+        "broken": {"9": "event 7 differs", "18": "the lab is broken"},
+        "groups": {
+            "lost": in_json(tmp_path / "lost", 8, 10, 7, 6, 5, 4, 3, 2, 1),
+            "redelivered": in_json(tmp_path / "redelivered", 8, 9),
+        },
+        **{"directory": str(tmp_path), "command": "zonelab hunt some"},
+    }
+
+
+def next_steps(folder: Path, name: str, meaning: str) -> list[str]:
+    path = folder / name / "counterexample.yaml"
+    return [f"{name}: {meaning}", f"  zonelab replay {path}", f"  zonelab shrink {path} --class {name}"]
+
+
+def in_json(folder: Path, *seeds: int) -> dict[str, Any]:
+    return {"runs": len(seeds), "seeds": list(seeds), "counterexample": str(folder / "counterexample.yaml")}
+
+
+def test_a_hunt_that_found_nothing_says_of_how_much_and_nothing_else(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    workload = {"kind": "register", "keys": 1, "clients_per_zone": 1}
+    accesses = found(tmp_path, [outcome(1), outcome(2)], complete=True, known=0, workload=workload)
+    assert printed(accesses, capsys).splitlines() == [
+        "2 runs, 1,200 operations, 201 s of virtual time; 0 failed (0.00% to 84.19%).",
+        "0 seeds were run twice; 0 of them were the same twice, event by event.",
+        "",
+        "Again, or on: zonelab hunt some",
+    ]
+    unknown = found(tmp_path, [outcome(1, valid="unknown")], complete=True, known=0)
+    assert "; none could be judged.\n1 runs could not be judged" in printed(unknown, capsys)
+    assert unknown.to_json()["failure_rate"] is None
+    nothing = printed(found(tmp_path, [], complete=True, known=0), capsys)
+    assert nothing.splitlines() == ["No seed was run.", "", "Again, or on: zonelab hunt some"]
+
+
+def test_the_same_again_has_every_word_that_differs_from_the_default() -> None:
+    plain = command_of(
+        "limit", "s.yaml", vary=["level=A,B"], seeds=range(1, 8), where=Where(jobs=3), overrides=[], runs=Path("runs")
+    )
+    assert plain == "zonelab limit s.yaml --vary level=A,B --runs 7 --jobs 3"
+    every = command_of(
+        "sweep",
+        "a b",
+        **{"vary": ["x=1", "y=2"], "overrides": ["z=3", "level=D"], "seeds": range(5, 9), "runs": Path("there")},
+        where=Where(master="local[2]", settings={"k": "v", "l": "w"}),
+        drawn=40,
+    )
+    assert every == (
+        "zonelab sweep 'a b' --vary x=1 --vary y=2 --set z=3 --set level=D --runs 4 --seed-from 5 "
+        "--master 'local[2]' --conf k=v --conf l=w --draw --messages 40 --dir there"
+    )
+    hunted = hunt_command(
+        "s.yaml",
+        **{"level": "DC_ONE", "seeds": range(2, 5), "messages": 7, "overrides": ["a=1", "b=2"], "runs": Path("there")},
+        where=Where(jobs=2),
+    )
+    assert hunted == (
+        "zonelab hunt s.yaml --level DC_ONE --runs 3 --seed-from 2 --jobs 2 --messages 7 --set a=1 --set b=2 "
+        "--dir there"
+    )

@@ -1,0 +1,57 @@
+"""Goal: values of users are shown as they are: nothing that is printed is read as markup, as emoji or as Markdown.
+
+Method: names in brackets and colons through tables, sentences, bars and pages; which modules make consoles.
+"""
+
+import ast
+from pathlib import Path
+
+import pytest
+from rich.table import Table
+
+import zonelab.scenarios
+from zonelab.studies.guarantees.page import code, markdown_rows
+from zonelab.studies.reporting.console import BAD, console, error_console, print_rows, print_table, styled
+from zonelab.studies.sweep.settings import settings_of
+
+NAMES = ["topology.zones=[a, b, c]", "[bold]x[/bold]", "[/]", "a :warning: b", "[link=file:///x]y[/link]"]
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_a_table_shows_names_as_they_are(name: str, capsys: pytest.CaptureFixture[str]):
+    table = Table(title=name)
+    table.add_column(name)
+    table.add_row(name)
+    table.add_row(styled(name, BAD))
+    print_table(table)
+    print_rows([name], [[name], [styled(name, BAD)]], [name])
+    console().print(name)
+    error_console().print(name)
+    shown = capsys.readouterr()
+    assert shown.out.count(name) == 9
+    assert shown.err.count(name) == 1
+
+
+def test_the_name_of_a_setting_has_its_brackets(capsys: pytest.CaptureFixture[str]):
+    settings = settings_of("steady", vary=["topology.zones=[a, b, c],[a]"])
+    print_rows(["setting"], [[one.name] for one in settings], [])
+    assert "topology.zones=[a, b, c]" in capsys.readouterr().out
+
+
+def test_consoles_are_made_in_one_place_and_no_column_of_a_bar_reads_markup():
+    made, marked = [], []
+    folder = Path(zonelab.scenarios.__file__).parent
+    for path in sorted(folder.rglob("*.py")):
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+            called = node.func.id if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) else ""
+            options = {option.arg for option in node.keywords} if isinstance(node, ast.Call) else set()
+            made += [path.relative_to(folder).as_posix()] * (called == "Console")
+            marked += [path.name] * (called == "TextColumn" and "markup" not in options)
+    assert set(made) == {"terminal/console.py"}
+    assert marked == []
+
+
+def test_a_bar_ends_no_cell_of_a_page_and_a_backtick_no_code():
+    assert markdown_rows(["a"], [["x|y"]]).splitlines()[2] == r"| x\|y |"
+    assert code("zonelab run x") == "`zonelab run x`"
+    assert code("zonelab run '`id`'") == "`` zonelab run '`id`' ``"

@@ -1,0 +1,288 @@
+"""Goal: a sweep's table is the same whoever makes the runs and however often it was broken off.
+
+Method: a small scenario with a fixed fault under a few settings; planted runs where a table must say something known.
+"""
+
+import json
+import os
+import signal
+import subprocess
+import time
+from collections.abc import Iterator
+from itertools import chain
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+from support.programs import HANGS_S
+from support.scenarios.commands import Done, zonelab_here
+from support.scenarios.short_runs import scenario_file, zonelab_command
+from support.scenarios.sim_runs import SMALL, small
+
+from zonelab.analysis.checkers.verdict import Totals, Verdict
+from zonelab.analysis.runs.history import OPERATIONS
+from zonelab.scenarios.run.trial import attempt
+from zonelab.scenarios.run_files.tables import MemoryTables
+from zonelab.scenarios.spec.reading import load_scenario
+from zonelab.studies.hunt.seeds import HuntTarget
+from zonelab.studies.sweep import one_run
+from zonelab.studies.sweep.every_setting import RESULTS_NAME
+from zonelab.studies.sweep.one_run import DUPLICATES, Sweeping, SweptRun
+from zonelab.studies.sweep.result import SweepResult
+from zonelab.studies.sweep.rows import Row, row_of
+from zonelab.studies.sweep.settings import Varied, settings_of
+
+KILL = {"kind": "kill", "zone": "b", "at_s": 0.2, "for_s": 0.3, "restart": "keep"}
+VARY = ("--vary", "level=DC_ONE,DC_QUORUM", "--vary", "queue.unack_ms=300,400")
+
+
+@pytest.fixture
+def file(tmp_path: Path) -> Path:
+    path = tmp_path / "small.yaml"
+    path.write_text(json.dumps({**SMALL, "faults": [KILL]}))
+    return path
+
+
+def swept(file: Path, *words: str) -> Done:
+    return zonelab_here("sweep", file.name, *words, "--json", cwd=file.parent)
+
+
+def test_processes_find_what_one_finds_and_the_same_command_goes_on(file: Path, tmp_path: Path) -> None:
+    one = swept(file, *VARY, "--runs", "2", "--dir", "one")
+    two = swept(file, *VARY, "--runs", "2", "--dir", "two", "--jobs", "2")
+    told = json.loads(one.stdout)
+    assert (one.returncode, two.returncode) == (0, 0)
+    assert told["settings"] == json.loads(two.stdout)["settings"]
+    assert [row["setting"] for row in told["settings"]] == [
+        f"level={level} queue.unack_ms={lease}" for level in ("DC_ONE", "DC_QUORUM") for lease in (300, 400)
+    ]
+    assert [row["runs"] for row in told["settings"]] == [2, 2, 2, 2]
+    assert [row["difference"] and row["difference"]["pairs"] for row in told["settings"]] == [None, 2, 2, 2]
+    directory = tmp_path / told["directory"]
+    assert json.loads((directory / "sweep.json").read_text()) == told
+    assert len((directory / RESULTS_NAME).read_text().splitlines()) == 1 + 8
+    more = json.loads(swept(file, *VARY, "--runs", "3", "--dir", "one").stdout)
+    assert (more["known"], more["directory"]) == (8, told["directory"])
+    later = json.loads(swept(file, *VARY, "--runs", "1", "--seed-from", "3", "--dir", "one").stdout)
+    assert (later["known"], later["settings"][0]["runs"]) == (4, 1)
+
+
+def test_sigkill_in_the_middle_costs_nothing_but_the_runs_under_way(file: Path, tmp_path: Path) -> None:
+    words = ["sweep", file.name, *VARY, "--runs", "4", "--jobs", "2"]
+    sweeping = subprocess.Popen(zonelab_command(*words), cwd=tmp_path, stderr=subprocess.DEVNULL)
+    deadline_s = time.monotonic() + HANGS_S
+    while sum(len(path.read_bytes().splitlines()) for path in tmp_path.rglob(RESULTS_NAME)) < 4:
+        assert time.monotonic() < deadline_s
+        assert sweeping.poll() is None
+        time.sleep(0.02)
+    os.kill(sweeping.pid, signal.SIGKILL)
+    sweeping.wait()
+    kept = next(tmp_path.rglob(RESULTS_NAME))
+    kept.write_bytes(kept.read_bytes()[:-7])  # as if it had been killed while it wrote
+    after, whole = (json.loads(swept(file, *words[2:], *more).stdout) for more in ((), ("--dir", "whole")))
+    assert 2 <= after["known"] < 16
+    assert after["settings"] == whole["settings"]
+    assert whole["known"] == 0
+
+
+def test_every_setting_runs_the_scenario_with_its_own_faults_and_the_same_seeds(file: Path) -> None:
+    settings = settings_of(str(file), vary=["level=DC_ONE,DC_QUORUM"])
+    sweeping = Sweeping(scenarios=tuple(setting.scenario for setting in settings))
+    single = load_scenario(str(file), overrides=["level=DC_QUORUM", "seed=7"])
+    assert sweeping.scenario(1, 7) == single
+    assert sweeping.scenario(0, 7).model_copy(update={"level": single.level}) == single
+    verdict = attempt(single).verdict
+    assert verdict is not None
+    shown = sweeping((1, 7))
+    assert (shown.valid, shown.messages) == (verdict.valid, verdict.totals.pushed)
+    assert shown.cases == {name: count for name, count in verdict.counts.items() if count}
+    assert shown.numbers["lateness p99"] == verdict.lateness_ms["all"]["p99"]
+
+
+def test_drawn_runs_are_those_of_a_hunt(file: Path) -> None:
+    (setting,) = settings_of(str(file), vary=[])
+    sweeping = Sweeping(scenarios=(setting.scenario,), messages=20)
+    hunted = HuntTarget(scenario=setting.scenario, messages=20)
+    assert [sweeping.scenario(0, seed) for seed in (1, 5)] == [hunted.run_of(seed) for seed in (1, 5)]
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (("--vary", "levle=A"), "--vary: levle: unknown field"),
+        (("--vary", "level=DC_ONE,FOO"), "--vary: level: got 'FOO'; accepted: DC_ONE, DC_QUORUM"),
+        (("--vary", "level"), "--vary level: accepted: PATH=VALUE,VALUE"),
+        (("--vary", "level="), "--vary level=: accepted: PATH=VALUE,VALUE"),
+        (("--vary", "level=DC_ONE,"), "--vary level=DC_ONE,: accepted: PATH=VALUE,VALUE"),
+        (("--vary", "level=DC_ONE,DC_ONE"), "a value is there twice"),
+        (("--vary", "level=DC_ONE", "--vary", "level=DC_QUORUM"), "--vary level: given twice"),
+        (("--runs", "-3"), "got '-3'"),
+        (("--set", "queue.unack_ms=x"), "--set: queue.unack_ms: got 'x'"),
+    ],
+)
+def test_what_cannot_be_varied_is_refused_in_one_line(file: Path, words: tuple[str, ...], said: str) -> None:
+    refused = zonelab_here("sweep", file.name, *words, cwd=file.parent)
+    assert refused.returncode == 64
+    assert len(refused.stderr.splitlines()) == 1
+    assert said in refused.stderr
+    assert not (file.parent / "runs").exists()
+
+
+def test_a_value_may_have_commas_within_brackets_and_quotes() -> None:
+    given = Varied.parsed("load.rate_per_s={a: 1, b: 2},5, '7,0'")
+    assert given.values == ("{a: 1, b: 2}", "5", "'7,0'")
+
+
+def shown(*, valid: bool | str | None, push: float = 1.0, twice: float = 0.0) -> SweptRun:
+    numbers = {"push p50": push, DUPLICATES: twice}
+    why = None if isinstance(valid, bool) else "why"
+    return SweptRun(valid=valid, cases={} if valid else {"lost": 2}, numbers=numbers, messages=10, problem=why)
+
+
+def test_a_row_counts_what_its_runs_showed_and_pairs_them_by_seed() -> None:
+    first = {seed: shown(valid=seed > 2, push=float(seed)) for seed in range(1, 11)}
+    runs = {seed: shown(valid=seed != 5, push=seed + 2.0, twice=seed / 100) for seed in range(1, 11)}
+    runs |= {9: shown(valid="unknown"), 10: shown(valid=None)}
+    row = row_of("x", runs, {11: "its process ended"}, first=first)
+    assert (row.runs, row.failing, dict(row.undecided)) == (9, 1, {9: "why"})
+    assert dict(row.problems) == {10: "why", 11: "its process ended"}
+    assert (row.cases, row.runs_with) == ({"lost": 2}, {"lost": 1})
+    change = row.difference
+    assert change is not None
+    assert (change.pairs, change.worse, change.better) == (8, 1, 2)
+    assert change.share.value == -1 / 8
+    assert change.share.interval is not None
+    assert change.share.interval.low < -1 / 8 < 0 < change.share.interval.high
+    assert (change.numbers["push p50"].value, change.numbers[DUPLICATES].value) == (2.0, pytest.approx(0.045))
+
+
+def test_a_run_that_failed_is_named_once_and_without_a_traceback(tmp_path: Path) -> None:
+    kills = [
+        {"kind": "kill", "zone": zone, "at_s": 0.1, "for_s": 0.3 + number / 10} for number, zone in enumerate("abc")
+    ]
+    scenario_file(tmp_path, load={"duration_s": 1}, faults=[{**kills[0], "restart": "warm"}, *kills[1:]])
+    words = zonelab_command("sweep", "short.yaml", "--runs", "1")
+    done = subprocess.run(words, cwd=tmp_path, capture_output=True, text=True, check=False)
+    assert done.returncode == 3
+    assert "seed 1: zone a: no running zone to copy the data from\n" in done.stderr
+    assert (done.stderr.count("no running zone"), "Traceback" in done.stderr) == (1, False)
+
+
+def test_a_run_that_the_lab_cannot_make_is_named_and_the_others_are_made(
+    file: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def bad(self: Sweeping, setting_and_seed: tuple[int, int]) -> SweptRun:
+        if setting_and_seed == (1, 2):
+            raise RuntimeError("planted")
+        return shown(valid=True)
+
+    monkeypatch.setattr(Sweeping, "__call__", bad)
+    done = swept(file, "--vary", "level=DC_ONE,DC_QUORUM", "--runs", "3", "--set", "load.duration_s=2")
+    told = json.loads(done.stdout[: done.stdout.rindex('{\n  "errors"')])
+    assert done.returncode == 3
+    assert done.stderr.startswith("sweep: 6 runs x 2 s of load, and at most "), "what will be run is said beforehand"
+    assert "level=DC_QUORUM, seed 2: RuntimeError: planted" in done.stderr
+    assert [row["runs"] for row in told["settings"]] == [3, 2]
+
+
+def timed(f: str, op: int, took_ms: float, *, ended: str = "ok", of: int = 1) -> Iterator[dict[str, Any]]:
+    """The rows of an operation that began at 1 s and ended so much later; of several messages several rows."""
+    base = {"op_id": op, "process": "p", "zone": "a", "f": f, "message_id": "m", "intended_ns": 0}
+    yield {**base, "index": 2 * op, "time_ns": 10**9, "type": "invoke", "invoke_ns": 10**9}
+    end_ns = 10**9 + round(took_ms * 1e6)
+    for _ in range(of):
+        yield {**base, "index": 2 * op + 1, "time_ns": end_ns, "type": ended, "invoke_ns": 10**9}
+
+
+def made(monkeypatch: pytest.MonkeyPatch, *operations: Iterator[dict[str, Any]], **verdict: Any) -> SweptRun:
+    """What a sweep makes of planted rows of a run and of a planted verdict."""
+    tables = MemoryTables()
+    for row in chain(*operations):
+        tables("operations", OPERATIONS).append(row)
+    plain = {"valid": True, "reasons": (), "forbid": (), "offenders": {}, "lateness_ms": {}, "counts": {"lost": 0}}
+    judged = Verdict(**{"totals": Totals(), **plain, **verdict}) if verdict else None
+    trial = SimpleNamespace(verdict=judged, tables=tables, run=SimpleNamespace(record=SimpleNamespace(error=None)))
+    monkeypatch.setattr(one_run, "attempt", lambda scenario: trial)
+    return Sweeping(scenarios=(small(),))((0, 1))
+
+
+def test_a_run_is_measured_by_what_was_confirmed_each_operation_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    push = [timed("push", number, number, of=number % 3 + 1) for number in range(1, 100)]
+    rest = [timed("push", 100, 5_000, ended="info"), timed("pop", 101, 7.5, of=3), timed("ack", 102, 9)]
+    late = {"all": {"p50": 3.0, "p99": 4.0, "max": 5.0}, "a": {"p50": 9.0}}
+    totals = Totals(pushed=6, delivered=4, deliveries=5)
+    run = made(monkeypatch, *push, *rest, totals=totals, lateness_ms=late, counts={"lost": 2, "stuck": 0})
+    numbers = {"push p50": 50, "push p99": 99, "pop p50": 7.5, "pop p99": 7.5, DUPLICATES: 0.25}
+    assert run.numbers == pytest.approx({**numbers, "lateness p50": 3.0, "lateness p99": 4.0}, abs=0.99)
+    assert (run.valid, run.cases, run.messages, run.problem) == (True, {"lost": 2}, 6, None)
+    doubtful = made(monkeypatch, valid="unknown", reasons=("one", "two"))
+    assert (doubtful.numbers, doubtful.problem) == ({}, "one; two")
+    assert made(monkeypatch) == SweptRun(valid=None, cases={}, numbers={}, messages=0, problem="the lab failed")
+
+
+def swept_rows() -> Iterator[Row]:
+    """Of a setting, one that is like it but slower and fails once, one with nothing, and one that is undecided."""
+    first = {seed: shown(valid=True, push=10.0 * seed, twice=0.0) for seed in range(1, 41)}
+    slower = {seed: shown(valid=seed != 9, push=10.0 * seed + 5, twice=0.5 * (seed % 2)) for seed in range(40, 0, -1)}
+    unknown = {2: shown(valid="unknown"), 1: shown(valid="unknown")}
+    yield row_of("first", first, {}, first=None)
+    yield row_of("slower", slower, {}, first=first)
+    yield row_of("broken", {}, dict.fromkeys(range(7, 0, -1), "its process ended"), first=first)
+    yield row_of("doubtful", unknown, {}, first=first)
+
+
+PAGE = """\
+setting  ┃ runs ┃ failing (95 %) ┃ cases (runs with) ┃ duplicates a message ┃ push p50, p99 ms
+━━━━━━━━━╇━━━━━━╇━━━━━━━━━━━━━━━━╇━━━━━━━━━━━━━━━━━━━╇━━━━━━━━━━━━━━━━━━━━━━╇━━━━━━━━━━━━━━━━━
+first    │ 40   │ 0 of 40        │ none              │ 0.0000               │ 205 (140 to 270)
+         │      │ 0.0% to 8.8%   │                   │ –                    │
+slower   │ 40   │ 1 of 40        │ lost 2 (1)        │ 0.2500               │ 210 (145 to 275)
+         │      │ 0.1% to 13.2%  │                   │ 0.1690 to 0.3310     │
+broken   │ 0    │ –              │ –                 │ –                    │ –
+doubtful │ 2    │ –              │ none              │ 0.0000               │ 1.0 (–)
+         │      │ 2 undecided    │                   │ –                    │
+
+
+Difference to first, seed by seed:
+setting  ┃ failing (95 %)   ┃ duplicates a message ┃ push p50, p99 ms
+━━━━━━━━━╇━━━━━━━━━━━━━━━━━━╇━━━━━━━━━━━━━━━━━━━━━━╇━━━━━━━━━━━━━━━━━━━━
+slower   │ +2.5%            │ +0.2500              │ +5.0 (+5.0 to +5.0)
+         │ -10.3% to +14.9% │ +0.1690 to +0.3310   │
+broken   │ –                │ –                    │ –
+doubtful │ –                │ –                    │ –
+
+82 runs with the seeds 1 to 40, 820 messages.
+Times and duplicates are of a run as a whole, with 95 % intervals: medians, of duplicates the mean.
+1,234 of the runs are from before.
+Broken off: the same command goes on from here.
+no verdict: broken, seed 1: its process ended
+no verdict: broken, seed 2: its process ended
+no verdict: broken, seed 3: its process ended
+no verdict: broken, seed 4: its process ended
+no verdict: broken, seed 5: its process ended
+and 2 more without a verdict, in there/sweep.json
+
+Again, or on: zonelab sweep s"""
+
+
+def test_a_sweep_is_told_whole(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("COLUMNS", "120")
+    rows = tuple(swept_rows())
+    told = {"scenario": "s", "directory": Path("there"), "command": "zonelab sweep s", "environment": {}}
+    SweepResult(**told, seeds=range(1, 41), rows=rows, known=1_234, complete=False).print()
+    page = "\n".join(line.rstrip() for line in capsys.readouterr().out.splitlines())
+    assert page == PAGE
+    assert [list(row.problems) for row in rows] == [[], [], [1, 2, 3, 4, 5, 6, 7], []]
+    assert rows[3].to_json()["undecided"] == {"1": "why", "2": "why"}
+    assert list(rows[3].undecided) == [1, 2]
+    assert rows[1].to_json()["failing_share"] == pytest.approx({"low": 0.0006, "high": 0.1316}, abs=1e-4)
+    assert rows[2].to_json()["problems"] == {str(seed): "its process ended" for seed in range(1, 8)}
+    SweepResult(**told, seeds=range(3, 5), rows=rows[:1], known=0, complete=True).print()
+    alone = capsys.readouterr().out
+    assert "Difference" not in alone
+    assert "40 runs with the seeds 3 to 4, 400 messages.\n" in alone
+    assert "from before" not in alone
+    assert "Broken off" not in alone
