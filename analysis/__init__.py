@@ -4,7 +4,5 @@ Read first: ``zonelab.analysis.runs.history`` (the format), ``zonelab.analysis.m
 ``zonelab.analysis.checkers.queue.queue``. Everything works from run directories alone, so that any run can be judged
 again, also by a later version.
 
-Imports none of the other packages: a checker that shared code with what it checks could share its mistakes. Within it,
-from the ground up: ``statistics``, ``message_classes``, ``pages``; ``runs``; ``checkers``; ``summary``; ``comparison``;
-``spark``; ``run_index``; ``figures``; ``report``.
+Imports none of the other packages: a checker that shared code with what it checks could share its mistakes.
 """

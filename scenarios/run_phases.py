@@ -2,7 +2,7 @@
 
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
-from contextlib import ExitStack, closing
+from contextlib import AbstractAsyncContextManager, ExitStack, closing
 from dataclasses import dataclass
 from typing import Any, Protocol
 
@@ -42,6 +42,9 @@ class Watcher(Protocol):
 
 class Onlooker(Watcher, Protocol):
     """Whoever also looks at the cluster and the messages of a run while it goes on; it only reads."""
+
+    def served(self) -> AbstractAsyncContextManager[None]:
+        """Return a block within which others can see what it sees."""
 
     def sees(self, run: "RunPhases") -> None:
         """The run is about to begin."""

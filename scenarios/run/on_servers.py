@@ -23,7 +23,7 @@ from zonelab.scenarios.run.carry_out import carry_out
 from zonelab.scenarios.run.in_directory import ENDING, RunWriter, run_in_directory
 from zonelab.scenarios.run.network_settings import network_options
 from zonelab.scenarios.run_files.record import RunRecord
-from zonelab.scenarios.run_phases import Watcher
+from zonelab.scenarios.run_phases import Onlooker, Watcher
 from zonelab.scenarios.spec.scenario import Scenario
 from zonelab.scenarios.tasks import Halt
 
@@ -39,7 +39,7 @@ def run_on_servers(
     watcher: Watcher,
     command: str,
     make_queue: MakeQueue = queue_under_test,
-    page: RunPage | None = None,
+    page: Onlooker | None = None,
 ) -> tuple[Path, RunRecord]:
     """Run ``scenario`` once and write everything but the analysis into a new directory under ``runs``.
 
@@ -60,7 +60,7 @@ async def _run(
     writer: RunWriter,
     watcher: Watcher,
     make_queue: MakeQueue,
-    page: RunPage | None,
+    page: Onlooker | None,
 ) -> RunRecord:
     stalls = StallMonitor(asyncio.get_running_loop())
     testbed = RealCluster(
