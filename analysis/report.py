@@ -12,9 +12,10 @@ from tempfile import TemporaryDirectory
 from typing import Any
 
 from zonelab.analysis.checkers.consistency.verdict import MEANINGS, Anomaly
+from zonelab.analysis.checkers.judgement import Offender, Validity
 from zonelab.analysis.checkers.order.properties import EXERCISED_BY, LABELS, Property
 from zonelab.analysis.checkers.order.verdict import OrderVerdict
-from zonelab.analysis.checkers.verdict import MEANING_OF, Offender, Validity, Verdict
+from zonelab.analysis.checkers.verdict import MEANING_OF, Verdict
 from zonelab.analysis.figures.plots import labels, plot_accesses, plot_comparison, plot_run
 from zonelab.analysis.figures.rate_plot import plot_rates
 from zonelab.analysis.figures.session_plot import plot_session

@@ -28,13 +28,13 @@ from zonelab.cluster.testbed import Testbed
 from zonelab.cluster.votes.levels import Level
 from zonelab.engine.fifo.consumer.context import MemberContext, Zones
 from zonelab.engine.fifo.consumer.listener import Outcome
-from zonelab.engine.fifo.consumer.member import Member
 from zonelab.engine.fifo.events import Unobserved
 from zonelab.engine.fifo.fenced.keys import FencedKeys
 from zonelab.engine.fifo.fenced.member.zones import FencedLogs, FencedZones, Wires
 from zonelab.engine.fifo.keys import FifoKeys
 from zonelab.engine.fifo.log.partition_log import PartitionLogs
 from zonelab.engine.fifo.log.record import Record
+from zonelab.engine.fifo.member import Member
 from zonelab.engine.fifo.modes import Mode, Profile, group_settings
 from zonelab.engine.fifo.partition import partitions_of
 from zonelab.scenarios.clients.program_crash import CrashSwitch

@@ -19,7 +19,7 @@ from environment import environment
 from resp import ZONES, Gateway, spread, started
 
 from zonelab.cluster.real.zones import zones
-from zonelab.cluster.resp.commands.busy_poll import BUSY_POLL_US
+from zonelab.cluster.resp.busy_poll import BUSY_POLL_US
 from zonelab.cluster.resp.gateway.program import allow_files
 from zonelab.cluster.resp.protocol import wire
 from zonelab.cluster.votes.levels import Level

@@ -1,18 +1,15 @@
 """The verdict on one run: valid, invalid or unknown, how many messages fell into each class, and which."""
 
-from collections.abc import Collection, Mapping
+from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field, replace
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any
 
+from zonelab.analysis.checkers.judgement import Offender, Validity
 from zonelab.analysis.checkers.order.properties import MEANINGS, Property
 from zonelab.analysis.message_classes import DESCRIPTIONS, DUPLICATE_CAUSES, MessageClass
 
 if TYPE_CHECKING:
     from zonelab.analysis.checkers.order.verdict import OrderVerdict
-
-Validity = Literal[True, False, "unknown"]
-
-FIRST_OFFENDERS = 20
 
 Broken = MessageClass | Property
 """What a run of a queue can violate: a class of messages, or a property of their order."""
@@ -23,21 +20,6 @@ MEANING_OF: Mapping[Broken, str] = dict((*DESCRIPTIONS.items(), *MEANINGS.items(
 def broken_named(name: str) -> Broken:
     """Raises ``ValueError`` if nothing is called so."""
     return Property(name) if name in set(Property) else MessageClass(name)
-
-
-@dataclass(frozen=True, kw_only=True, slots=True)
-class Offender:
-    """One case of a class.
-
-    ``index``: the history event that shows it (for a missing delivery, the push); ``None`` if it was seen in an end
-    state. ``delivery``: the pop concerned. ``zone``: set for classes that are counted per zone.
-    """
-
-    message_id: str
-    index: int | None = None
-    delivery: int | None = None
-    zone: str | None = None
-    detail: str = ""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -168,25 +150,6 @@ class Verdict:
 def _order(value: Mapping[str, Any] | None) -> "OrderVerdict | None":
     if value is None:
         return None
-    from zonelab.analysis.checkers.order.verdict import OrderVerdict  # loads numpy, and this module
+    from zonelab.analysis.checkers.order.verdict import OrderVerdict  # loads numpy
 
     return OrderVerdict.from_json(value)
-
-
-def judge(
-    *, counts: Mapping[str, int], forbid: Collection[str], doubts: Collection[str]
-) -> tuple[Validity, tuple[str, ...]]:
-    """False if a forbidden class occurred, else unknown if there is any doubt, else true; with the reasons in words.
-
-    The order true < unknown < false is Jepsen's: proof of a violation is worth more than a gap in the evidence.
-    """
-    broken = tuple(
-        f"{counts[name]} {name.replace('_', ' ')}: {DESCRIPTIONS[MessageClass(name)]}"
-        for name in MessageClass
-        if name in forbid and counts[name]
-    )
-    if broken:
-        return False, broken + tuple(doubts)
-    if doubts:
-        return "unknown", tuple(doubts)
-    return True, ()

@@ -12,7 +12,8 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from zonelab.analysis.checkers.verdict import Offender, Verdict
+from zonelab.analysis.checkers.judgement import Offender
+from zonelab.analysis.checkers.verdict import Verdict
 from zonelab.analysis.message_classes import MessageClass
 from zonelab.analysis.runs.directory import RunDirectory
 from zonelab.analysis.runs.fault_bands import FaultBand

@@ -3,8 +3,9 @@
 from collections.abc import Iterator, Mapping, Sequence
 
 from zonelab.analysis.checkers.consistency.verdict import MEANINGS, Anomaly, ConsistencyVerdict
+from zonelab.analysis.checkers.judgement import Validity
 from zonelab.analysis.checkers.order.properties import Property
-from zonelab.analysis.checkers.verdict import MEANING_OF, Broken, Validity, Verdict
+from zonelab.analysis.checkers.verdict import MEANING_OF, Broken, Verdict
 from zonelab.analysis.message_classes import MessageClass
 from zonelab.analysis.runs.fault_bands import FaultBand
 from zonelab.analysis.runs.info import RunInfo

@@ -10,7 +10,7 @@ from typing import Any
 from zonelab.app.gmq_service.addresses import FORMS, parse_listen
 from zonelab.app.gmq_service.settings import Mode, ServiceSettings
 from zonelab.cluster.regular_file import read_regular
-from zonelab.cluster.resp.commands.busy_poll import BUSY_POLL_US_MAX
+from zonelab.cluster.resp.busy_poll import BUSY_POLL_US_MAX
 from zonelab.engine.gmq.settings import TTR_BUCKETS_MAX
 from zonelab.scenarios.errors import NotAccepted
 

@@ -4,7 +4,7 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 
 from zonelab.app.gmq_service.addresses import Listen
-from zonelab.cluster.resp.commands.busy_poll import BUSY_POLL_US
+from zonelab.cluster.resp.busy_poll import BUSY_POLL_US
 
 PREFIX = "gmq"
 """Of all keys, as in the original."""

@@ -12,7 +12,7 @@ from zonelab.cluster.links.lag_text import parse_lag
 from zonelab.cluster.options.hinted_handoff import HandoffSettings
 from zonelab.cluster.options.versions.settings import AntiEntropySettings, VoteBy
 from zonelab.cluster.random_streams import SEED_MAX
-from zonelab.cluster.resp.commands.busy_poll import BUSY_POLL_US, BUSY_POLL_US_MAX
+from zonelab.cluster.resp.busy_poll import BUSY_POLL_US, BUSY_POLL_US_MAX
 from zonelab.cluster.topology.described import topology_of
 from zonelab.cluster.topology.key_hashes import Hash
 from zonelab.cluster.topology.topology import ZONES_MAX, Topology, one_dc

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from pathlib import Path
 
-from zonelab.analysis.figures.kinds.draw import draw
+from zonelab.analysis.figures.draw import draw
 from zonelab.analysis.figures.kinds.names import Format, Kind, NotDrawable
 from zonelab.scenarios.errors import NotAccepted
 

@@ -11,11 +11,11 @@ from typing import Any
 from zonelab.cluster.commands.level_looks import LevelLooks
 from zonelab.cluster.commands.routes import Route
 from zonelab.cluster.coordinators.coordinator import Coordinator
-from zonelab.cluster.resp.commands.busy_poll import BusyPoll
-from zonelab.cluster.resp.commands.command_table import KINDS, CommandTable, Kind
+from zonelab.cluster.resp.busy_poll import BusyPoll
 from zonelab.cluster.resp.gradual_freeing import GradualFreeing
 from zonelab.cluster.resp.held_bytes import HeldBytes
 from zonelab.cluster.resp.protocol import wire
+from zonelab.cluster.resp.protocol.command_table import KINDS, CommandTable, Kind
 from zonelab.cluster.resp.protocol.remembered_scripts import RememberedScripts
 from zonelab.cluster.resp.protocol.subscription import Subscription
 from zonelab.cluster.resp.protocol.unpacker import Unpacker

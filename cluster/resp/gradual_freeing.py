@@ -7,7 +7,7 @@ that nobody waits for the rest.
 import asyncio
 from collections import deque
 
-from zonelab.cluster.resp.commands.command_table import Kind
+from zonelab.cluster.resp.protocol.command_table import Kind
 
 TURN_BYTES = 16 * 1024 * 1024
 TURN_COMMANDS = 4096

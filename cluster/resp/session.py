@@ -8,8 +8,8 @@ from typing import Any, cast
 from zonelab.cluster.commands.routes import Route
 from zonelab.cluster.coordinators.coordinator import Coordinator
 from zonelab.cluster.resp.client import Client, PortHost
-from zonelab.cluster.resp.commands.command_table import KINDS, CommandSpec, Kind, Treatment
 from zonelab.cluster.resp.protocol import wire
+from zonelab.cluster.resp.protocol.command_table import KINDS, CommandSpec, Kind, Treatment
 from zonelab.cluster.resp.protocol.scanner import ProtocolError
 from zonelab.cluster.resp.protocol.upstream import WireCommands
 from zonelab.cluster.resp.reply_slots import InfoSlot, ReplySlot, SetSlot

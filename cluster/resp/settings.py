@@ -4,7 +4,7 @@ import ssl
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from zonelab.cluster.resp.commands.busy_poll import BUSY_POLL_US, BUSY_POLL_US_MAX
+from zonelab.cluster.resp.busy_poll import BUSY_POLL_US, BUSY_POLL_US_MAX
 from zonelab.cluster.resp.protocol.scanner import CommandLimits
 from zonelab.cluster.zone import ClusterError
 

@@ -11,8 +11,8 @@ from collections.abc import Callable, Sequence, Sized
 from typing import Protocol, cast, overload
 
 from zonelab.cluster.coordinators.coordinator import Coordinator
-from zonelab.cluster.resp.commands.busy_poll import BusyPoll
-from zonelab.cluster.resp.commands.command_table import CommandTable, Kind, Treatment
+from zonelab.cluster.resp.busy_poll import BusyPoll
+from zonelab.cluster.resp.protocol.command_table import CommandTable, Kind, Treatment
 from zonelab.cluster.resp.protocol.unpacker import Unpacker
 from zonelab.cluster.resp.reply_slots import ReplySlot
 from zonelab.cluster.resp.turn_batch import TurnBatch

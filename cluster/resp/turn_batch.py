@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence, Sized
 from functools import partial
 
 from zonelab.cluster.coordinators.coordinator import Coordinator
-from zonelab.cluster.resp.commands.command_table import Kind
+from zonelab.cluster.resp.protocol.command_table import Kind
 from zonelab.cluster.resp.protocol.upstream import GatheredWrites
 from zonelab.cluster.votes.levels import Level
 from zonelab.cluster.votes.pipeline import Done

@@ -17,7 +17,7 @@ from zonelab.scenarios.faults.catalogue import AnyFault
 from zonelab.scenarios.faults.fault import no_link, no_zone
 from zonelab.scenarios.fields import Problem
 from zonelab.scenarios.spec.engines import ENGINES
-from zonelab.scenarios.spec.ordered.rules import order_problems
+from zonelab.scenarios.spec.order_rules import order_problems
 from zonelab.scenarios.spec.own_process import Reacts, process_of
 from zonelab.scenarios.spec.push_plan import plan_pushes
 from zonelab.scenarios.spec.queue_factory import load_factory

@@ -19,7 +19,7 @@ from zonelab.analysis.workloads import WorkloadKind
 from zonelab.cluster.random_streams import SEED_MAX
 from zonelab.cluster.votes.levels import Level, Levels, Setting
 from zonelab.cluster.zone import Persistence
-from zonelab.engine.fifo.log.producer import Sending
+from zonelab.engine.fifo.producer import Sending
 from zonelab.engine.fifo.settings import Order
 from zonelab.engine.message import PRIORITY_MAX, PRIORITY_MIN
 from zonelab.engine.queue import Features

@@ -11,7 +11,7 @@ from contextlib import contextmanager
 from importlib.metadata import version
 from importlib.util import module_from_spec, spec_from_file_location
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any, ClassVar
 from weakref import WeakKeyDictionary
 
 import hypothesis
@@ -19,13 +19,11 @@ from hypothesis import HealthCheck, reproduce_failure, seed, settings
 from hypothesis.errors import DidNotReproduce
 from hypothesis.internal.conjecture import engine
 from hypothesis.reporting import current_reporter, with_reporter
-from hypothesis.stateful import run_state_machine_as_test
+from hypothesis.stateful import RuleBasedStateMachine, run_state_machine_as_test
 
 from zonelab.analysis.yaml_text import write_yaml
+from zonelab.cluster.votes.levels import Level
 from zonelab.scenarios.errors import NotAccepted
-
-if TYPE_CHECKING:
-    from zonelab.studies.properties.machine import QueueMachine
 
 EXAMPLES = 100
 STEPS = 30
@@ -38,15 +36,26 @@ class BudgetedTestCase:
     """A ``unittest.TestCase`` of each machine, always the same one, so that its ``settings`` can be set."""
 
     def __init__(self) -> None:
-        self._made: WeakKeyDictionary[type[QueueMachine], type[unittest.TestCase]] = WeakKeyDictionary()
+        self._made: WeakKeyDictionary[type[BudgetedMachine], type[unittest.TestCase]] = WeakKeyDictionary()
 
-    def __get__(self, _: object, machine: "type[QueueMachine]") -> type[unittest.TestCase]:
+    def __get__(self, _: object, machine: "type[BudgetedMachine]") -> type[unittest.TestCase]:
         if machine not in self._made:
             self._made[machine] = _test_case(machine)
         return self._made[machine]
 
 
-def _test_case(machine: "type[QueueMachine]") -> type[unittest.TestCase]:
+class BudgetedMachine(RuleBasedStateMachine):
+    """A state machine whose ``TestCase`` keeps what it finds.
+
+    ``shrink_s``: how long ``TestCase`` may look for a shorter story of a failure. ``level``: is recorded with it.
+    """
+
+    level: ClassVar[Level] = Level.DC_QUORUM
+    shrink_s: ClassVar[float] = 20.0
+    TestCase = BudgetedTestCase()  # type: ignore[assignment]
+
+
+def _test_case(machine: type[BudgetedMachine]) -> type[unittest.TestCase]:
     chosen = settings(
         deadline=None, suppress_health_check=list(HealthCheck), max_examples=EXAMPLES, stateful_step_count=STEPS
     )
@@ -58,7 +67,7 @@ def _test_case(machine: "type[QueueMachine]") -> type[unittest.TestCase]:
     return type(f"{machine.__name__}TestCase", (unittest.TestCase,), names)
 
 
-def run_within_budget(machine: "type[QueueMachine]", *, settings: settings) -> None:
+def run_within_budget(machine: type[BudgetedMachine], *, settings: settings) -> None:
     """Search and shrink; the failure that is raised tells how it was found, and which file has it."""
     forced = hypothesis.core.global_force_seed
     number = secrets.randbelow(2**32) if forced is None else forced
@@ -88,12 +97,12 @@ def _shrinking_at_most(length_s: float) -> Iterator[None]:
         engine.MAX_SHRINKING_SECONDS = before
 
 
-def _copy(machine: "type[QueueMachine]") -> "type[QueueMachine]":
+def _copy(machine: type[BudgetedMachine]) -> type[BudgetedMachine]:
     """A class to which decorators of Hypothesis may add what is of one run only."""
     return type(machine.__name__, (machine,), {"__module__": machine.__module__})
 
 
-def _kept(machine: "type[QueueMachine]", error: Exception, chosen: settings, *, number: int, blob: str) -> str:
+def _kept(machine: type[BudgetedMachine], error: Exception, chosen: settings, *, number: int, blob: str) -> str:
     """Write the file; what is said of it and of the settings."""
     folder = Path.cwd() / FOLDER
     folder.mkdir(parents=True, exist_ok=True)
@@ -143,15 +152,15 @@ def same_failure(told: Mapping[str, Any], error: Exception) -> bool:
     return bool(_first_line(error) == told["fails"])
 
 
-def _loaded(file: Path, name: str) -> "type[QueueMachine]":
+def _loaded(file: Path, name: str) -> type[BudgetedMachine]:
     spec = spec_from_file_location(file.stem, file)
     if not file.is_file() or spec is None or spec.loader is None:
         raise NotAccepted(f"file: got {file}; accepted: the Python file of the machine {name}")
     module = module_from_spec(spec)
     sys.modules[file.stem] = module
-    sys.path.insert(0, str(file.parent))
+    sys.path.append(str(file.parent))  # last, as its other modules may be called as one of ours is
     spec.loader.exec_module(module)
-    machine: type[QueueMachine] | None = getattr(module, name, None)
+    machine: type[BudgetedMachine] | None = getattr(module, name, None)
     if machine is None:
         raise NotAccepted(f"machine: got {name}; accepted: a class of {file}")
     return machine

@@ -5,18 +5,17 @@ from collections.abc import Mapping
 from typing import Any, ClassVar
 
 from hypothesis import strategies as st
-from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
+from hypothesis.stateful import initialize, invariant, precondition, rule
 
 from zonelab.cluster.links.lag_text import parse_lag
 from zonelab.cluster.testbed import Testbed
-from zonelab.cluster.votes.levels import Level
 from zonelab.cluster.zone import Persistence
 from zonelab.engine.message import PRIORITY_MAX
 from zonelab.engine.ports import Connection
 from zonelab.engine.queue import Extending, Queue, Repairing
 from zonelab.scenarios.faults.links import CutMode
 from zonelab.scenarios.queues.under_test import Site, Wrap, site_of
-from zonelab.studies.properties.budget import BudgetedTestCase
+from zonelab.studies.properties.budget import BudgetedMachine
 from zonelab.studies.properties.faults import DEATHS, Trouble
 from zonelab.studies.properties.interruptions import (
     MEANWHILE,
@@ -53,7 +52,7 @@ _HOLDING = _of_machine(lambda machine: st.sampled_from(machine.idle_holding()))
 _LINKS = _of_machine(lambda machine: st.sampled_from(machine.link_sets()))
 
 
-class QueueMachine(RuleBasedStateMachine):
+class QueueMachine(BudgetedMachine):
     """Override ``make_queue``; the class attributes say what may happen.
 
     ``commands``: an operation may be interrupted before any of so many commands. ``stalls_ms``: how long a program
@@ -61,12 +60,10 @@ class QueueMachine(RuleBasedStateMachine):
     lengths of pauses and cuts. ``leases``: without, a delivery settles what is owed. ``repairs_together``: several
     programs of a zone may look for ended leases at the same time. ``extends_any_time``: leases may be extended when
     they have ended and while other operations are under way, too, and extensions be interrupted. ``drain_ms``: how
-    long a drain may take after the last message is due. ``shrink_s``: how long ``TestCase`` may look for a shorter
-    story of a failure.
+    long a drain may take after the last message is due.
     """
 
     zones: ClassVar[tuple[str, ...]] = ("a", "b", "c")
-    level: ClassVar[Level] = Level.DC_QUORUM
     persistence: ClassVar[Persistence] = Persistence.AOF_EVERYSEC
     programs_per_zone: ClassVar[int] = 2
     lags: ClassVar[st.SearchStrategy[str]] = lags()
@@ -82,8 +79,6 @@ class QueueMachine(RuleBasedStateMachine):
     repairs_together: ClassVar[bool] = False
     extends_any_time: ClassVar[bool] = True
     drain_ms: ClassVar[int] = 200_000
-    shrink_s: ClassVar[float] = 20.0
-    TestCase = BudgetedTestCase()  # type: ignore[assignment]
 
     async def begin(self, testbed: Testbed) -> None:
         """Before the first program begins."""

@@ -5,7 +5,7 @@ from dataclasses import asdict, dataclass, field
 from enum import StrEnum
 from typing import Any
 
-from zonelab.analysis.checkers.verdict import FIRST_OFFENDERS, Validity
+from zonelab.analysis.checkers.judgement import FIRST_OFFENDERS, Validity
 from zonelab.analysis.workloads import WorkloadKind
 
 

@@ -6,9 +6,9 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
+from zonelab.analysis.checkers.judgement import FIRST_OFFENDERS
 from zonelab.analysis.checkers.order.properties import Property
 from zonelab.analysis.checkers.order.rows import Books, Ints, Names, Rows
-from zonelab.analysis.checkers.verdict import FIRST_OFFENDERS
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

@@ -33,7 +33,7 @@ from zonelab.analysis.checkers.order.sequence import (
 from zonelab.analysis.checkers.order.sinks import check_sinks
 from zonelab.analysis.checkers.order.verdict import OrderVerdict, verdict_of
 from zonelab.analysis.checkers.order.waiting import Standstill, check_waiting, standstills
-from zonelab.analysis.checkers.queue.spill import Spill, partition_by_id
+from zonelab.analysis.checkers.spill import Spill, partition_by_id
 from zonelab.analysis.runs.directory import RunDirectory
 from zonelab.analysis.runs.fault_bands import FaultBand, fault_bands
 from zonelab.analysis.runs.history import FAULTS

@@ -4,11 +4,11 @@ from collections.abc import Collection, Mapping
 from dataclasses import asdict, dataclass
 from typing import Any, Literal
 
+from zonelab.analysis.checkers.judgement import Offender, Validity
 from zonelab.analysis.checkers.order.at_rest import OrderDivergence
 from zonelab.analysis.checkers.order.findings import Findings, OrderCase
 from zonelab.analysis.checkers.order.properties import HARMLESS, MEANINGS, Property
 from zonelab.analysis.checkers.order.waiting import Standstill
-from zonelab.analysis.checkers.verdict import Offender, Validity
 
 Held = Literal["holds", "broken", "not exercised"]
 NOT_EXERCISED: Held = "not exercised"

@@ -10,8 +10,8 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 
+from zonelab.analysis.checkers.judgement import FIRST_OFFENDERS, Offender
 from zonelab.analysis.checkers.queue.events import Ints
-from zonelab.analysis.checkers.verdict import FIRST_OFFENDERS, Offender
 from zonelab.analysis.message_classes import MessageClass
 
 OFFENDERS = pa.schema(

@@ -17,6 +17,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 from numpy.typing import NDArray
 
+from zonelab.analysis.checkers.judgement import judge
 from zonelab.analysis.checkers.order.order import OrderRun, check_order, order_verdict
 from zonelab.analysis.checkers.queue import replica
 from zonelab.analysis.checkers.queue.events import (
@@ -33,9 +34,9 @@ from zonelab.analysis.checkers.queue.inversion import SERVED, partition_by_group
 from zonelab.analysis.checkers.queue.messages import EndState, Messages
 from zonelab.analysis.checkers.queue.offenders import Cases, OffenderFile, Offenders
 from zonelab.analysis.checkers.queue.overlap import Overlap, overlaps
-from zonelab.analysis.checkers.queue.spill import Spill, partition_by_id
 from zonelab.analysis.checkers.queue.unserved import WAITING, Service
-from zonelab.analysis.checkers.verdict import Totals, Verdict, judge
+from zonelab.analysis.checkers.spill import Spill, partition_by_id
+from zonelab.analysis.checkers.verdict import Totals, Verdict
 from zonelab.analysis.message_classes import DESCRIPTIONS, MessageClass
 from zonelab.analysis.runs.directory import ROWS_PER_BATCH, RunDirectory
 from zonelab.analysis.runs.info import NANOSECONDS_PER_MS, RunInfo

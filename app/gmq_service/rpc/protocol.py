@@ -10,7 +10,7 @@ from zonelab.app.gmq_service.backend.waiting import Caller
 from zonelab.app.gmq_service.rpc.methods import Methods, Outcome, response
 from zonelab.app.gmq_service.rpc.requests import Framing, NotJson, Request
 from zonelab.app.gmq_service.traffic import Traffic
-from zonelab.cluster.resp.commands.busy_poll import BusyPoll
+from zonelab.cluster.resp.busy_poll import BusyPoll
 from zonelab.cluster.resp.held_bytes import HeldBytes
 
 UNDER_WAY_MAX = 64

@@ -1,5 +1,5 @@
 """What a RESP port does with each command: forward it, answer it itself, wait, subscribe, or refuse.
 
-Read first: ``zonelab.cluster.resp.commands.command_table`` (how each command is treated), then
+Read first: ``zonelab.cluster.resp.protocol.command_table`` (how each command is treated), then
 ``zonelab.cluster.resp.commands.dispatch``.
 """

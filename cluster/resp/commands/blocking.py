@@ -21,8 +21,8 @@ from functools import partial
 
 from zonelab.cluster.commands.routes import Route
 from zonelab.cluster.resp.client import Client
-from zonelab.cluster.resp.commands.command_table import KINDS, CommandSpec
 from zonelab.cluster.resp.protocol import wire
+from zonelab.cluster.resp.protocol.command_table import KINDS, CommandSpec
 from zonelab.cluster.votes.levels import Level
 from zonelab.engine.ports import ServerError
 

@@ -4,10 +4,10 @@ from zonelab.cluster.commands.routes import route
 from zonelab.cluster.resp.client import Client
 from zonelab.cluster.resp.commands import connection_commands as port
 from zonelab.cluster.resp.commands.blocking import wait_for
-from zonelab.cluster.resp.commands.command_table import KINDS, CommandSpec, Treatment
 from zonelab.cluster.resp.commands.subscribe import nothing_left, pong, subscribe
 from zonelab.cluster.resp.commands.transaction import TRANSACTION_COMMANDS, leave, queue
 from zonelab.cluster.resp.protocol import wire
+from zonelab.cluster.resp.protocol.command_table import KINDS, CommandSpec, Treatment
 from zonelab.cluster.votes.levels import Level, Levels, level_named
 
 NO_AUTH = "NOAUTH Authentication required."

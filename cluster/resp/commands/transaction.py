@@ -20,10 +20,10 @@ from functools import partial
 from zonelab.cluster.commands.routes import Route
 from zonelab.cluster.connections.batch import Answer, Batch, Channel
 from zonelab.cluster.resp.client import Client, Watching
-from zonelab.cluster.resp.commands.command_table import KINDS, CommandSpec, Kind, Treatment
-from zonelab.cluster.resp.gateway.token_ring import WireRing
 from zonelab.cluster.resp.protocol import wire
+from zonelab.cluster.resp.protocol.command_table import KINDS, CommandSpec, Kind, Treatment
 from zonelab.cluster.resp.protocol.upstream import WireCommands
+from zonelab.cluster.resp.wire_ring import WireRing
 from zonelab.cluster.votes.vote import Vote
 from zonelab.cluster.zone import ClusterError
 from zonelab.engine.ports import Reply

@@ -11,7 +11,7 @@ from zonelab.cluster.links.lag_text import parse_lag
 from zonelab.cluster.options.hinted_handoff import HandoffSettings
 from zonelab.cluster.options.versions.settings import DAY_NS, AntiEntropySettings, VoteBy
 from zonelab.cluster.process.settings_file import read_settings
-from zonelab.cluster.resp.commands.busy_poll import BUSY_POLL_US, BUSY_POLL_US_MAX
+from zonelab.cluster.resp.busy_poll import BUSY_POLL_US, BUSY_POLL_US_MAX
 from zonelab.cluster.resp.protocol.scanner import CommandLimits
 from zonelab.cluster.resp.settings import PortSettings
 from zonelab.cluster.topology.described import Placement

@@ -23,15 +23,15 @@ from zonelab.cluster.coordinators.coordinator import Coordinator
 from zonelab.cluster.coordinators.plain import PlainCoordinator
 from zonelab.cluster.coordinators.token_ring import RingCoordinator
 from zonelab.cluster.real.runtime import RealRuntime
-from zonelab.cluster.resp.commands.command_table import CommandTable, table_from
 from zonelab.cluster.resp.gateway.behind_hints import BehindHints
-from zonelab.cluster.resp.gateway.token_ring import PassingRing, WireRing
 from zonelab.cluster.resp.protocol import wire
+from zonelab.cluster.resp.protocol.command_table import CommandTable, table_from
 from zonelab.cluster.resp.protocol.remembered_scripts import RememberedScripts
 from zonelab.cluster.resp.protocol.upstream import GatheredWrites, RawUpstream, WireCommands
 from zonelab.cluster.resp.protocol.wire_codec import WireCodec
 from zonelab.cluster.resp.server import RespServer
 from zonelab.cluster.resp.settings import PortSettings
+from zonelab.cluster.resp.wire_ring import PassingRing, WireRing
 from zonelab.cluster.topology.topology import placed
 from zonelab.cluster.votes.levels import Level
 from zonelab.cluster.votes.statistics import CoordinatorStatistics

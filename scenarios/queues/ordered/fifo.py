@@ -12,14 +12,14 @@ from zonelab.cluster.testbed import Testbed
 from zonelab.engine.common.failures import COMMAND_FAILURES
 from zonelab.engine.fifo.consumer.context import NS_PER_MS, MemberContext, Zones
 from zonelab.engine.fifo.consumer.listener import Listener
-from zonelab.engine.fifo.consumer.member import Member
 from zonelab.engine.fifo.events import Observer, Unobserved
 from zonelab.engine.fifo.keys import FifoKeys
 from zonelab.engine.fifo.log.partition_log import PartitionLogs
-from zonelab.engine.fifo.log.producer import Producer
 from zonelab.engine.fifo.log.progress import Progress
 from zonelab.engine.fifo.log.record import Delayed, Entry
+from zonelab.engine.fifo.member import Member
 from zonelab.engine.fifo.partition import Partition, partitions_of
+from zonelab.engine.fifo.producer import Producer
 from zonelab.engine.fifo.routing.selectors import selector
 from zonelab.engine.fifo.settings import Begin, ConsumerSettings, Sharing
 from zonelab.engine.fifo.topics.followed import FollowedRoute

@@ -7,9 +7,9 @@ from typing import Annotated, Any, ClassVar
 
 from pydantic import BeforeValidator, Field, model_validator
 
-from zonelab.engine.fifo.log.producer import Sending
 from zonelab.engine.fifo.modes import FACTOR, MARGIN_SHARE, Profile, group_settings
 from zonelab.engine.fifo.modes import Mode as EngineMode
+from zonelab.engine.fifo.producer import Sending
 from zonelab.engine.fifo.settings import FOREVER, Begin, ConsumerSettings, LeaseClock, Order, Poison, Sharing, Times
 from zonelab.scenarios.fields import Count, Millis, MillisFrom0
 from zonelab.scenarios.spec.ordered.resizes import Resize

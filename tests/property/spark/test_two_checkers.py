@@ -21,9 +21,9 @@ from hypothesis import strategies as st
 from pyspark.sql import SparkSession
 from support.analysis.wild import wild_run
 
+from zonelab.analysis.checkers.judgement import FIRST_OFFENDERS
 from zonelab.analysis.checkers.order.order import check_order
 from zonelab.analysis.checkers.queue.queue import check
-from zonelab.analysis.checkers.verdict import FIRST_OFFENDERS
 from zonelab.analysis.message_classes import MessageClass
 from zonelab.analysis.runs.order import ORDER_NAME
 from zonelab.analysis.spark.classes import CLASSES, TOTALS

@@ -13,7 +13,7 @@ import redis
 from support.cluster.zones import peers
 from support.programs import until
 
-from zonelab.cluster.resp.commands.command_table import table_from
+from zonelab.cluster.resp.protocol.command_table import table_from
 
 pytestmark = pytest.mark.real
 

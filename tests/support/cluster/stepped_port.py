@@ -14,9 +14,9 @@ from zonelab.cluster.connections.timeouts import Timeouts
 from zonelab.cluster.coordinators.coordinator import Coordinator
 from zonelab.cluster.coordinators.plain import PlainCoordinator
 from zonelab.cluster.resp.client import PortHost
-from zonelab.cluster.resp.commands.command_table import table_from
 from zonelab.cluster.resp.commands.dispatch import dispatch
 from zonelab.cluster.resp.protocol import wire
+from zonelab.cluster.resp.protocol.command_table import table_from
 from zonelab.cluster.resp.protocol.upstream import GatheredWrites, RawUpstream
 from zonelab.cluster.resp.session import Session
 from zonelab.cluster.resp.settings import PortSettings

@@ -8,10 +8,10 @@ from zonelab.cluster.commands.routes import Route
 from zonelab.cluster.connections.failures import PEER_NOT_CONNECTED, ZoneFailure
 from zonelab.cluster.coordinators.token_ring import RingStatistics
 from zonelab.cluster.real.upstream import pack
-from zonelab.cluster.resp.commands.command_table import KINDS, table_from
-from zonelab.cluster.resp.gateway.token_ring import PassingRing, WireRing
 from zonelab.cluster.resp.protocol import wire
+from zonelab.cluster.resp.protocol.command_table import KINDS, table_from
 from zonelab.cluster.resp.protocol.upstream import WireCommands
+from zonelab.cluster.resp.wire_ring import PassingRing, WireRing
 from zonelab.cluster.sim.redis import RedisModel
 from zonelab.cluster.sim.runtime import SimRuntime
 from zonelab.cluster.votes.levels import Level

@@ -21,15 +21,15 @@ from zonelab.cluster.zone import Persistence
 from zonelab.engine.common.failures import COMMAND_FAILURES
 from zonelab.engine.fifo.consumer.context import MemberContext
 from zonelab.engine.fifo.consumer.listener import Outcome
-from zonelab.engine.fifo.consumer.member import Member
 from zonelab.engine.fifo.fenced.final import final_rows
 from zonelab.engine.fifo.fenced.keys import LOG_REGISTER, FencedKeys
 from zonelab.engine.fifo.fenced.member.zones import FencedLogs, FencedZones, Wires
 from zonelab.engine.fifo.fenced.views import Views
 from zonelab.engine.fifo.keys import FifoKeys
-from zonelab.engine.fifo.log.producer import Producer, Sending
+from zonelab.engine.fifo.member import Member
 from zonelab.engine.fifo.modes import Mode, group_settings
 from zonelab.engine.fifo.partition import partitions_of
+from zonelab.engine.fifo.producer import Producer, Sending
 from zonelab.engine.fifo.routing.selectors import selector
 from zonelab.engine.message import Message
 

@@ -5,9 +5,9 @@ from random import Random
 
 from zonelab.engine.fifo.keys import FifoKeys
 from zonelab.engine.fifo.log.partition_log import PartitionLogs
-from zonelab.engine.fifo.log.producer import Producer, Sending
 from zonelab.engine.fifo.log.record import Record
 from zonelab.engine.fifo.partition import partitions_of
+from zonelab.engine.fifo.producer import Producer, Sending
 from zonelab.engine.fifo.routing.selectors import selector
 from zonelab.engine.message import Message
 

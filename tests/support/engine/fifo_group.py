@@ -8,8 +8,8 @@ from support.engine.fifo import NS_PER_MS, LogBench
 
 from zonelab.engine.fifo.consumer.context import MemberContext, Zones
 from zonelab.engine.fifo.consumer.listener import Outcome
-from zonelab.engine.fifo.consumer.member import Member
 from zonelab.engine.fifo.log.record import Record
+from zonelab.engine.fifo.member import Member
 from zonelab.engine.fifo.modes import Mode, group_settings
 from zonelab.engine.fifo.settings import Order, Poison, Sharing
 from zonelab.engine.fifo.topics.followed import FollowedRoute

@@ -17,9 +17,9 @@ from zonelab.cluster.real.runtime import RealRuntime
 from zonelab.cluster.zone import Address
 from zonelab.engine.fifo.consumer.context import MemberContext, Zones
 from zonelab.engine.fifo.consumer.listener import Outcome
-from zonelab.engine.fifo.consumer.member import Member
 from zonelab.engine.fifo.events import Unobserved
 from zonelab.engine.fifo.keys import FifoKeys
+from zonelab.engine.fifo.member import Member
 from zonelab.engine.fifo.modes import Mode, group_settings
 from zonelab.engine.fifo.partition import partitions_of
 

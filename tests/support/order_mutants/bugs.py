@@ -14,8 +14,8 @@ from zonelab.engine.fifo.fenced.cursor import CursorState, Effects, GroupCursor,
 from zonelab.engine.fifo.fenced.member.ownership import FencedOwnership
 from zonelab.engine.fifo.fenced.member.results import FencedResults
 from zonelab.engine.fifo.fenced.member.told import told
-from zonelab.engine.fifo.log.producer import Producer
 from zonelab.engine.fifo.log.progress import Progress
+from zonelab.engine.fifo.producer import Producer
 from zonelab.engine.fifo.settings import ConsumerSettings, Order
 from zonelab.scenarios.clients.sinks import Sink
 from zonelab.scenarios.queues.ordered.fifo_fenced import FencedUnderTest

@@ -31,7 +31,7 @@ from zonelab.engine.fifo.consumer.results import Results
 from zonelab.engine.fifo.fenced.cursor import GroupCursor
 from zonelab.engine.fifo.fenced.mechanisms import Fencing
 from zonelab.engine.fifo.fenced.member.results import FencedResults
-from zonelab.engine.fifo.log.producer import Producer, Sending
+from zonelab.engine.fifo.producer import Producer, Sending
 from zonelab.engine.fifo.settings import Begin
 from zonelab.scenarios.clients.sinks import Sink
 from zonelab.scenarios.fault_draws.fault_classes import EngineMode, FaultClass, scenario_of_class

@@ -16,7 +16,7 @@ from support.analysis.figures import emptiest, kept_figures, overlaps
 from support.analysis.runs import eventful_run
 
 from zonelab.analysis.figures import plot_style
-from zonelab.analysis.figures.kinds.draw import draw
+from zonelab.analysis.figures.draw import draw
 from zonelab.analysis.figures.kinds.names import Format, Kind
 from zonelab.analysis.figures.text_layout import width_points, wrapped
 from zonelab.analysis.runs.directory import RunDirectory
@@ -108,7 +108,7 @@ def test_a_line_has_as_many_words_or_letters_as_it_has_room_for(inches: float) -
 
 
 def test_equal_input_makes_equal_files_whatever_the_process(queue_runs: list[Path], tmp_path: Path) -> None:
-    words = "import sys; from pathlib import Path; from zonelab.analysis.figures.kinds.draw import draw; "
+    words = "import sys; from pathlib import Path; from zonelab.analysis.figures.draw import draw; "
     words += "from zonelab.analysis.figures.kinds.names import Kind; run, *files = map(Path, sys.argv[1:]); "
     words += "[draw([run], Kind.LATENCY, file) for file in files]"
     here, there = ([tmp_path / f"{name}.{format_}" for format_ in Format] for name in ("here", "there"))

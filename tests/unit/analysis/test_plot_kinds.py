@@ -16,7 +16,7 @@ from support.analysis.figures import hidden_intervals, interval, kept_figures, l
 from support.analysis.runs import eventful_run, lognormal_run
 
 from zonelab.analysis.checkers.queue.queue import check
-from zonelab.analysis.figures.kinds.draw import draw
+from zonelab.analysis.figures.draw import draw
 from zonelab.analysis.figures.kinds.names import Kind, NotDrawable
 from zonelab.analysis.figures.staleness_plot import plot_staleness_over_time
 from zonelab.analysis.runs.builder import RunBuilder

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 from support.analysis.figures import interval, kept_figures, line, panel
 
-from zonelab.analysis.figures.kinds.draw import draw
+from zonelab.analysis.figures.draw import draw
 from zonelab.analysis.figures.kinds.names import Kind, NotDrawable
 from zonelab.analysis.runs.errors import RunError
 

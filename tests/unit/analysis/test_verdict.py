@@ -9,8 +9,9 @@ import pyarrow.parquet as pq
 import pytest
 from support.analysis.runs import as_written_before, eventful_run
 
+from zonelab.analysis.checkers.judgement import FIRST_OFFENDERS, judge
 from zonelab.analysis.checkers.queue.queue import check
-from zonelab.analysis.checkers.verdict import FIRST_OFFENDERS, Verdict, judge
+from zonelab.analysis.checkers.verdict import Verdict
 from zonelab.analysis.message_classes import DESCRIPTIONS, MessageClass
 from zonelab.analysis.runs.builder import Outcome, RunBuilder
 

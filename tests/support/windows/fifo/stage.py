@@ -12,10 +12,10 @@ from support.engine.fifo_verdicts import JudgedBench
 from zonelab.cluster.votes.levels import Level
 from zonelab.engine.fifo.consumer.context import MemberContext
 from zonelab.engine.fifo.consumer.listener import Outcome
-from zonelab.engine.fifo.consumer.member import Member
 from zonelab.engine.fifo.fenced.final import final_rows
 from zonelab.engine.fifo.fenced.keys import FencedKeys
 from zonelab.engine.fifo.fenced.member.zones import FencedLogs, FencedZones, Wires
+from zonelab.engine.fifo.member import Member
 from zonelab.scenarios.clients.program_crash import CrashSwitch
 from zonelab.scenarios.faults.seen import runs
 

@@ -11,8 +11,8 @@ from zonelab.cluster.commands.routes import Route
 from zonelab.cluster.connections.batch import Batch
 from zonelab.cluster.connections.failures import STORAGE_REFUSED, ZoneFailure
 from zonelab.cluster.options.hinted_handoff import HandoffSettings, HintedChannel
-from zonelab.cluster.resp.commands.command_table import KINDS
 from zonelab.cluster.resp.protocol import wire
+from zonelab.cluster.resp.protocol.command_table import KINDS
 from zonelab.cluster.resp.protocol.upstream import WireCommands
 from zonelab.cluster.resp.protocol.wire_codec import WireCodec
 from zonelab.cluster.sim.runtime import SimRuntime

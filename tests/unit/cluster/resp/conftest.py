@@ -11,8 +11,8 @@ import uvloop
 from support.coroutines import within
 
 from zonelab.cluster.real.runtime import RealRuntime
-from zonelab.cluster.resp.commands.command_table import table_from
 from zonelab.cluster.resp.protocol import wire
+from zonelab.cluster.resp.protocol.command_table import table_from
 from zonelab.cluster.resp.protocol.upstream import GatheredWrites
 from zonelab.cluster.resp.server import RespServer
 from zonelab.cluster.resp.settings import PortSettings

@@ -6,9 +6,9 @@ Method: a channel with hints and another one to the same server, whose answers t
 from zonelab.cluster.connections.batch import Batch
 from zonelab.cluster.connections.failures import STORAGE_REFUSED, ZoneFailure
 from zonelab.cluster.options.hinted_handoff import HandoffSettings, HintedChannel
-from zonelab.cluster.resp.commands.command_table import KINDS, Route
 from zonelab.cluster.resp.gateway.behind_hints import BehindHints
 from zonelab.cluster.resp.protocol import wire
+from zonelab.cluster.resp.protocol.command_table import KINDS, Route
 from zonelab.cluster.resp.protocol.upstream import WireCommands
 from zonelab.cluster.resp.protocol.wire_codec import WireCodec
 from zonelab.cluster.sim.runtime import SimRuntime

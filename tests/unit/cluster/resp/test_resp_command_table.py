@@ -10,7 +10,7 @@ from support.cluster.port_lines import recorded_commands
 from support.project_files import ROOT
 
 from zonelab.cluster.commands.routes import Route
-from zonelab.cluster.resp.commands.command_table import Treatment, table_from
+from zonelab.cluster.resp.protocol.command_table import Treatment, table_from
 from zonelab.cluster.resp.protocol.remembered_scripts import EVALUATING
 
 from .conftest import COMMANDS

@@ -5,9 +5,9 @@ import asyncio
 from support.coroutines import coroutine
 
 from zonelab.cluster.commands.routes import Route
-from zonelab.cluster.resp.commands.command_table import KINDS
 from zonelab.cluster.resp.gradual_freeing import TURN_BYTES, TURN_COMMANDS, GradualFreeing
 from zonelab.cluster.resp.protocol import wire
+from zonelab.cluster.resp.protocol.command_table import KINDS
 
 from .conftest import on_port, until
 

@@ -16,10 +16,10 @@ from zonelab.cluster.commands.routes import Route
 from zonelab.cluster.connections.failures import NO_QUORUM, PEER_NOT_CONNECTED, ZoneFailure
 from zonelab.cluster.coordinators.token_ring import KEYS_APART, RingCoordinator
 from zonelab.cluster.real.upstream import pack
-from zonelab.cluster.resp.commands.command_table import KINDS
-from zonelab.cluster.resp.gateway.token_ring import TRANSACTION_APART
 from zonelab.cluster.resp.protocol import wire
+from zonelab.cluster.resp.protocol.command_table import KINDS
 from zonelab.cluster.resp.protocol.upstream import WireCommands
+from zonelab.cluster.resp.wire_ring import TRANSACTION_APART
 from zonelab.cluster.sim.runtime import SimRuntime
 from zonelab.cluster.topology.topology import DataCentre, Topology
 from zonelab.cluster.votes.levels import Level

@@ -9,7 +9,7 @@ from random import Random
 import pytest
 from support.engine.fifo_group import GroupBench
 
-from zonelab.engine.fifo.log.producer import Producer, Sending
+from zonelab.engine.fifo.producer import Producer, Sending
 from zonelab.engine.fifo.routing.selectors import selector
 from zonelab.engine.fifo.topics.resize import ResizeRefused
 from zonelab.engine.fifo.topics.route import Predecessors, Route

@@ -11,8 +11,8 @@ from enum import Enum, auto
 from typing import Any
 
 from zonelab.cluster.commands.routes import BROADCASTS, LOCAL_READS, MAY_STORE, READING, READS, Route
-from zonelab.cluster.resp.commands.key_specs import KeySpec, key_specs
 from zonelab.cluster.resp.protocol import wire
+from zonelab.cluster.resp.protocol.key_specs import KeySpec, key_specs
 from zonelab.cluster.resp.protocol.remembered_scripts import EVALUATING
 from zonelab.cluster.resp.protocol.upstream import WireCommands
 from zonelab.engine.ports import Command

@@ -18,8 +18,8 @@ from zonelab.cluster.coordinators.coordinator import Coordinator
 from zonelab.cluster.coordinators.split_commands import Fragment, SplitCommand
 from zonelab.cluster.coordinators.token_ring import KEYS_APART, RingCoordinator
 from zonelab.cluster.real.upstream import pack
-from zonelab.cluster.resp.commands.command_table import CommandSpec, CommandTable, Treatment
 from zonelab.cluster.resp.protocol import wire
+from zonelab.cluster.resp.protocol.command_table import CommandSpec, CommandTable, Treatment
 from zonelab.cluster.resp.protocol.upstream import WireCommands
 from zonelab.cluster.votes.levels import Level, Setting, read_level, write_level
 from zonelab.cluster.votes.pipeline import Done
