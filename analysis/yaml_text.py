@@ -1,4 +1,4 @@
-"""YAML as every file and every option of zonelab has it: one way to read it, with bounds, and one to write it.
+"""YAML as all files and options have it: one way to read it, with bounds, and one to write it.
 
 Numbers are those of YAML 1.2: ``1e9`` and ``1e-3`` are floats, ``010`` is 10, ``12:30`` and ``2026-01-01`` are text.
 """

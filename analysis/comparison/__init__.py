@@ -1,5 +1,4 @@
 """Two runs side by side: how far they differ, and how sure that is.
 
-Read first: ``zonelab.analysis.comparison.compare``, then docs/compare.md. May import ``summary``, ``checkers`` and what
-is below them.
+Read first: ``zonelab.analysis.comparison.compare``, then docs/compare.md.
 """

@@ -1,4 +1,4 @@
 """Plots of runs, of comparisons and of sessions, and the data and style behind them.
 
-Read first: ``zonelab.analysis.figures.plots``. May import ``comparison``, ``summary`` and what is below them.
+Read first: ``zonelab.analysis.figures.plots``.
 """

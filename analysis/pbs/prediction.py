@@ -4,11 +4,19 @@ from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
-from zonelab.analysis.pbs.elasticsearch import Consistency, active_needed
 from zonelab.analysis.pbs.estimates import Estimate, Sampled, quantile_estimates, sample
 from zonelab.analysis.pbs.messages import Model
-from zonelab.analysis.pbs.rules import DYNOMITE_REPLICAS_MAX, LocalRead, PrimaryFirst, Quorum, Rule, ValueVote
-from zonelab.analysis.pbs.versions import within_versions
+from zonelab.analysis.pbs.rules import (
+    DYNOMITE_REPLICAS_MAX,
+    Consistency,
+    LocalRead,
+    PrimaryFirst,
+    Quorum,
+    Rule,
+    ValueVote,
+    active_needed,
+    within_versions,
+)
 
 LATENCIES = (0.5, 0.99, 0.999)
 VERSIONS = (1, 2, 3, 5, 10)

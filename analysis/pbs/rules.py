@@ -1,6 +1,8 @@
 """What a store makes of the messages: how long a write and a read wait, and from when on reads see the write."""
 
 from dataclasses import dataclass
+from enum import StrEnum
+from math import comb
 from typing import Protocol
 
 import numpy as np
@@ -103,3 +105,32 @@ class PrimaryFirst:
         others[messages.writer, np.arange(others.shape[1])] = 0
         written = messages.acked_by_own + others.max(axis=0)
         return Outcome(written, messages.answered_after[0], np.zeros_like(written))
+
+
+class Consistency(StrEnum):
+    """What the write ``consistency`` of Elasticsearch 1.x and 2.x asks for before a write begins.
+
+    It compares how many copies of a shard are active with a number, and refuses the write after a wait (1 minute if
+    not set) if they are too few. It is no promise about where the write is when it ends: copies that fail meanwhile
+    are taken out, and the write succeeds. Sources: elastic/elasticsearch, issue 444 (one, quorum, all; with one
+    replica a quorum is the primary alone), and pull request 19454, which took it out of 5.0 for this reason.
+    """
+
+    ONE = "one"
+    QUORUM = "quorum"
+    ALL = "all"
+
+
+def active_needed(consistency: Consistency, *, copies: int) -> int:
+    """So many of ``copies``, primary and replicas, must be active for a write to begin."""
+    if consistency is Consistency.ALL:
+        return copies
+    return copies // 2 + 1 if consistency is Consistency.QUORUM and copies > 2 else 1
+
+
+def within_versions(k: int, *, replicas: int, r: int, w: int) -> float:
+    """Return the probability that a read returns one of the last ``k`` versions, each written to ``w`` of the replicas.
+
+    Section 3.1 of Bailis et al., VLDB 2012: replicas that a write did not wait for never get it.
+    """
+    return 1 - (comb(replicas - w, r) / comb(replicas, r)) ** k

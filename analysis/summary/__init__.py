@@ -1,4 +1,4 @@
 """The figures of one run: of a queue, and of a workload without one.
 
-Read first: ``zonelab.analysis.summary.queue_summary``. May import ``checkers`` and what is below them.
+Read first: ``zonelab.analysis.summary.queue_summary``.
 """

@@ -1,4 +1,4 @@
 """A folder of Parquet tables over many runs, which grows run by run.
 
-Read first: ``zonelab.analysis.tables.folder``. Knows nothing of Spark, which fills the tables. May import ``runs``.
+Read first: ``zonelab.analysis.tables.folder``. Knows nothing of Spark, which fills the tables.
 """

@@ -84,7 +84,7 @@ def evaluate(
     confirmed, 3 if the lab failed.
     """
     from zonelab.app.verbs.evaluate import Confirm, evaluate_command, run_evaluation
-    from zonelab.app.verbs.judged.studies import evaluation_suite
+    from zonelab.app.verbs.judged_studies import evaluation_suite
     from zonelab.scenarios.durations import parse_duration_s
     from zonelab.studies.evaluate.evaluation import Budget
     from zonelab.studies.evaluate.rollout import Rollout

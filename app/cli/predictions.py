@@ -74,7 +74,7 @@ def pbs(
     Probabilistically bounded staleness (Bailis et al., VLDB 2012) by Monte Carlo, without faults, beside Dynomite's
     levels and Elasticsearch on the same replicas.
     """
-    from zonelab.app.verbs.lags.pbs import model_of, predicted, reproduced
+    from zonelab.app.verbs.pbs import model_of, predicted, reproduced
 
     if table:
         if model or lag or own or r or w or at:
@@ -119,7 +119,7 @@ def measure_lag(
 
     Ctrl-C keeps what was measured and exits 2. Exits 3 if a server does not answer, or not to the end.
     """
-    from zonelab.app.verbs.lags.measure_lag import measure_lag as measure
+    from zonelab.app.verbs.measure_lag import measure_lag as measure
 
     addresses = [parse_address(text) for text in address]
     if len({str(one) for one in addresses}) < len(addresses):

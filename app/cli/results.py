@@ -20,7 +20,7 @@ def check(run: RunPath, *, junit: AsJUnit = None, as_json: AsJson = False) -> No
     """Check a run again, from its directory alone."""
     from zonelab.analysis.runs.directory import RunDirectory
     from zonelab.app.verbs.check import examine, sentences, tabulated, title_of
-    from zonelab.app.verbs.judged.runs import check_suite
+    from zonelab.app.verbs.judged_runs import check_suite
     from zonelab.studies.reporting.console import print_table
 
     directory = run_directory(run)
@@ -69,7 +69,7 @@ def compare(
     from zonelab.analysis.comparison.compare import compare as compare_runs
     from zonelab.analysis.figures.compare_plot import plot_comparison
     from zonelab.app.terminal.comparison_table import comparison_table
-    from zonelab.app.verbs.judged.runs import comparison_suite
+    from zonelab.app.verbs.judged_runs import comparison_suite
     from zonelab.studies.reporting.console import print_table
 
     directories = run_directory(first), run_directory(second)

@@ -44,7 +44,7 @@ def demo(
     Exits 0 when the lab did its job, whatever the verdicts are, 2 if it was interrupted, 3 if the lab failed.
     """
     from zonelab.app.verbs.demo import run_demo
-    from zonelab.app.verbs.judged.runs import run_suite
+    from zonelab.app.verbs.judged_runs import run_suite
 
     outcome = run_demo(on=on or On.PROCESS, seed=seed, runs=runs)
     if junit is not None:
@@ -70,7 +70,7 @@ def run(
     as_json: AsJson = False,
 ) -> None:
     """Run a scenario once, check it and say what was lost, delivered twice or late."""
-    from zonelab.app.verbs.judged.runs import run_suite
+    from zonelab.app.verbs.judged_runs import run_suite
     from zonelab.app.verbs.run import perform, run_command
     from zonelab.scenarios.spec.reading import load_scenario
     from zonelab.studies.reporting.progress import Display
@@ -124,7 +124,7 @@ def replay(
 
     FILE may also be what a failure of a state machine left in runs/properties.
     """
-    from zonelab.app.verbs.judged.runs import machine_suite, run_suite
+    from zonelab.app.verbs.judged_runs import machine_suite, run_suite
     from zonelab.app.verbs.replay import replayed, replayed_machine
     from zonelab.scenarios.spec.reading import load_scenario
     from zonelab.studies.reporting.progress import Display
@@ -188,7 +188,7 @@ def engines(
         _list_engines(as_json=as_json)
         return
     from zonelab.app.verbs.engines import compare_engines
-    from zonelab.app.verbs.judged.runs import engines_suite
+    from zonelab.app.verbs.judged_runs import engines_suite
 
     done = compare_engines(scenario, level=level, on=on, seed=seed, overrides=set_ or [], runs=runs)
     if junit is not None:

@@ -54,7 +54,7 @@ def hunt(
     it was interrupted or seeds could not be judged, 3 if the lab failed.
     """
     from zonelab.app.verbs.hunt import hunt_command, run_hunt
-    from zonelab.app.verbs.judged.studies import hunt_suite
+    from zonelab.app.verbs.judged_studies import hunt_suite
     from zonelab.scenarios.spec.reading import load_scenario
     from zonelab.studies.hunt.seeds import HuntTarget
 
@@ -105,7 +105,7 @@ def sweep(
     interrupted, 3 if the lab failed.
     """
     from zonelab.app.verbs.every_setting import command_of, run_every_setting
-    from zonelab.app.verbs.judged.studies import sweep_suite
+    from zonelab.app.verbs.judged_studies import sweep_suite
     from zonelab.studies.sweep.settings import settings_of
     from zonelab.studies.sweep.sweep import Sweep
 
@@ -185,7 +185,7 @@ def matrix(
 
     Ctrl-C prints the results so far. Exits 0 whatever broke, 2 if it was interrupted, 3 if the lab failed.
     """
-    from zonelab.app.verbs.judged.studies import matrix_suite
+    from zonelab.app.verbs.judged_studies import matrix_suite
     from zonelab.scenarios.fault_draws.fault_classes import EngineMode, FaultClass, classes_of
     from zonelab.scenarios.spec.engines import ENGINES, known_engine
     from zonelab.studies.guarantees.matrix import chosen
@@ -256,7 +256,7 @@ def ablate(
 
     Ctrl-C prints the results so far. Exits 0 whatever failed, 2 if it was interrupted.
     """
-    from zonelab.app.verbs.judged.studies import ablation_suite, options_suite
+    from zonelab.app.verbs.judged_studies import ablation_suite, options_suite
     from zonelab.scenarios.spec.engines import ENGINES
     from zonelab.studies.guarantees.ablated_queue import parse_ablation
     from zonelab.studies.guarantees.ablation import conditions_of, each_off

@@ -2,5 +2,5 @@
 
 Read first: docs/cluster.md, then ``zonelab.app.session.session`` (the servers and coordinators),
 ``zonelab.app.session.supervisor`` (the process that owns them) and ``zonelab.app.session.fault_board``
-(faults in force). May import ``faults``, ``spec`` and ``terminal``.
+(faults in force).
 """

@@ -1,4 +1,4 @@
 """The verbs of ``zonelab``, a module each. Options and exit codes are in ``zonelab.app.cli``.
 
-Read first: ``zonelab.app.verbs.run``. May import everything in ``scenarios`` but ``cli``.
+Read first: ``zonelab.app.verbs.run``.
 """

@@ -2,6 +2,5 @@
 
 Read first: ``zonelab.cluster.coordinators.coordinator`` (what all do), ``zonelab.cluster.coordinators.plain`` (zones of
 one server); ``zonelab.cluster.coordinators.token_ring`` is for zones of several servers and for several data centres.
-``zonelab.cluster.coordinators.direct`` has connections past the vote, straight to one server or zone. May import
-``votes`` and what is below them.
+``zonelab.cluster.coordinators.direct`` has connections past the vote, straight to one server or zone.
 """

@@ -2,5 +2,5 @@
 
 All are off unless settings ask for them. Read first: docs/topology.md, then ``zonelab.cluster.options.hinted_handoff``
 (a channel around a channel) and ``zonelab.cluster.options.rewriting`` (a coordinator that sends other commands than it
-was given). May import ``coordinators`` and what is below them.
+was given).
 """

@@ -2,5 +2,5 @@
 
 Read first: docs/simulation.md, then ``zonelab.cluster.sim.cluster`` (the testbed), ``zonelab.cluster.sim.runtime``
 (tasks and time), ``zonelab.cluster.sim.server`` (a server process with its disk). ``redis`` is the model of the
-server's commands. May import all of ``cluster`` that runs in both arms, and nothing of ``zonelab.cluster.real``.
+server's commands.
 """

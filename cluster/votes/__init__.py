@@ -2,5 +2,5 @@
 
 Read first: ``zonelab.cluster.votes.levels``, ``zonelab.cluster.votes.vote`` (one command),
 ``zonelab.cluster.votes.rules`` (which zones get it), then ``zonelab.cluster.votes.pipeline`` (several commands at
-once). May import ``connections``, for batches and failures, and what is below.
+once).
 """

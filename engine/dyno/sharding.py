@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
+from zonelab.engine.common.java_hash import java_string_hash
 from zonelab.engine.message import Message
 
 
@@ -54,12 +55,3 @@ def chosen_shard(strategy: ShardingStrategy, shards: Sequence[str], message: Mes
     if shard not in shards:
         raise ValueError(f"strategy must choose one of {', '.join(shards)}, got {shard!r}")
     return shard
-
-
-def java_string_hash(text: str) -> int:
-    """``String.hashCode`` of Java: 31-polynomial over UTF-16 code units, as a signed 32-bit integer."""
-    units = text.encode("utf-16-be", "surrogatepass")
-    total = 0
-    for position in range(0, len(units), 2):
-        total = (31 * total + int.from_bytes(units[position : position + 2])) & 0xFFFFFFFF
-    return total - (1 << 32) if total >= 1 << 31 else total

@@ -2,5 +2,5 @@
 
 Read first: ``zonelab.scenarios.clients.recorder`` (the one way from clients to queues), then
 ``zonelab.scenarios.clients.producers`` and ``zonelab.scenarios.clients.consumers``. Carried into simulation: ports
-only. May import ``queues`` and ``spec``.
+only.
 """

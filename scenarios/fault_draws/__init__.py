@@ -1,5 +1,5 @@
 """What a seed draws: which faults, where and when; and the classes of faults that the studies go through.
 
 Read first: ``zonelab.scenarios.fault_draws.swarm``. The same scenario and seed give the same draw, everywhere and
-always. May import ``spec`` and ``faults``.
+always.
 """

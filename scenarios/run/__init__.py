@@ -2,5 +2,5 @@
 
 Read first: ``zonelab.scenarios.run.queue_run`` (what happens, in either arm), then ``zonelab.scenarios.run.simulated``
 and ``zonelab.scenarios.run.on_servers``. ``zonelab.scenarios.run.trial`` is a run that is judged in memory, as
-hunts make them by the thousand. May import ``clients``, ``consistency`` and what is below them.
+hunts make them by the thousand.
 """

@@ -1,5 +1,4 @@
 """Hunting: many seeds of one scenario in simulation, and what was found, grouped.
 
-Read first: ``zonelab.studies.hunt.seeds``, then docs/hunting.md. May import ``run``, ``shrink`` and what is below
-them.
+Read first: ``zonelab.studies.hunt.seeds``, then docs/hunting.md.
 """

@@ -1,5 +1,4 @@
-"""The throughput limit: up to which rate zones keep up with an open loop. Read first:
-``zonelab.studies.limit.search``.
+"""The throughput limit: up to which rate zones keep up with an open loop.
 
-May import ``sweep``, ``many_runs`` and what is below them.
+Read first: ``zonelab.studies.limit.search``.
 """

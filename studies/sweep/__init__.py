@@ -1,5 +1,4 @@
 """Sweeps: a scenario under any settings, each with the same seeds in simulation, compared pair by pair.
 
-Read first: ``zonelab.studies.sweep.settings``, then docs/sweeps.md. May import ``run``, ``many_runs`` and what is
-below them.
+Read first: ``zonelab.studies.sweep.settings``, then docs/sweeps.md.
 """

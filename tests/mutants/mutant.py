@@ -6,7 +6,7 @@ from pathlib import Path
 
 from lupa import lua51
 
-FOLDERS = ("zonelab", "engine", "cluster", "scenarios", "analysis")
+FOLDERS = ("zonelab", "engine", "cluster", "scenarios", "studies", "app", "analysis")
 """Where the product is; ``zonelab`` has links to the others, which its packages are."""
 
 

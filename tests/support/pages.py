@@ -22,8 +22,10 @@ RECORDS = ("docs/mutants.md",)
 PLACEHOLDER = "NAME"
 """Stands in a path for what the reader chooses; the folder before it is looked at."""
 
-FOLDERS = ("engine", "cluster", "scenarios", "analysis")
+FOLDERS = ("engine", "cluster", "scenarios", "studies", "app", "analysis")
 """Imported as packages of ``zonelab``."""
+
+_ANY = "|".join(FOLDERS)
 
 MADE = frozenset({"story.md"})
 """Pages that commands write; the project has none of that name."""
@@ -35,15 +37,11 @@ _INLINE = re.compile(r"`([^`]+)`")
 _COMMAND_OF_PAGE = re.compile(r"`[^`\n]+` made this page at commit")
 _LINK = re.compile(r"!?\[[^\]]*\]\(([^)\s]+)\)")
 _HEADING = re.compile(r"^#+ +(.*?)\s*$", re.MULTILINE)
-_PATH = re.compile(
-    r"(?<![\w./<…-])(?:zonelab|engine|cluster|scenarios|analysis|tests|docs|docker|benchmarks)/[\w./*-]*\w\*?"
-)
+_PATH = re.compile(rf"(?<![\w./<…-])(?:zonelab|{_ANY}|tests|docs|docker|benchmarks)/[\w./*-]*\w\*?")
 _MEMBER = re.compile(r"(?<![\w./-])([\w/-]+\.py)::(\w+(?:\.\w+)*)")
 _FILE = re.compile(r"`((?:[\w.-]+/)*[\w-]+\.(?:py|lua|md))`")
-_MODULE = re.compile(r"(?<![\w./@-])((?:zonelab\.)?(?:engine|cluster|scenarios|analysis|support)(?:\.\w+)+)")
-_IMPORT = re.compile(
-    r"^ *from ((?:zonelab|engine|cluster|scenarios|analysis)\b[\w.]*) import (\([^)]*\)|[^(\n]+)$", re.MULTILINE
-)
+_MODULE = re.compile(rf"(?<![\w./@-])((?:zonelab\.)?(?:{_ANY}|support)(?:\.\w+)+)")
+_IMPORT = re.compile(rf"^ *from ((?:zonelab|{_ANY})\b[\w.]*) import (\([^)]*\)|[^(\n]+)$", re.MULTILINE)
 _MAKE = re.compile(r"^ *(?:\$ )?make ([a-z-]+)|`make ([a-z-]+)[^`]*`", re.MULTILINE)
 
 

@@ -5,7 +5,7 @@ Each rule is also shown a text that breaks it.
 
 import ast
 import re
-from collections import Counter, defaultdict
+from collections import defaultdict
 
 from support.project_files import ROOT, project_files
 from support.purity import impurities
@@ -15,12 +15,6 @@ from zonelab.engine.dyno.hardened import Hardening
 LINES_MAX = 400
 LONGER: dict[str, str] = {}
 """Modules that may be longer, each with its reason."""
-
-BESIDE_MAX = {"product": 15, "tests": 20}
-"""Modules in one folder, ``__init__`` not counted."""
-
-CROWDED = {"benchmarks": "programs that stand alone, one question each"}
-"""Folders that may hold more, each with its reason."""
 
 PORTS_LINES_MAX = 99
 EXAMPLE_LINES_MAX = 120
@@ -84,20 +78,6 @@ def test_no_module_is_longer_than_a_person_reads_at_once():
     }
 
 
-def crowded(names):
-    """How many modules are in each folder that holds more than it may."""
-    held = Counter(name.rpartition("/")[0] for name in names if not name.endswith("/__init__.py"))
-    most = {folder: BESIDE_MAX["tests" if folder.startswith("tests") else "product"] for folder in held}
-    return {folder: count for folder, count in held.items() if count > most[folder] and folder not in CROWDED}
-
-
-def test_no_folder_holds_more_modules_than_one_sees_at_once():
-    assert crowded(modules()) == {}
-    sixteen = [f"engine/part{number}.py" for number in range(16)]
-    assert crowded([*sixteen, "engine/__init__.py"]) == {"engine": 16}
-    assert crowded([name.replace("engine", "tests") for name in sixteen]) == {}
-
-
 def test_the_ports_stay_under_100_lines():
     assert len(text_of("engine/ports.py").splitlines()) <= PORTS_LINES_MAX
 
@@ -123,7 +103,7 @@ HOOKS = {"connection_made", "data_received", "pause_writing", "resume_writing", 
 """Methods that asyncio, Click and Hypothesis call, and say what they are for."""
 
 AS_EVERYWHERE = {"to_json", "from_json", "print"}
-PRODUCT = ("analysis/", "cluster/", "engine/", "scenarios/", "zonelab/")
+PRODUCT = ("analysis/", "app/", "cluster/", "engine/", "scenarios/", "studies/", "zonelab/")
 METHOD_LINES = 5
 
 

@@ -8,10 +8,13 @@ import tomllib
 from pathlib import Path
 
 import pytest
+from support import layers
 from support.pages import FOLDERS
 
 ROOT = Path(__file__).resolve().parents[2]
 CONTRACTS = tomllib.loads((ROOT / "pyproject.toml").read_text())["tool"]["importlinter"]["contracts"]
+ROOMS = "rooms: each imports those below it only"
+NO_CIRCLES = "no circles between siblings"
 BOTH_ARMS = next(contract for contract in CONTRACTS if "both arms" in contract["name"])
 
 
@@ -43,10 +46,15 @@ def test_what_belongs_to_neither_arm_is_all_under_contract():
 @pytest.mark.parametrize(
     ("module", "line", "broken"),
     [
-        ("engine/message.py", "import zonelab.cluster.votes.levels", "engine imports none of the others"),
-        ("cluster/votes/levels.py", "import zonelab.scenarios.spec.scenario", "cluster imports only engine"),
+        ("engine/message.py", "import zonelab.cluster.votes.levels", ROOMS),
+        ("cluster/votes/levels.py", "import zonelab.scenarios.spec.scenario", ROOMS),
         ("analysis/statistics.py", "import zonelab.engine.ports", "analysis imports none of the others"),
-        ("engine/message.py", "import zonelab.queues", "what is internal knows no public module"),
+        ("analysis/statistics.py", "import zonelab.cluster.zone", ROOMS),
+        ("scenarios/run/trial.py", "import zonelab.studies.hunt.seeds", ROOMS),
+        ("studies/hunt/seeds.py", "import zonelab.app.terminal.junit", ROOMS),
+        ("engine/message.py", "import zonelab.queues", ROOMS),
+        ("cluster/resp/client.py", "import zonelab.cluster.resp.commands.dispatch", NO_CIRCLES),
+        ("engine/fifo/log/record.py", "def f():\n    import zonelab.engine.fifo.topics.route", NO_CIRCLES),
         ("cluster/links/link.py", "import zonelab.cluster.real.timers", BOTH_ARMS["name"]),
         ("cluster/connections/peer.py", "import asyncio", BOTH_ARMS["name"]),
         ("engine/message.py", "import time", BOTH_ARMS["name"]),
@@ -55,6 +63,8 @@ def test_what_belongs_to_neither_arm_is_all_under_contract():
         ("engine/dyno/v1/pop.py", "import zonelab.engine.dyno.v2.pop", "layers of engine.dyno"),
         ("cluster/links/link.py", "import zonelab.cluster.votes.vote", "layers of cluster"),
         ("scenarios/spec/reading.py", "import zonelab.scenarios.run.trial", "layers of scenarios"),
+        ("studies/sweep/sweep.py", "import zonelab.studies.limit.limits", "layers of studies"),
+        ("app/monitor/feed.py", "import zonelab.app.session.supervisor", "layers of app"),
         ("analysis/runs/history.py", "import zonelab.analysis.checkers.verdict", "layers of analysis"),
     ],
 )
@@ -67,3 +77,8 @@ def test_a_forbidden_import_is_found(tmp_path, module, line, broken):
     linted = lint_imports(tmp_path)
     assert linted.returncode != 0
     assert f"{broken} BROKEN" in linted.stdout
+
+
+def test_the_page_of_the_architecture_shows_these_layers():
+    """``PYTHONPATH=tests python -m support.layers`` writes them."""
+    assert layers.page() == layers.PAGE.read_text(encoding="utf-8")

@@ -1,4 +1,4 @@
 """Follows runs that are going on: what is counted so far, from every segment as it is closed.
 
-Read first: ``follower``. May import the rest of ``zonelab.analysis.spark``, which does not import it.
+Read first: ``follower``.
 """

@@ -2,7 +2,7 @@
 
 Read first: ``zonelab.engine.dyno.hardened.queue``, then ``zonelab.engine.dyno.hardened.pop``. ``records`` is what zones
 store and the scripts that change it, ``leases`` how consumers get and keep messages, ``upkeep`` the work in the
-background. May import V1 and V2.
+background.
 """
 
 from zonelab.engine.dyno.hardened.builder import HardenedOptions, ReplicatedHosts, build_hardened_queue

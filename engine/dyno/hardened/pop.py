@@ -7,8 +7,8 @@ from zonelab.engine.common.failures import COMMAND_FAILURES
 from zonelab.engine.common.polling import pop_when_ready
 from zonelab.engine.dyno.errors import PayloadError
 from zonelab.engine.dyno.hardened.context import HardenedContext
-from zonelab.engine.dyno.hardened.leases.held_leases import HeldLeases
-from zonelab.engine.dyno.hardened.leases.lease import Leased, Leaser
+from zonelab.engine.dyno.hardened.held_leases import HeldLeases
+from zonelab.engine.dyno.hardened.lease import Leased, Leaser
 from zonelab.engine.dyno.hardened.mechanisms import Hardening
 from zonelab.engine.dyno.hardened.records.record import Status
 from zonelab.engine.dyno.hardened.records.steps import STEP_MAX, Head, Lease

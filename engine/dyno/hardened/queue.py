@@ -12,9 +12,9 @@ from zonelab.engine.common.lifecycle import BackgroundQueue
 from zonelab.engine.common.periodic import Periodic
 from zonelab.engine.common.timings import MetricsSource, QueueMetrics, timed
 from zonelab.engine.dyno.errors import PayloadError, batch_ack_failure, batch_push_failure
+from zonelab.engine.dyno.hardened.batch_decisions import decided_each
 from zonelab.engine.dyno.hardened.context import HardenedContext, HardenedCounters, totals_of
-from zonelab.engine.dyno.hardened.leases.batch_decisions import decided_each
-from zonelab.engine.dyno.hardened.leases.held_leases import HeldLeases
+from zonelab.engine.dyno.hardened.held_leases import HeldLeases
 from zonelab.engine.dyno.hardened.mechanisms import Hardening
 from zonelab.engine.dyno.hardened.pop import HardenedPopper
 from zonelab.engine.dyno.hardened.records.steps import Lease, Put, in_steps

@@ -1,8 +1,7 @@
 """Netflix dyno-queues V2 over the ports: pipelines, payloads and leases in buckets (see docs/dyno-v2.md).
 
 Read first: ``zonelab.engine.dyno.v2.queue`` for one shard and ``zonelab.engine.dyno.v2.multi`` for a queue over
-several; ``zonelab.engine.dyno.v2.steps`` has the pipelines that all operations are made of. May import V1, not hardened
-mode.
+several; ``zonelab.engine.dyno.v2.steps`` has the pipelines that all operations are made of.
 """
 
 from zonelab.engine.dyno.errors import (

@@ -8,15 +8,50 @@ from zonelab.engine.fifo.consumer.consume_loop import ConsumeLoop
 from zonelab.engine.fifo.consumer.context import MemberContext
 from zonelab.engine.fifo.consumer.offsets import Offsets
 from zonelab.engine.fifo.consumer.ownership import Ownership
+from zonelab.engine.fifo.consumer.process_queue import ProcessQueue
 from zonelab.engine.fifo.consumer.results import Results
 from zonelab.engine.fifo.consumer.revoke import Revoke
 from zonelab.engine.fifo.fenced.mechanisms import Fencing
-from zonelab.engine.fifo.fenced.member.offsets import NoOffsets
 from zonelab.engine.fifo.fenced.member.ownership import FencedOwnership
 from zonelab.engine.fifo.fenced.member.results import FencedResults
-from zonelab.engine.fifo.fenced.member.revoke import DrainedRevoke
 from zonelab.engine.fifo.fenced.member.tenures import Tenures
 from zonelab.engine.fifo.fenced.member.zones import FencedZones
+from zonelab.engine.fifo.log.progress import Progress
+from zonelab.engine.fifo.partition import Partition
+
+
+class NoOffsets(Offsets):
+    """Keeps no cursor: each result is at the zones before the next batch begins, so nothing waits to be written."""
+
+    def reach(self, partition: Partition, progress: Progress, *, only_up: bool = False) -> None:
+        """A pull that finds nothing has nothing to tell."""
+
+
+class DrainedRevoke(Revoke):
+    """Gives a partition up when its listener has ended and its result is stored.
+
+    ``drains``: a mechanism; off, it waits for nobody.
+    """
+
+    def __init__(
+        self,
+        context: MemberContext,
+        ownership: Ownership,
+        offsets: Offsets,
+        loop: ConsumeLoop,
+        *,
+        drains: bool = True,
+    ) -> None:
+        super().__init__(context, ownership, offsets, loop)
+        self._drains = drains
+
+    async def of(self, queue: ProcessQueue) -> bool:
+        if self._drains:
+            if not await self._quiet(queue):
+                return False
+            await self._loop.ended(queue.partition)
+        await self._ownership.release([queue.partition], why="drained")
+        return True
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

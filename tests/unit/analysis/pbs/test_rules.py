@@ -5,12 +5,19 @@ import pytest
 from scipy import special, stats
 
 from zonelab.analysis.lags.distributions import Constant, Exponential
-from zonelab.analysis.pbs.elasticsearch import Consistency, active_needed
 from zonelab.analysis.pbs.estimates import FIRST_PASSAGE_ITERATIONS, Sampled, quantile_estimates, sample
 from zonelab.analysis.pbs.messages import Legs, Messages, Model
 from zonelab.analysis.pbs.models import MODELS, same_legs
-from zonelab.analysis.pbs.rules import LocalRead, Outcome, PrimaryFirst, Quorum, ValueVote
-from zonelab.analysis.pbs.versions import within_versions
+from zonelab.analysis.pbs.rules import (
+    Consistency,
+    LocalRead,
+    Outcome,
+    PrimaryFirst,
+    Quorum,
+    ValueVote,
+    active_needed,
+    within_versions,
+)
 from zonelab.analysis.statistics import distribution_margin
 from zonelab.cluster.votes.levels import Level
 from zonelab.cluster.votes.vote import Vote

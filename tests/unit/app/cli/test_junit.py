@@ -17,7 +17,7 @@ from zonelab.analysis.runs.builder import RunBuilder
 from zonelab.app.cli.app import app
 from zonelab.app.cli.main import run_cli
 from zonelab.app.terminal.junit import JUnitFile
-from zonelab.app.verbs.judged.studies import hunt_suite, sweep_suite
+from zonelab.app.verbs.judged_studies import hunt_suite, sweep_suite
 from zonelab.scenarios.spec.reading import load_scenario
 from zonelab.studies.hunt.findings import Group, HuntResult
 from zonelab.studies.hunt.seeds import Outcome

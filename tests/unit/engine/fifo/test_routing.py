@@ -5,7 +5,6 @@ from random import Random
 import pytest
 
 from zonelab.engine.fifo.routing.selectors import jump, selector
-from zonelab.engine.fifo.routing.string_hash import java_hash
 
 KEYS = [f"order-{number}" for number in range(2_000)]
 
@@ -16,14 +15,6 @@ def moved(name, before, after):
     places = [(choose(key, before), choose(key, after)) for key in KEYS]
     changed = [new for old, new in places if old != new]
     return len(changed) / len(KEYS), sum(new < before for new in changed) / len(KEYS)
-
-
-@pytest.mark.parametrize(
-    ("text", "value"),
-    [("", 0), ("a", 97), ("hello", 99162322), ("polygenelubricants", -(2**31)), ("\U0001f600", 1772899)],
-)
-def test_a_text_has_the_hash_that_java_gives_it(text, value):
-    assert java_hash(text) == value
 
 
 @pytest.mark.parametrize(("key", "partition"), [("order-1", 6), ("order-2", 5), ("polygenelubricants", 0), ("", 0)])

@@ -13,7 +13,7 @@ from support.engine.hardened import KEYS, ZONES, leased, message
 
 from zonelab.cluster.links.link import Cut
 from zonelab.engine.dyno.hardened import HardenedSettings
-from zonelab.engine.dyno.hardened.leases.batch_decisions import decided_each
+from zonelab.engine.dyno.hardened.batch_decisions import decided_each
 from zonelab.engine.dyno.hardened.records.steps import Lease, Put, Steps
 from zonelab.engine.dyno.message_json import encode
 from zonelab.engine.ports import Indeterminate, Unavailable

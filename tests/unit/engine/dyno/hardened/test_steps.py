@@ -8,7 +8,7 @@ import asyncio
 import pytest
 from support.engine.hardened import KEYS, commands_of
 
-from zonelab.engine.dyno.hardened.leases.batch_decisions import decided_each
+from zonelab.engine.dyno.hardened.batch_decisions import decided_each
 from zonelab.engine.dyno.hardened.records.steps import STEP_MAX, Lease, in_steps
 from zonelab.engine.dyno.v2 import BatchAckFailure
 from zonelab.engine.message import Message

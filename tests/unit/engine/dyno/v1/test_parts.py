@@ -11,7 +11,6 @@ import pytest
 import zonelab.engine.dyno
 from zonelab.engine.dyno import DynoQueue, DynoSettings, IdHash, Keys, LocalOnly, RoundRobin
 from zonelab.engine.dyno.scores import due_score, eligible_until
-from zonelab.engine.dyno.sharding import java_string_hash
 from zonelab.engine.dyno.v1.scripts import ORIGINAL_SCRIPTS, SCRIPTS
 from zonelab.engine.message import Message
 
@@ -50,14 +49,6 @@ def test_round_robin_begins_with_the_second_shard():
 def test_round_robin_over_one_shard_stays_there():
     strategy = RoundRobin()
     assert [strategy.next_shard("a", ONE) for _ in range(3)] == ["a", "a", "a"]
-
-
-@pytest.mark.parametrize(
-    ("text", "value"),
-    [("", 0), ("1", 49), ("hello", 99162322), ("polygenelubricants", -(2**31)), ("é", 233), ("\U0001f600", 1772899)],
-)
-def test_the_hash_is_that_of_java(text, value):
-    assert java_string_hash(text) == value
 
 
 def test_the_id_hash_gives_one_id_one_shard():

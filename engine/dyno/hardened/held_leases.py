@@ -4,8 +4,8 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import partial
 
+from zonelab.engine.dyno.hardened.batch_decisions import decided_each
 from zonelab.engine.dyno.hardened.context import HardenedContext
-from zonelab.engine.dyno.hardened.leases.batch_decisions import decided_each
 from zonelab.engine.dyno.hardened.records.steps import Lease
 
 

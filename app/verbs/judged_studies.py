@@ -7,7 +7,7 @@ from zonelab.analysis.comparison.confirmation import Confirmed
 from zonelab.analysis.proportions import share_words
 from zonelab.analysis.rates.decisions import Status
 from zonelab.app.terminal.junit import Case, Outcome, Suite
-from zonelab.app.verbs.judged.runs import MEANING_OF, SHOWN
+from zonelab.app.verbs.judged_runs import MEANING_OF, SHOWN
 
 if TYPE_CHECKING:
     from zonelab.scenarios.spec.scenario import Scenario

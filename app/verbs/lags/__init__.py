@@ -1,1 +1,0 @@
-"""``zonelab pbs`` and ``zonelab measure-lag``: what lags alone tell, and how they are measured."""
