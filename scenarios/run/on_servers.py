@@ -10,7 +10,6 @@ from pathlib import Path
 
 import uvloop
 
-from zonelab.app.monitor.run_page import RunPage
 from zonelab.cluster.connections.timeouts import Timeouts
 from zonelab.cluster.real.cluster import RealCluster, RealSettings
 from zonelab.cluster.real.stalls import StallMonitor

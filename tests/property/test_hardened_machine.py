@@ -3,7 +3,7 @@ for that. Method: ``QueueMachine`` with crashes, stalls, pauses, cuts and a kill
 """
 
 import pytest
-from support.scenarios.state_machines import search
+from support.studies.state_machines import search
 
 from zonelab.cluster.votes.levels import Level
 from zonelab.engine.dyno.hardened import Hardening

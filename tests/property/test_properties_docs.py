@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from hypothesis import HealthCheck, Phase, seed, settings
 from hypothesis.stateful import run_state_machine_as_test
-from support.scenarios.commands import zonelab_here
+from support.app.commands import zonelab_here
 
 from zonelab.studies.properties import Violation
 

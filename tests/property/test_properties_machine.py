@@ -7,7 +7,7 @@ promises. Searches have fixed seeds.
 import pytest
 from hypothesis import strategies as st
 from support.own_queues.leased import ForgetsExtensions, GrantsWhatHasEnded, LeasedMachine
-from support.scenarios.state_machines import GONE, hunt, kind_found, nothing_found, promises_kept
+from support.studies.state_machines import GONE, hunt, kind_found, nothing_found, promises_kept
 
 from zonelab.analysis.message_classes import MessageClass
 from zonelab.cluster.votes.levels import LEVELS_OF_ONE_DC, Level

@@ -8,7 +8,7 @@ from itertools import compress
 
 import pytest
 from hypothesis import strategies as st
-from support.scenarios.state_machines import GONE, kind_found, nothing_found, promises_kept
+from support.studies.state_machines import GONE, kind_found, nothing_found, promises_kept
 
 from zonelab.analysis.message_classes import MessageClass
 from zonelab.cluster.votes.levels import LEVELS_OF_ONE_DC

@@ -7,7 +7,7 @@ import json
 from pathlib import Path
 
 import pytest
-from support.scenarios.commands import zonelab_here
+from support.app.commands import zonelab_here
 from support.scenarios.short_runs import scenario_file, zonelab
 
 from zonelab.scenarios.spec.library import library_names

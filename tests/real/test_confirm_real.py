@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 import yaml
-from support.scenarios.commands import zonelab_here
+from support.app.commands import zonelab_here
 from support.scenarios.short_runs import SHORT
 
 pytestmark = pytest.mark.real

@@ -14,8 +14,8 @@ from pathlib import Path
 from zipfile import ZipFile
 
 import pytest
+from support.app.every_verb import VERBS, WORDS
 from support.programs import HANGS_S
-from support.scenarios.every_verb import VERBS, WORDS
 from support.wheel_environment import BIN, ROOT, TOOLS, built, pip_install
 
 pytestmark = pytest.mark.registry

@@ -12,9 +12,9 @@ from pathlib import Path
 
 import pytest
 import redis
+from support.app import gmq_service as bench
 from support.gmq_kills.kills import kills
 from support.programs import until
-from support.scenarios import gmq_service as bench
 
 from zonelab.app.gmq_service.clients import BlockingGmqClient, GmqClient, GmqError, JobGone
 from zonelab.cluster.zone import Restart

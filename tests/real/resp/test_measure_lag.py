@@ -12,9 +12,9 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from support.app.commands import Done, zonelab_here
 from support.cluster.delaying_proxy import DelayingProxy
 from support.cluster.servers import started_lab
-from support.scenarios.commands import Done, zonelab_here
 
 from zonelab.cluster.links.lag_text import parse_lag
 from zonelab.scenarios.lags import probe

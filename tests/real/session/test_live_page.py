@@ -12,9 +12,9 @@ import threading
 
 import httpx
 import pytest
+from support.app.browser import chromium, opened
+from support.app.page_figures import Reader, readings, shown, wrong
 from support.programs import until
-from support.scenarios.browser import chromium, opened
-from support.scenarios.page_figures import Reader, readings, shown, wrong
 
 from zonelab.cluster.clock import NodeClock
 from zonelab.cluster.connections.server import ServerConnection

@@ -13,8 +13,8 @@ import docker
 import pyarrow.parquet as pq
 import pytest
 import redis
+from support.app.every_verb import VERBS, line
 from support.programs import HANGS_S
-from support.scenarios.every_verb import VERBS, line
 
 from zonelab.app.session import launch
 from zonelab.cluster.real.zones.docker.zone_image import build_image

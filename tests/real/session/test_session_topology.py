@@ -14,7 +14,7 @@ import httpx
 import pyarrow.parquet as pq
 import pytest
 import redis
-from support.scenarios.session_cluster import EAST, NODES, WEST, SessionCluster
+from support.app.session_cluster import EAST, NODES, WEST, SessionCluster
 
 from zonelab.cluster.connections.failures import NO_QUORUM
 from zonelab.cluster.votes.levels import Level

@@ -6,7 +6,7 @@ Method: the command line as a user runs it, with clusters of few servers.
 from time import perf_counter
 
 import pytest
-from support.scenarios.session_cluster import SessionCluster
+from support.app.session_cluster import SessionCluster
 
 from zonelab.cluster.real.zones.docker.zone_image import build_image
 from zonelab.cluster.topology.described import Placement

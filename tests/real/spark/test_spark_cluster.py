@@ -15,8 +15,8 @@ from pathlib import Path
 
 import pyspark
 import pytest
+from support.app.commands import zonelab_here
 from support.programs import until
-from support.scenarios.commands import zonelab_here
 from support.scenarios.short_runs import servers_of, zonelab_command
 from support.scenarios.sim_runs import SMALL
 

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 from support.analysis.runs import as_written_before, eventful_run
-from support.scenarios.commands import zonelab_here
+from support.app.commands import zonelab_here
 
 from zonelab.analysis.checkers.queue.queue import check
 from zonelab.analysis.checkers.verdict import Verdict

@@ -12,7 +12,7 @@ from support.analysis.runs import small_run
 from support.analysis.told_figures import expected, told
 
 from zonelab.analysis.figures import compare_plot, evaluation_plot, plots
-from zonelab.analysis.figures.kinds.draw import draw
+from zonelab.analysis.figures.draw import draw
 from zonelab.analysis.figures.kinds.names import Kind
 from zonelab.analysis.figures.lag_plot import plot_lag
 from zonelab.analysis.figures.rate_plot import plot_rates

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 from support.analysis.orders import Ordered
-from support.scenarios.commands import zonelab_here
+from support.app.commands import zonelab_here
 
 from zonelab.analysis.runs.builder import RunBuilder
 from zonelab.analysis.runs.directory import RunDirectory

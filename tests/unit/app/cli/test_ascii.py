@@ -7,8 +7,8 @@ import sys
 from pathlib import Path
 
 import pytest
+from support.app.commands import zonelab_here
 from support.programs import HANGS_S
-from support.scenarios.commands import zonelab_here
 from typer.main import get_command
 
 from zonelab.app.cli.app import app

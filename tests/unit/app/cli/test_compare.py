@@ -4,7 +4,7 @@ import json
 from pathlib import Path
 
 import pytest
-from support.scenarios.commands import zonelab_here
+from support.app.commands import zonelab_here
 
 
 def zonelab(*words):

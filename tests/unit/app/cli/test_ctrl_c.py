@@ -6,7 +6,7 @@ Method: the command line as a process whose Python sends itself SIGINT at one im
 from pathlib import Path
 
 import pytest
-from support.scenarios.interrupting import interrupted
+from support.app.interrupting import interrupted
 
 
 @pytest.mark.parametrize("at", ["typer", "zonelab.cluster.zone", "pydantic", "zonelab.app.cli.session"])

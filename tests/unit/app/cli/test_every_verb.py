@@ -13,10 +13,10 @@ import sys
 from pathlib import Path
 
 import pytest
+from support.app.commands import zonelab_here
+from support.app.every_verb import ELSEWHERE, SLOW_TO_LOAD, VERBS, WORDS, line
+from support.app.interrupting import interrupted
 from support.programs import HANGS_S
-from support.scenarios.commands import zonelab_here
-from support.scenarios.every_verb import ELSEWHERE, SLOW_TO_LOAD, VERBS, WORDS, line
-from support.scenarios.interrupting import interrupted
 from support.scenarios.short_runs import scenario_file, zonelab_command
 
 from zonelab.app.cli.main import run_cli

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 import typer
-from support.scenarios.every_verb import VERBS, line
+from support.app.every_verb import VERBS, line
 
 from zonelab.app.cli.app import app
 from zonelab.app.cli.main import run_cli

@@ -4,7 +4,7 @@ import json
 from pathlib import Path
 
 import pytest
-from support.scenarios.commands import Done, zonelab_here
+from support.app.commands import Done, zonelab_here
 
 
 def pbs(*words: object, cwd: Path) -> Done:

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 from support.analysis.runs import eventful_run
-from support.scenarios.commands import Done, zonelab_here
+from support.app.commands import Done, zonelab_here
 
 from zonelab.analysis.figures.kinds.names import Format, Kind
 from zonelab.analysis.runs.builder import RunBuilder

@@ -8,7 +8,7 @@ import sys
 from pathlib import Path
 
 import pytest
-from support.scenarios.every_verb import SLOW_TO_LOAD
+from support.app.every_verb import SLOW_TO_LOAD
 
 from zonelab.analysis.runs.builder import RunBuilder
 

@@ -13,8 +13,8 @@ from starlette.applications import Starlette
 from starlette.middleware import Middleware
 from starlette.responses import JSONResponse
 from starlette.routing import Route
-from support.scenarios.browser import Served, chromium, opened
-from support.scenarios.page_figures import OLD_MS, WITHIN_MS, Shown, readings, wrong
+from support.app.browser import Served, chromium, opened
+from support.app.page_figures import OLD_MS, WITHIN_MS, Shown, readings, wrong
 
 from zonelab.app.monitor.app import page_routes
 from zonelab.app.monitor.feed import Feed

@@ -7,7 +7,7 @@ import asyncio
 import json
 
 import pytest
-from support.scenarios.session_board import fault, with_board
+from support.app.session_board import fault, with_board
 
 from zonelab.app.session.fault_board import Conflict
 from zonelab.cluster.zone import ClusterError, Restart, ZoneState

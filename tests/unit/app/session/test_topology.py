@@ -7,8 +7,8 @@ import re
 from pathlib import Path
 
 import pytest
+from support.app.session_board import fault, with_board
 from support.cluster.racks import even_rack
-from support.scenarios.session_board import fault, with_board
 
 from zonelab.app.session.fault_board import Conflict
 from zonelab.app.session.settings import checked_settings, counted, read_topology

@@ -10,8 +10,8 @@ from typing import Any
 from zonelab.analysis.comparison.confirmation import Confirmed
 from zonelab.analysis.rates.decisions import Status
 from zonelab.app.terminal.junit import Suite
-from zonelab.app.verbs.judged.runs import MEANING_OF
-from zonelab.app.verbs.judged.studies import (
+from zonelab.app.verbs.judged_runs import MEANING_OF
+from zonelab.app.verbs.judged_studies import (
     ablation_suite,
     evaluation_suite,
     hunt_suite,

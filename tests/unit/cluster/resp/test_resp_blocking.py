@@ -11,8 +11,8 @@ from support.cluster.port_lines import recorded_commands
 from support.coroutines import coroutine
 
 from zonelab.cluster.resp.commands import blocking
-from zonelab.cluster.resp.commands.command_table import table_from
 from zonelab.cluster.resp.protocol import wire
+from zonelab.cluster.resp.protocol.command_table import table_from
 from zonelab.cluster.votes.levels import Level
 
 from .conftest import Call, PlayedCoordinator, error, on_port, opened, until

@@ -6,8 +6,8 @@ import pytest
 from support.coroutines import coroutine
 
 from zonelab.cluster.commands.routes import Route
-from zonelab.cluster.resp.commands.command_table import KINDS
 from zonelab.cluster.resp.protocol import wire
+from zonelab.cluster.resp.protocol.command_table import KINDS
 from zonelab.cluster.resp.protocol.upstream import GatheredWrites
 from zonelab.cluster.resp.turn_batch import TurnBatch
 from zonelab.cluster.votes.levels import Level

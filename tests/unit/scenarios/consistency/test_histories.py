@@ -4,13 +4,13 @@ Method: each is run again event by event, made again from its scenario, told aga
 """
 
 import pytest
-from support.scenarios.histories import HISTORIES, PUBLISHED, made, published
+from support.studies.histories import HISTORIES, PUBLISHED, made, published
 
 from zonelab.scenarios.run.trial import attempt_accesses
 from zonelab.studies.shrink.search import with_operations
 from zonelab.studies.stories.workload_story import access_story
 
-AGAIN = "the program shows another run now: `python -m support.scenarios.histories` in tests/, and read what changed"
+AGAIN = "the program shows another run now: `python -m support.studies.histories` in tests/, and read what changed"
 
 PARTS = {"stale-quorum-read": (2, 2), "two-writers": (2, 0), "eval-pops-differ": (3, 0), "error-but-applied": (1, 2)}
 """How many operations and faults each takes."""

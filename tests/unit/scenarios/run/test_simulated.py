@@ -13,8 +13,8 @@ from pathlib import Path
 
 import pyarrow.parquet as pq
 import pytest
+from support.app.commands import zonelab_here
 from support.programs import HANGS_S
-from support.scenarios.commands import zonelab_here
 from support.scenarios.short_runs import Phases
 from support.scenarios.sim_runs import run_in_memory, small
 

@@ -7,8 +7,8 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 import yaml
-from support.scenarios.planted_outcomes import Planted, outcome
 from support.scenarios.sim_runs import SMALL, tell_as_busy
+from support.studies.planted_outcomes import Planted, outcome
 
 from zonelab.analysis.comparison.confirmation import Confirmed
 from zonelab.scenarios.arms import Arm, ZoneKind

@@ -16,12 +16,12 @@ from xml.etree import ElementTree
 import numpy as np
 import pytest
 import yaml
+from support.app.commands import Done, zonelab_here
 from support.programs import HANGS_S
 from support.project_files import ROOT
-from support.scenarios.commands import Done, zonelab_here
-from support.scenarios.planted_outcomes import Planted, outcome
 from support.scenarios.short_runs import zonelab_command
 from support.scenarios.sim_runs import SMALL
+from support.studies.planted_outcomes import Planted, outcome
 
 from zonelab.analysis.rates.outcomes import RunOutcome
 from zonelab.analysis.rates.year import NO_FAULT, Cell

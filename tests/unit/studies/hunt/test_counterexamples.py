@@ -3,7 +3,7 @@
 import shutil
 
 import pytest
-from support.scenarios.counterexamples import FILES, broken_cells, class_in_name, held_cells, linked, renew, rerun
+from support.studies.counterexamples import FILES, broken_cells, class_in_name, held_cells, linked, renew, rerun
 
 from zonelab.cluster.votes.levels import LEVELS_OF_ONE_DC
 from zonelab.scenarios.fault_draws.fault_classes import EngineMode
@@ -15,7 +15,7 @@ SAMPLE = slice(None, None, 3)
 """Of what the page says of each cell a part is run again; each counterexample is, whole."""
 
 AGAIN = (
-    "the program shows another run now: `python -m support.scenarios.counterexamples` in tests/, and read what changed"
+    "the program shows another run now: `python -m support.studies.counterexamples` in tests/, and read what changed"
 )
 
 

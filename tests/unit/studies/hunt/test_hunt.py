@@ -10,12 +10,12 @@ import time
 from pathlib import Path
 
 import pytest
+from support.app.commands import zonelab_here
 from support.own_queues.leased import HERE
 from support.programs import HANGS_S
-from support.scenarios.commands import zonelab_here
-from support.scenarios.planted import ALONE, CRASHES, PLANTED, RepairsNothing, ToldToRepair
 from support.scenarios.short_runs import scenario_file, zonelab_command
 from support.scenarios.sim_runs import SMALL, small
+from support.studies.planted import ALONE, CRASHES, PLANTED, RepairsNothing, ToldToRepair
 
 from zonelab.analysis.message_classes import MessageClass
 from zonelab.analysis.proportions import proportion_interval

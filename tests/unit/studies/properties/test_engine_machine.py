@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import pytest
 from hypothesis import strategies as st
-from support.scenarios.state_machines import hunt, search
+from support.studies.state_machines import hunt, search
 
 from zonelab.engine.queue import Features
 from zonelab.scenarios.spec import engines

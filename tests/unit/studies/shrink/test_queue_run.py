@@ -12,10 +12,10 @@ from pathlib import Path
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from support.scenarios.commands import zonelab_here
-from support.scenarios.planted import PLANTED, PopRemovesFirst
+from support.app.commands import zonelab_here
 from support.scenarios.short_runs import scenario_file
 from support.scenarios.sim_runs import SMALL, small
+from support.studies.planted import PLANTED, PopRemovesFirst
 
 from zonelab.analysis.message_classes import MessageClass
 from zonelab.app.verbs.shrink import class_of

@@ -8,7 +8,7 @@ import json
 from pathlib import Path
 
 import pytest
-from support.scenarios.planted_accesses import PLANTED_ACCESSES, SCENARIO, attempt_with
+from support.studies.planted_accesses import PLANTED_ACCESSES, SCENARIO, attempt_with
 
 from zonelab.analysis.checkers.consistency.verdict import Anomaly
 from zonelab.analysis.message_classes import MessageClass

@@ -15,8 +15,8 @@ from types import SimpleNamespace
 from typing import Any
 
 import pytest
+from support.app.commands import Done, zonelab_here
 from support.programs import HANGS_S
-from support.scenarios.commands import Done, zonelab_here
 from support.scenarios.short_runs import scenario_file, zonelab_command
 from support.scenarios.sim_runs import SMALL, small
 

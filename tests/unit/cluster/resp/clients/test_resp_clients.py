@@ -10,9 +10,9 @@ from support.cluster.port_lines import recorded_commands
 from support.coroutines import coroutine
 
 from zonelab.cluster.resp.commands.client_list import TURN_CLIENTS
-from zonelab.cluster.resp.commands.command_table import table_from
 from zonelab.cluster.resp.commands.connection_commands import NAME_BYTES_MAX, WRONG_PASSWORD
 from zonelab.cluster.resp.protocol import wire
+from zonelab.cluster.resp.protocol.command_table import table_from
 
 from ..conftest import error, opened, until
 

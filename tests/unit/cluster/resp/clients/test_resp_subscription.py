@@ -11,9 +11,9 @@ import pytest
 from support.cluster.port_lines import recorded_commands
 from support.coroutines import within
 
-from zonelab.cluster.resp.commands.command_table import table_from
 from zonelab.cluster.resp.commands.subscribe import UNREACHABLE
 from zonelab.cluster.resp.protocol import wire
+from zonelab.cluster.resp.protocol.command_table import table_from
 from zonelab.cluster.resp.protocol.subscription import Subscription
 from zonelab.cluster.zone import Address
 

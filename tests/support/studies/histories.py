@@ -1,6 +1,6 @@
 """The smallest histories that the documentation publishes: what ``zonelab shrink`` makes of shipped scenarios.
 
-``python -m support.scenarios.histories`` in ``tests/`` writes them, and their stories, anew into ``docs/histories``.
+``python -m support.studies.histories`` in ``tests/`` writes them, and their stories, anew into ``docs/histories``.
 """
 
 from functools import cache

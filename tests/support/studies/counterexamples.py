@@ -1,6 +1,6 @@
 """What the documentation publishes of the guarantees: reading it, and writing into counterexamples what they show now.
 
-``python -m support.scenarios.counterexamples`` in ``tests/`` writes the trace hash of the program as it is into every
+``python -m support.studies.counterexamples`` in ``tests/`` writes the trace hash of the program as it is into every
 file that still shows its violation, and names those that do not: ``zonelab matrix --dir docs/counterexamples`` finds
 others.
 """
