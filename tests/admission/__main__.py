@@ -8,7 +8,7 @@ import argparse
 import sys
 from collections.abc import Sequence
 
-from admission.mechanisms import BOUNDS, PARTS, Mechanism, World
+from admission.mechanisms import BOUNDS, COUNTEREXAMPLES, PARTS, Mechanism, World, found_in
 from admission.search import Result, TooManyStates, search
 
 FAILED, GIVEN_UP, INTERRUPTED = 1, 3, 130
@@ -17,6 +17,9 @@ FAILED, GIVEN_UP, INTERRUPTED = 1, 3, 130
 def main(arguments: Sequence[str] | None = None) -> int:
     options = _options(arguments)
     try:
+        if options.record:
+            COUNTEREXAMPLES.write_text(_recorded(options.states), encoding="utf-8")
+            return 0
         if options.off:
             names = ", ".join(mechanism.value for mechanism in options.off)
             bounds = options.bounds or PARTS[options.off[0]].bounds
@@ -31,6 +34,11 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except KeyboardInterrupt:
         return INTERRUPTED
     return FAILED if any(every) else 0
+
+
+def _recorded(states_max: int) -> str:
+    ways = {part: search(World(bounds=found_in(part)).without(part), states_max=states_max).choices for part in PARTS}
+    return "{\n" + ",\n".join(f'  "{part.value}": {list(way)}' for part, way in ways.items()) + "\n}\n"
 
 
 def _title(part: Mechanism) -> str:
@@ -70,6 +78,7 @@ def _options(arguments: Sequence[str] | None) -> argparse.Namespace:
         help=f"only without this one, may be given again: {', '.join(part.value for part in Mechanism)}",
     )
     parser.add_argument("--states", type=int, default=5_000_000, help="give up beyond so many (default: 5000000)")
+    parser.add_argument("--record", action="store_true", help="keep the ways to counterexamples, which tests go again")
     options = parser.parse_args(arguments)
     options.off = [Mechanism(name) for name in options.off]
     if options.off and not options.bounds and options.off[0] not in PARTS:

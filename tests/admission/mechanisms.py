@@ -2,6 +2,10 @@
 
 from dataclasses import dataclass, field, replace
 from enum import Enum
+from pathlib import Path
+
+COUNTEREXAMPLES = Path(__file__).with_name("counterexamples.json")
+"""The way to what goes wrong without each mechanism: the choices that ``admission.search.replayed`` makes again."""
 
 
 class Mechanism(Enum):
@@ -292,3 +296,11 @@ PARTS = {
     ),
 }
 """Of the mechanisms that must not be missing."""
+
+SMALLER = {Mechanism.BARRIER: Bounds(writes=(2, 1), resize=True)}
+"""Bounds in which a counterexample as short is found sooner than in those of the page."""
+
+
+def found_in(part: Mechanism) -> Bounds:
+    """The bounds in which the counterexample without ``part`` is looked for."""
+    return SMALLER.get(part, BOUNDS[PARTS[part].bounds])

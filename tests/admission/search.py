@@ -1,8 +1,8 @@
 """Tries every interleaving, shortest first, and keeps the way to the first state in which something is wrong."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from itertools import pairwise
+from itertools import islice, pairwise
 from time import process_time
 
 from admission import events, owners
@@ -30,6 +30,8 @@ class Result:
     processor_s: float
     wrong: str
     trace: tuple[str, ...]
+    choices: tuple[int, ...] = ()
+    """Which of the steps that are possible is taken, at each place of the trace: ``replayed`` goes the same way."""
 
 
 def steps(world: World, state: State) -> Iterator[Step]:
@@ -64,14 +66,15 @@ def search(world: World, *, states_max: int = 5_000_000) -> Result:
                 came_from.setdefault(after, state)
                 wrong = step.wrong or stands_still(world, tuple(zone.data for zone in after.zones), after.observed)
                 if wrong:
-                    path = [after, *_back(came_from, state)]
+                    path = [after, *_back(came_from, state)][::-1]
                     return Result(
                         states=len(came_from),
                         steps=tried,
                         depth=depth,
                         processor_s=process_time() - begin_s,
                         wrong=wrong,
-                        trace=tuple(told(world, path[::-1])),
+                        trace=tuple(told(world, path)),
+                        choices=tuple(_choices(world, path)),
                     )
                 beyond.append(after)
             if len(came_from) > states_max:
@@ -86,6 +89,40 @@ def _back(came_from: dict[State, State | None], state: State | None) -> Iterator
     while state is not None:
         yield state
         state = came_from[state]
+
+
+def _choices(world: World, path: list[State]) -> Iterator[int]:
+    for state, following in pairwise(path):
+        after = [ordered(world, step.after) for step in steps(world, state)]
+        yield after.index(following)
+
+
+def replayed(world: World, choices: Sequence[int]) -> str:
+    """What is wrong at the end of this way; empty if nothing is, or if ``world`` has no such way."""
+    wrong = ""
+    for step in _way(world, choices):
+        if step is None:
+            return ""
+        after = ordered(world, step.after)
+        wrong = step.wrong or stands_still(world, tuple(zone.data for zone in after.zones), after.observed)
+    return wrong
+
+
+def told_way(world: World, choices: Sequence[int]) -> list[str]:
+    """The steps of a way that ``world`` has, in words."""
+    states = [ordered(world, step.after) for step in _way(world, choices) if step is not None]
+    return list(told(world, [ordered(world, beginning(world)), *states]))
+
+
+def _way(world: World, choices: Sequence[int]) -> Iterator[Step | None]:
+    """The step that each choice is; None, at last, where there is none of that number."""
+    state = ordered(world, beginning(world))
+    for choice in choices:
+        step = next(islice(steps(world, state), choice, None), None)
+        yield step
+        if step is None:
+            return
+        state = ordered(world, step.after)
 
 
 def told(world: World, path: list[State]) -> Iterator[str]:
