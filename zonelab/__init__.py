@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING
 from zonelab._lazy_names import lazy_names
 
 if TYPE_CHECKING:
-    from zonelab._face.server import connect
+    from zonelab._face.server import BlockingServer, Server, connect
     from zonelab.cluster.zone import ClusterError
     from zonelab.engine.message import Delivery, Message, Receipt
     from zonelab.engine.ports import Indeterminate, ServerError, Unavailable
@@ -28,12 +28,14 @@ if TYPE_CHECKING:
     from . import queues, runs, testing
 
 __all__ = [
+    "BlockingServer",
     "ClusterError",
     "Delivery",
     "Indeterminate",
     "Message",
     "Receipt",
     "ScenarioError",
+    "Server",
     "ServerError",
     "Unavailable",
     "connect",
@@ -43,12 +45,14 @@ __all__ = [
 ]
 
 _HOMES = {
+    "BlockingServer": "zonelab._face.server",
     "ClusterError": "zonelab.cluster.zone",
     "Delivery": "zonelab.engine.message",
     "Indeterminate": "zonelab.engine.ports",
     "Message": "zonelab.engine.message",
     "Receipt": "zonelab.engine.message",
     "ScenarioError": "zonelab.scenarios.errors",
+    "Server": "zonelab._face.server",
     "ServerError": "zonelab.engine.ports",
     "Unavailable": "zonelab.engine.ports",
     "connect": "zonelab._face.server",
@@ -58,7 +62,8 @@ _HOMES = {
 }
 
 
-__getattr__ = lazy_names(__name__, _HOMES)
+if not TYPE_CHECKING:  # lest every name that is not there be Any
+    __getattr__ = lazy_names(__name__, _HOMES)
 
 
 def __dir__() -> list[str]:

@@ -57,7 +57,7 @@ def open(  # noqa: A001 (as in io, gzip and others)
     zone: str | None = None,
     level: str | None = None,
     prefix: str | None = None,
-    **options: Any,
+    **options: object,
 ) -> "DelayQueue": ...
 @overload
 def open(  # noqa: A001 (as in io, gzip and others)
@@ -69,7 +69,7 @@ def open(  # noqa: A001 (as in io, gzip and others)
     zone: str | None = None,
     level: str | None = None,
     prefix: str | None = None,
-    **options: Any,
+    **options: object,
 ) -> "BlockingDelayQueue": ...
 @overload
 def open(  # noqa: A001 (as in io, gzip and others)
@@ -81,7 +81,7 @@ def open(  # noqa: A001 (as in io, gzip and others)
     zone: str | None = None,
     level: str | None = None,
     prefix: str | None = None,
-    **options: Any,
+    **options: object,
 ) -> "QueueOpening": ...
 def open(  # noqa: A001 (as in io, gzip and others)
     name: str,
@@ -92,7 +92,7 @@ def open(  # noqa: A001 (as in io, gzip and others)
     zone: str | None = None,
     level: str | None = None,
     prefix: str | None = None,
-    **options: Any,
+    **options: object,
 ) -> Any:
     """Open the queue ``name``, to be used in ``with`` or ``async with`` as ``where`` is.
 
@@ -130,7 +130,7 @@ def open_ordered(
     level: str | None = None,
     prefix: str | None = None,
     batch: int = 1,
-    **options: Any,
+    **options: object,
 ) -> "OrderedQueue": ...
 @overload
 def open_ordered(
@@ -142,7 +142,7 @@ def open_ordered(
     level: str | None = None,
     prefix: str | None = None,
     batch: int = 1,
-    **options: Any,
+    **options: object,
 ) -> "BlockingOrderedQueue": ...
 @overload
 def open_ordered(
@@ -154,7 +154,7 @@ def open_ordered(
     level: str | None = None,
     prefix: str | None = None,
     batch: int = 1,
-    **options: Any,
+    **options: object,
 ) -> "OrderedOpening": ...
 def open_ordered(
     name: str,
@@ -165,7 +165,7 @@ def open_ordered(
     level: str | None = None,
     prefix: str | None = None,
     batch: int = 1,
-    **options: Any,
+    **options: object,
 ) -> Any:
     """Open the topic ``name`` of ordered messages (engine fifo): producers push, listeners are handed what comes.
 
@@ -203,4 +203,5 @@ def open_ordered(
     return open_topic(name, where, {**settings, "batch": batch})
 
 
-__getattr__ = lazy_names(__name__, _HOMES)
+if not TYPE_CHECKING:  # lest every name that is not there be Any
+    __getattr__ = lazy_names(__name__, _HOMES)

@@ -11,7 +11,7 @@ Example::
 
 from collections.abc import Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from zonelab._lazy_names import lazy_names
 
@@ -33,7 +33,8 @@ _HOMES = {
     "Verdict": "zonelab.analysis.checkers.verdict",
 }
 
-Source = str | Path | Mapping[str, Any]
+Source = str | Path | Mapping[str, object]
+"""A scenario: the name of one of the library, the path of a file, or what such a file says."""
 
 
 def run(
@@ -120,4 +121,5 @@ def read(folder: str | Path) -> "Run":
     return Run.of(Path(folder))
 
 
-__getattr__ = lazy_names(__name__, _HOMES)
+if not TYPE_CHECKING:  # lest every name that is not there be Any
+    __getattr__ = lazy_names(__name__, _HOMES)

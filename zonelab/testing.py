@@ -23,15 +23,31 @@ from zonelab._lazy_names import lazy_names
 if TYPE_CHECKING:
     from zonelab._face.cluster import AsyncCluster, Cluster
     from zonelab.analysis.checkers.verdict import Verdict
+    from zonelab.cluster.sim.cluster import SimCluster
+    from zonelab.cluster.votes.levels import Level
+    from zonelab.scenarios.queues.under_test import Site
     from zonelab.studies.properties.machine import QueueMachine
     from zonelab.studies.properties.simulated_test import sim_test
 
-__all__ = ["AsyncCluster", "Cluster", "QueueMachine", "Verdict", "cluster", "sim_test"]
+__all__ = [
+    "AsyncCluster",
+    "Cluster",
+    "Level",
+    "QueueMachine",
+    "SimCluster",
+    "Site",
+    "Verdict",
+    "cluster",
+    "sim_test",
+]
 
 _HOMES = {
     "AsyncCluster": "zonelab._face.cluster",
     "Cluster": "zonelab._face.cluster",
+    "Level": "zonelab.cluster.votes.levels",
     "QueueMachine": "zonelab.studies.properties.machine",
+    "SimCluster": "zonelab.cluster.sim.cluster",
+    "Site": "zonelab.scenarios.queues.under_test",
     "Verdict": "zonelab.analysis.checkers.verdict",
     "sim_test": "zonelab.studies.properties.simulated_test",
 }
@@ -70,4 +86,5 @@ def cluster(
     return make_cluster(on, document, override_texts(set))
 
 
-__getattr__ = lazy_names(__name__, _HOMES)
+if not TYPE_CHECKING:  # lest every name that is not there be Any
+    __getattr__ = lazy_names(__name__, _HOMES)

@@ -6,7 +6,7 @@ import shlex
 from collections.abc import Callable, Coroutine, Sequence
 from functools import wraps
 from inspect import Parameter
-from typing import Any
+from typing import Any, ParamSpec, Protocol, cast
 
 import pytest
 
@@ -20,7 +20,13 @@ from zonelab.studies.properties.shutdown import abandon, close
 
 TESTBED = "testbed"
 
-Body = Callable[..., Coroutine[Any, Any, None]]
+P = ParamSpec("P")
+
+
+class Decorator(Protocol):
+    """Makes a test of a coroutine function; its parameters stay, to be given by pytest, but for ``testbed``."""
+
+    def __call__(self, body: Callable[P, Coroutine[Any, Any, None]], /) -> Callable[P, None]: ...
 
 
 def sim_test(
@@ -31,7 +37,7 @@ def sim_test(
     server: ServerSettings = ServerSettings(),  # noqa: B008
     schedule: Schedule = Schedule(),  # noqa: B008
     timeouts: Timeouts = Timeouts(),  # noqa: B008
-) -> Callable[[Body], Callable[..., None]]:
+) -> Decorator:
     """Run ``async def test(testbed, …)`` for the seeds 0, 1, … on a cluster that has started; it is stopped afterwards.
 
     ``testbed`` is a ``zonelab.cluster.sim.cluster.SimCluster``; the other parameters are fixtures, made once for all
@@ -47,22 +53,24 @@ def sim_test(
         settings = SimSettings(seed=seed, lag=links, server=server, schedule=schedule, timeouts=timeouts)
         return SimCluster(zones, settings)
 
-    def decorate(body: Body) -> Callable[..., None]:
+    def decorate(body: Callable[P, Coroutine[Any, Any, None]], /) -> Callable[P, None]:
         parameters = inspect.signature(body).parameters
         if not inspect.iscoroutinefunction(body) or TESTBED not in parameters:
             raise TypeError(f"sim_test needs `async def` with a parameter `{TESTBED}`, got {body!r}")
 
-        @wraps(body)
+        called: Callable[..., Coroutine[Any, Any, None]] = body
+
+        @wraps(called)
         def test(*args: Any, request: pytest.FixtureRequest, **fixtures: Any) -> None:
             if "request" in parameters:
                 fixtures["request"] = request
             for seed in _seeds(request.config, seeds):
-                _run(cluster_of(seed), lambda cluster: body(*args, **{TESTBED: cluster}, **fixtures), seed, request)
+                _run(cluster_of(seed), lambda cluster: called(*args, **{TESTBED: cluster}, **fixtures), seed, request)
 
         kept = [parameter for name, parameter in parameters.items() if name not in (TESTBED, "request")]
         request = Parameter("request", Parameter.KEYWORD_ONLY)
         test.__signature__ = inspect.Signature([*kept, request])  # type: ignore[attr-defined]
-        return test
+        return cast(Callable[P, None], test)
 
     return decorate
 

@@ -51,30 +51,39 @@ def make(testbed, scenario):
 """
 
 TYPED = """
-from zonelab.cluster.real.cluster import RealCluster, RealSettings
-from zonelab.cluster.real.zones import zones
-from zonelab.cluster.votes.levels import Level
-from zonelab.engine.dyno import DynoQueue, DynoQueues, DynoSettings
-from zonelab.engine.message import Message
+from collections.abc import Sequence
+from zonelab import Message, connect, queues
+from zonelab.queues import BlockingDelayQueue, Delivered, Handling, Outcome
+from zonelab.runs import hunt, run
+from zonelab.testing import AsyncCluster, Level, SimCluster, cluster, sim_test
 
-def queues(cluster: RealCluster, zone: str) -> DynoQueues:
-    settings = DynoSettings(prefix="app", shards=("a", "b", "c"), shard=zone, unack_ms=60_000)
-    quorum, local = cluster.connection(zone, Level.DC_QUORUM), cluster.connection(zone, Level.DC_ONE)
-    return DynoQueues(
-        runtime=cluster.runtime, clock=cluster.clock(zone), quorum=quorum, local=local, settings=settings
-    )
+def work(jobs: BlockingDelayQueue) -> None:
+    reveal_type((jobs.push(Message(id="1")), jobs.pop, jobs.extend, jobs.get("1"), jobs.size(), jobs.name))
+    reveal_type([jobs.ack(delivery) for delivery in jobs.pop(1, wait_ms=5_000)])
 
-async def main() -> None:
-    async with RealCluster(zones("process", ("a", "b", "c")), RealSettings(seed=1)) as cluster:
-        async with queues(cluster, "a") as mails:
-            reveal_type(cluster)
-            mail = await mails.get("mails")
-            reveal_type(mail)
-            await mail.push([Message(id="1", payload="now")])
-            popped = await mail.pop(1, wait_ms=1000)
-            reveal_type(popped)
-            reveal_type([delivery.message.payload for delivery in popped])
+def handle(delivered: Sequence[Delivered], handling: Handling) -> Outcome:
+    return Outcome.SUCCESS if delivered[0].record.body else Outcome.SUSPEND
+
+async def serve(lab: AsyncCluster) -> int:
+    async with queues.open("jobs", lab) as jobs, queues.open_ordered("orders", "redis://h") as orders, lab.fault("cut"):
+        reveal_type((jobs, await jobs.pop(), orders, orders.listen(handle), await orders.wait_empty(timeout_s=1)))
+    return len(lab.zones)
+
+with connect("redis://h", level=Level.DC_ONE) as server, cluster("sim") as lab, lab.fault("kill", zone="b") as fault:
+    reveal_type((connect, server, server.execute("GET", "k"), queues.open, queues.open_ordered, cluster, fault))
+    reveal_type((lab, lab.run(serve), lab.urls, lab.verdict().counts, queues.open("jobs", lab), server.zones))
+
+@sim_test(seeds=20)
+async def test_mine(testbed: SimCluster, number: int) -> None:
+    reveal_type(testbed.connection("a", Level.DC_QUORUM))
+
+done, found = run("steady"), hunt("steady", runs=2)
+reveal_type((run, done, done.verdict, done.summary, found.groups[0].counterexample, found.outcomes[0].violated))
+reveal_type((sim_test, test_mine, hunt))
+reveal_type(done.history)
+queues.nothing  # type: ignore[attr-defined]
 """
+"""The table of pyarrow alone is Any; mypy would call the last line's comment needless if any name were accepted."""
 
 
 @pytest.fixture(scope="module")
@@ -202,7 +211,7 @@ def test_a_users_program_is_typed(folder: Path) -> None:
     told = done(folder, "python", "-P", "-m", "mypy", *words, PYTHONPATH=str(TOOLS))
     revealed = re.findall(r'Revealed type is "(.*)"', told)
     assert len(revealed) == TYPED.count("reveal_type")
-    assert [kind for kind in revealed if re.search(r"\bAny\b", kind)] == []
+    assert [kind for kind in revealed if re.search(r"\bAny\b", kind)] == ["Any"]
 
 
 IN_CONTAINERS = ("demo", "engines steady", "run steady", "replay x.yaml", "measure-service steady", "up")

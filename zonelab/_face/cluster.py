@@ -48,7 +48,7 @@ class AsyncCluster(Place):
         tasks = [runtime.spawn(one, name=f"together {number}") for number, one in enumerate(coroutines)]
         return [await task.join() for task in tasks]
 
-    def fault(self, kind: str, **options: Any) -> ClusterFault:
+    def fault(self, kind: str, **options: object) -> ClusterFault:
         """Return a fault for ``async with``: see ``Cluster.fault``."""
         self._host.check_open()
         fault, scenario = checked_fault(kind, options, self._host.document)
@@ -111,7 +111,7 @@ class Cluster(BlockingPlace):
         """Let so much of the cluster's time pass, virtual or real; queues go on with what they do in the background."""
         self._runner(self._place.sleep(seconds))
 
-    def fault(self, kind: str, **options: Any) -> BlockingFault:
+    def fault(self, kind: str, **options: object) -> BlockingFault:
         """Return a fault that lasts as long as a ``with`` block.
 
         Args:

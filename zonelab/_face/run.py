@@ -4,7 +4,7 @@ from collections.abc import Callable, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Self, TypeVar
+from typing import Self, TypeVar
 
 import pyarrow as pa
 
@@ -87,15 +87,15 @@ class Run:
         return TABLES[name].empty_table() if found is None else found
 
     @property
-    def summary(self) -> dict[str, Any]:
+    def summary(self) -> dict[str, object]:
         """The figures of ``summary.json``; empty if the run has none. Raises ``RunError``."""
         run = RunDirectory.open(self.folder)
-        told: dict[str, Any] = run.read_json("summary.json") if (run.path / "summary.json").exists() else {}
+        told: dict[str, object] = run.read_json("summary.json") if (run.path / "summary.json").exists() else {}
         return told
 
 
 def run_once(
-    source: str | Path | Mapping[str, Any],
+    source: str | Path | Mapping[str, object],
     *,
     on: str,
     seed: int | None,
@@ -114,7 +114,7 @@ def run_once(
 
 
 def hunt_seeds(
-    source: str | Path | Mapping[str, Any],
+    source: str | Path | Mapping[str, object],
     *,
     seeds: range,
     messages: int,
@@ -140,7 +140,7 @@ def hunt_seeds(
     return _outside_of_loops(hunted)
 
 
-def _loaded(source: str | Path | Mapping[str, Any], overrides: list[str], *, draws_faults: bool = False) -> Scenario:
+def _loaded(source: str | Path | Mapping[str, object], overrides: list[str], *, draws_faults: bool = False) -> Scenario:
     if isinstance(source, Mapping):
         return scenario_of(source, source="scenario", overrides=overrides)
     return load_scenario(str(source), overrides=overrides, draws_faults=draws_faults)

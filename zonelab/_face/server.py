@@ -23,6 +23,9 @@ from zonelab.cluster.zone import Address, ClusterError, Persistence, Restart, Zo
 from zonelab.engine.ports import Argument, Command, Connection, Reply, Runtime, ServerError
 from zonelab.engine.sync import Facade, Run, blocking
 
+Answer = int | bytes | None | list["Answer | ServerError"]
+"""A reply that is no error; within a list, errors are values."""
+
 ONLY_ZONE = "a"
 """Name of the zone that a single server is."""
 
@@ -111,7 +114,7 @@ class Server(Place):
         self.connection: Connection = PROGRAM(cluster.connection(zone, level))
         self.local: Connection = PROGRAM(cluster.connection(zone, Level.DC_ONE))
 
-    async def execute(self, *words: Argument) -> int | bytes | list[Any] | None:
+    async def execute(self, *words: Argument) -> Answer:
         """Send one command and return the reply: int, bytes, None or a list of these.
 
         Raises ``zonelab.ServerError`` for an error reply, ``zonelab.Unavailable`` or ``zonelab.Indeterminate`` without
