@@ -6,7 +6,15 @@ from typing import Protocol, runtime_checkable
 
 
 class ClusterError(Exception):
-    """The testbed cannot do what was asked. The message is one line that a user can act upon."""
+    """The testbed cannot do what was asked. The message is one line that a user can act upon.
+
+    Example::
+
+        try:
+            cluster("vm")
+        except ClusterError as error:
+            print(error)  # on: got 'vm'; accepted: sim, process, docker
+    """
 
 
 class ZoneError(ClusterError):

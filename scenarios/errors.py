@@ -17,7 +17,15 @@ class NotAccepted(ClusterError):
 
 
 class ScenarioError(Exception):
-    """The scenario cannot be run as it is written. ``lines`` name file, path, value and accepted values."""
+    """The scenario cannot be run as it is written. ``lines`` name file, path, value and accepted values.
+
+    Example::
+
+        try:
+            run("steady", set={"load.rate_per_s": -1})
+        except ScenarioError as error:
+            print(len(error.lines))  # 1
+    """
 
     def __init__(self, lines: Sequence[str]) -> None:
         super().__init__("\n".join(lines))

@@ -113,6 +113,13 @@ def open(  # noqa: A001 (as in io, gzip and others)
     Raises:
         ScenarioError: for an unknown engine, mode or option, with the accepted ones, as on the command line.
         ClusterError: if ``where`` is closed, or the queue cannot be opened there.
+
+    Example::
+
+        with cluster("sim", zones=("a",)) as lab:
+            with queues.open("jobs", lab, mode="hardened", unack_ms=10_000) as queue:
+                queue.push(Message(id="1"))
+                print(len(queue.pop(1, wait_ms=5_000)))  # 1
     """
     from zonelab._face.opening import open_queue
 

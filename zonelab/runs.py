@@ -4,7 +4,7 @@ Example::
 
     from zonelab.runs import read, run
 
-    done = run("zone-crash", on="sim", seed=1, set={"load.rate_per_s": 20})
+    done = run("steady", on="sim", seed=1, set={"load.duration_s": 1})
     print(done.verdict.valid, dict(done.verdict.counts))
     print(done.history.num_rows, read(done.folder).history.equals(done.history))
 """
@@ -56,10 +56,18 @@ def run(
         set: other values by their paths, such as ``{"load.duration_s": 5}``.
         folder: where the run gets a folder of its own.
 
+    Returns:
+        A ``Run``: verdict, figures, tables, and the folder that has its files.
+
     Raises:
         ScenarioError: for a scenario that cannot be run, or a value that is not accepted, with those that are.
         ClusterError: for an unknown ``on``, or if the lab could not carry the run out.
         OSError: if the folder cannot be written.
+
+    Example::
+
+        done = run("steady", seed=3, level="DC_ONE", set={"load.duration_s": 1})
+        print(done.verdict.valid, done.seed, done.level)  # True 3 DC_ONE
     """
     from zonelab._face.run import run_once
 
@@ -95,7 +103,13 @@ def hunt(
 
     Raises:
         ScenarioError: as ``run``.
+        ClusterError: for a number that is less than 1, or if another hunt writes into the same folder.
         OSError: if the folder cannot be written.
+
+    Example::
+
+        found = hunt("steady", runs=2, seed_from=5, messages=5)
+        print([(outcome.seed, outcome.valid) for outcome in found.outcomes])  # [(5, True), (6, True)]
     """
     from zonelab._face.run import hunt_seeds
 
@@ -115,6 +129,11 @@ def read(folder: str | Path) -> "Run":
 
     Raises:
         RunError: if it is no run, or its files are broken.
+
+    Example::
+
+        done = run("steady", set={"load.duration_s": 1})
+        print(read(done.folder) == done)  # True
     """
     from zonelab._face.run import Run
 

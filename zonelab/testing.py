@@ -1,6 +1,6 @@
 """Queues and clusters in tests: ``cluster`` for programs, ``QueueMachine`` and ``sim_test`` for properties.
 
-Example, in a test of pytest::
+Example::
 
     from zonelab import Message, queues
     from zonelab.testing import cluster
@@ -74,9 +74,18 @@ def cluster(
         lag: of links between zones, a distribution such as ``lognormal:2ms:15ms`` (docs/scenarios.md).
         set: other values of a scenario by their paths, such as ``{"persistence": "aof-always"}``.
 
+    Returns:
+        A ``Cluster``, which is up as long as the block lasts.
+
     Raises:
         ScenarioError: for a value that is not accepted, with those that are, as on the command line.
         ClusterError: for an unknown ``on`` at once; if servers cannot be started, when the block begins.
+
+    Example::
+
+        with cluster("sim", zones=("a", "b"), lag="lognormal:2ms:15ms") as lab, queues.open("jobs", lab) as queue:
+            queue.push(Message(id="1"))
+            print(lab.zones, lab.verdict().valid)  # ('a', 'b') True
     """
     from zonelab._face.cluster import make_cluster
     from zonelab._face.overrides import override_texts

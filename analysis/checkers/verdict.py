@@ -58,16 +58,27 @@ class Divergence:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Verdict:
-    """The result of checking one run.
+    """The result of checking one run of a queue.
 
-    ``counts``: cases of every ``MessageClass``; deliveries for early, late and the duplicate causes, acks for
-    zombie_ack, (zone, id) pairs for orphan and phantom, and messages for all others. ``offenders``: the first 20 of
-    each class in history order; all of them are in ``offenders.parquet``. ``lateness_ms``: quantiles of (delivery -
-    due) over first deliveries, per zone and under ``"all"``. ``overlap_ms``: of messages that two programs worked on at
-    once, how many there are, how many were counted to the end of the drain (``open``), and quantiles of how long.
-    ``reasons``: why it is not valid, in words. ``not_judged``: classes for which the queue has no means, say those of
-    leases without leases; their counts are 0 and say nothing. ``order``: of a queue that keeps an order what became of
-    it; ``counts``, ``forbid`` and ``offenders`` then name its properties, too.
+    ``valid``: True, False or ``"unknown"``. ``totals``: how many messages there were. ``counts``: cases of every
+    ``MessageClass``; deliveries for early, late and the duplicate causes, acks for zombie_ack, (zone, id) pairs for
+    orphan and phantom, and messages for all others. ``offenders``: the first 20 of each class in history order; all of
+    them are in ``offenders.parquet``. ``lateness_ms``: quantiles of (delivery - due) over first deliveries, per zone
+    and under ``"all"``. ``overlap_ms``: of messages that two programs worked on at once, how many there are, how many
+    were counted to the end of the drain (``open``), and quantiles of how long. ``reasons``: why it is not valid, in
+    words. ``not_judged``: classes for which the queue has no means, say those of leases without leases; their counts
+    are 0 and say nothing. ``order``: of a queue that keeps an order what became of it; ``counts``, ``forbid`` and
+    ``offenders`` then name its properties, too. ``forbid``: the classes that must have no cases. ``divergence``: how
+    far the zones' contents differ at rest.
+
+    Example, in which those of the methods stand in place of the dots::
+
+        with cluster("sim") as lab, queues.open("jobs", lab, engine="zset") as queue:
+            queue.push(Message(id="1"))
+            with lab.fault("wipe", zone="a"), lab.fault("wipe", zone="b"), lab.fault("wipe", zone="c"):
+                lab.sleep(1)
+            verdict = lab.verdict()
+            ...
     """
 
     valid: Validity
@@ -84,12 +95,18 @@ class Verdict:
 
     @property
     def violated(self) -> tuple[Broken, ...]:
-        """The forbidden classes, and properties of order, that have cases."""
+        """The forbidden classes, and properties of order, that have cases.
+
+        Example::
+
+            print([str(name) for name in verdict.violated], verdict.reasons)
+            assert verdict.violated
+        """
         classes: tuple[Broken, ...] = tuple(name for name in MessageClass if name in self.forbid and self.counts[name])
         return classes if self.order is None else (*classes, *self.order.violated)
 
     def with_order(self, order: "OrderVerdict") -> "Verdict":
-        """This and what became of the order of its messages, as one verdict: the worse of the two."""
+        """Returns this and what became of the ``order`` of its messages, as one verdict: the worse of the two."""
         mine, theirs = len(self.violated), len(order.violated)
         doubts = dict.fromkeys((*self.reasons[mine:], *order.reasons[theirs:]))
         broken = (*self.reasons[:mine], *order.reasons[:theirs])
@@ -105,15 +122,31 @@ class Verdict:
 
     @property
     def begun(self) -> int:
-        """How many messages were pushed."""
+        """How many messages were pushed.
+
+        Example::
+
+            print(verdict.begun)  # 1
+        """
         return self.totals.pushed
 
     @property
     def duplicated(self) -> int:
+        """How many deliveries were one too many, whatever the cause.
+
+        Example::
+
+            print(verdict.duplicated)  # 0
+        """
         return sum(self.counts[cause] for cause in DUPLICATE_CAUSES)
 
     def to_json(self) -> dict[str, Any]:
-        """The content of ``verdict.json``; ``from_json`` inverts it."""
+        """Returns the content of ``verdict.json``; ``from_json`` inverts it.
+
+        Example::
+
+            print(verdict.to_json()["totals"]["pushed"])  # 1
+        """
         return {
             "valid": self.valid,
             "reasons": list(self.reasons),
@@ -130,7 +163,15 @@ class Verdict:
 
     @classmethod
     def from_json(cls, value: Mapping[str, Any]) -> "Verdict":
-        """The verdict in ``verdict.json``; a class that its version did not know is not judged."""
+        """Returns the verdict of ``value``, the content of ``verdict.json``.
+
+        A class that the version which wrote it did not know is not judged. Raises ``KeyError`` or ``TypeError`` if it
+        is no such content.
+
+        Example::
+
+            print(Verdict.from_json(verdict.to_json()) == verdict)  # True
+        """
         unknown = [str(name) for name in MessageClass if name not in value["counts"]]
         return cls(
             valid=value["valid"],

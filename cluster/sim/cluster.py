@@ -39,7 +39,18 @@ class SimSettings(NetworkSettings):
 
 
 class SimCluster:
-    """``Testbed`` in virtual time. What uses it runs in ``runtime.run_until_complete``."""
+    """``Testbed`` in virtual time. What uses it runs in ``runtime.run_until_complete``; ``sim_test`` sees to that.
+
+    ``zones`` are the servers by the names of their zones, with the verbs that break them (``kill``, ``pause``, …),
+    ``links`` those between zones, by (source, target), and ``coordinators`` those of the zones. ``runtime.sleep`` lets
+    so many ns pass.
+
+    Example, in which those of the methods stand in place of the dots::
+
+        @sim_test(seeds=1)
+        async def test_mine(testbed: SimCluster) -> None:
+            ...
+    """
 
     def __init__(self, zones: Sequence[str], settings: SimSettings) -> None:
         if not zones or len(dict.fromkeys(zones)) != len(zones):
@@ -65,22 +76,55 @@ class SimCluster:
         self.coordinators = self.network.coordinators
 
     def connection(self, zone: str, level: Setting) -> Connection:
+        """Return a client's connection to the coordinator of ``zone``, at this ``level``.
+
+        Example::
+
+            connection = testbed.connection("a", Level.DC_QUORUM)
+            print(await connection.execute(("SET", "k", "v"), ("GET", "k")))  # [b'OK', b'v']
+        """
         return self.coordinators[zone].connection(level)
 
     def reads(self, zone: str, target: str) -> Connection:
+        """Return a connection of a client of ``zone`` that reads the zone ``target`` alone.
+
+        Example::
+
+            print(await testbed.reads("a", "b").execute(("GET", "k")))  # [None]
+        """
         return SingleZoneReads(self.coordinators[zone], target, runtime=self.runtime)
 
     def direct(self, zone: str) -> Connection:
+        """Return a connection straight to the server of ``zone``, past coordinators and links.
+
+        Example::
+
+            print(await testbed.direct("b").execute(("SET", "k", "v")))  # [b'OK']
+        """
         return self.network.direct(zone)
 
     def at_rest(self, since_ns: int) -> bool:
+        """Return whether replication has nothing left to do; ``since_ns`` (run time) was after the last write.
+
+        Example::
+
+            await testbed.connection("a", Level.DC_ONE).execute(("SET", "k", "v"))
+            print(testbed.at_rest(testbed.runtime.now_ns()))  # True
+        """
         return self.network.at_rest(since_ns)
 
     def clock(self, zone: str) -> NodeClock:
-        """The clock of the machines of ``zone``: clients there and the server take their time from it."""
+        """Returns the clock of the machines of ``zone``: clients there and the server take their time from it.
+
+        Example::
+
+            await testbed.runtime.sleep(1_000_000_000)
+            print(testbed.clock("a").now_ms() * 1_000_000 >= testbed.epoch_ns + 1_000_000_000)  # True
+        """
         return self.clocks[zone]
 
     async def start(self) -> None:
+        """Start every zone and connect every coordinator."""
         starts = [self.runtime.spawn(zone.start(), name=f"start {name}") for name, zone in self.zones.items()]
         for start in starts:
             await start.join()
@@ -88,6 +132,7 @@ class SimCluster:
         await self.network.connected()
 
     async def stop(self) -> None:
+        """Stop everything; whatever still runs on it is closed."""
         self.network.close()
         self.runtime.close()
         for zone in self.zones.values():

@@ -5,7 +5,16 @@ from enum import StrEnum
 
 
 class Level(StrEnum):
-    """What a coordinator waits for. Writes go to every zone whatever the level."""
+    """What a coordinator waits for. Writes go to every zone whatever the level.
+
+    ``DC_ONE``: its own zone's server. ``DC_QUORUM``: a majority of zones. ``DC_SAFE_QUORUM``: a majority whose answers
+    are equal. ``DC_EACH_SAFE_QUORUM``: such a majority in every data centre.
+
+    Example::
+
+        with cluster("sim", level=Level.DC_SAFE_QUORUM) as lab, queues.open("jobs", lab) as queue:
+            print(queue.push(Message(id="1"))[0].id)  # 1
+    """
 
     DC_ONE = "DC_ONE"
     DC_QUORUM = "DC_QUORUM"

@@ -25,7 +25,15 @@ SEEDS_SHOWN = 5
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Group:
-    """The seeds that violate one class, the plainest first: fewest faults, then fewest events."""
+    """The ``seeds`` that violate one class, the plainest first: fewest faults, then fewest events.
+
+    ``name``: the class. ``counterexample``: a scenario file of the first seed, for ``run`` and ``zonelab replay``.
+
+    Example::
+
+        for group in hunt("zone-crash", runs=2, messages=10).groups:
+            print(group.name, group.seeds, run(group.counterexample).verdict.valid)
+    """
 
     name: str
     seeds: tuple[int, ...]
@@ -34,7 +42,18 @@ class Group:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class HuntResult:
-    """``complete`` is False if the hunt was broken off. A seed that violates several classes is in several groups."""
+    """What a hunt found.
+
+    ``scenario``: its name. ``outcomes``: one for each seed, by seed. ``groups``: those that failed, by what they
+    violate; a seed that violates several classes is in several groups. ``complete`` is False if the hunt was broken
+    off. ``resumed``: how many outcomes were there from before, in ``directory``. ``command``: what goes on with the
+    hunt. ``of_queue`` is False if the scenario has a workload in place of a queue.
+
+    Example, which those of the methods continue::
+
+        found = hunt("steady", runs=2, messages=5)
+        assert found.complete and len(found.outcomes) == 2 and not found.groups
+    """
 
     scenario: str
     directory: Path
@@ -47,24 +66,51 @@ class HuntResult:
 
     @property
     def failing(self) -> int:
+        """The number of runs that are invalid.
+
+        Example::
+
+            print(found.failing)  # 0
+        """
         return sum(outcome.valid is False for outcome in self.outcomes)
 
     @property
     def broken(self) -> list[Outcome]:
-        """Seeds in which the lab itself failed, or that are not the same twice."""
+        """Seeds in which the lab itself failed, or that are not the same twice.
+
+        Example::
+
+            print(found.broken)  # []
+        """
         return [outcome for outcome in self.outcomes if outcome.valid is None or outcome.difference is not None]
 
     @property
     def undecided(self) -> list[Outcome]:
-        """Seeds that are neither valid nor invalid: they are no evidence of anything."""
+        """Seeds that are neither valid nor invalid: they are no evidence of anything.
+
+        Example::
+
+            print(found.undecided)  # []
+        """
         return [outcome for outcome in self.outcomes if outcome.valid == "unknown"]
 
     @property
     def judged(self) -> int:
-        """The number of runs that are valid or invalid."""
+        """The number of runs that are valid or invalid.
+
+        Example::
+
+            print(found.judged)  # 2
+        """
         return sum(isinstance(outcome.valid, bool) for outcome in self.outcomes)
 
     def to_json(self) -> dict[str, Any]:
+        """Returns what ``zonelab hunt --json`` prints.
+
+        Example::
+
+            print(found.to_json()["runs"])  # 2
+        """
         return {
             "scenario": self.scenario,
             "runs": len(self.outcomes),
@@ -88,6 +134,12 @@ class HuntResult:
         }
 
     def print(self) -> None:
+        """Print what ``zonelab hunt`` prints.
+
+        Example::
+
+            found.print()
+        """
         out = console()
         if self.groups:
             print_table(self._table())

@@ -32,7 +32,14 @@ class Outcome:
     """What the run of one seed showed.
 
     ``violated``: cases by forbidden class. ``valid``: as in a verdict; None if the lab failed, and ``error`` says why.
-    ``difference``: the first event in which a second run of the seed differed, if it was run twice and did.
+    ``difference``: the first event in which a second run of the seed differed, if it was run twice (``repeated``) and
+    did. ``faults``, ``pushed``, ``events``: how many there were; ``virtual_ns``: how long the run was, in ns of its
+    time. ``trace_hash`` is the same of two runs that did the same.
+
+    Example::
+
+        outcome = hunt("steady", runs=2, messages=5).outcomes[0]
+        print(outcome.seed, outcome.valid, dict(outcome.violated), outcome.repeated)  # 1 True {} True
     """
 
     seed: int
@@ -49,7 +56,7 @@ class Outcome:
 
     @classmethod
     def of(cls, seed: int, trial: Trial[Judged]) -> "Outcome":
-        """What ``trial``, the run of ``seed``, showed."""
+        """Returns what ``trial``, the run of ``seed``, showed."""
         scenario, verdict, record = trial.scenario, trial.verdict, trial.run.record
         return cls(
             seed=seed,
@@ -65,7 +72,7 @@ class Outcome:
 
     @classmethod
     def failed(cls, seed: int, error: str) -> "Outcome":
-        """Of a seed that could not be run to its end."""
+        """Returns the outcome of a ``seed`` that could not be run to its end; ``error`` says why."""
         return cls(
             seed=seed, valid=None, violated={}, faults=0, pushed=0, virtual_ns=0, events=0, trace_hash="", error=error
         )

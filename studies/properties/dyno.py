@@ -51,8 +51,8 @@ class DynoV2QueueMachine(QueueMachine):
     extends_any_time = False
     commands: ClassVar[Mapping[str, int]] = {"push": 2, "pop": 10, "ack": 4, "process_unacks": 6}
 
-    def courses(self, operation: str) -> st.SearchStrategy[Course]:
-        drawn = super().courses(operation)
+    def _courses(self, operation: str) -> st.SearchStrategy[Course]:
+        drawn = super()._courses(operation)
         return drawn.map(_after_reads) if operation == "process_unacks" else drawn
 
     def make_queue(self, site: Site) -> Queue:
@@ -97,12 +97,12 @@ class HardenedQueueMachine(QueueMachine):
             without=self.without,
         )
 
-    def may(self, trouble: Trouble) -> bool:
+    def _may(self, trouble: Trouble) -> bool:
         of_programs = trouble in (Trouble.CRASH, Trouble.STALL)
         alone = of_programs or self.lab is None or not len(self.lab.troubles)
         if trouble not in DEATHS:
-            return super().may(trouble) and alone
-        return super().may(trouble) and alone and not self._killed
+            return super()._may(trouble) and alone
+        return super()._may(trouble) and alone and not self._killed
 
     @invariant()
     def one_zone_was_killed_at_most(self) -> None:

@@ -43,17 +43,19 @@ def _of_machine(choose: Any) -> st.SearchStrategy[Any]:
 
 
 def _course(operation: str) -> st.SearchStrategy[Course]:
-    return _of_machine(lambda machine: machine.courses(operation))
+    return _of_machine(lambda machine: machine._courses(operation))
 
 
-_IDLE = _of_machine(lambda machine: st.sampled_from(machine.idle()))
-_EXTENDABLE = _of_machine(lambda machine: st.sampled_from(machine.extendable()))
-_HOLDING = _of_machine(lambda machine: st.sampled_from(machine.idle_holding()))
-_LINKS = _of_machine(lambda machine: st.sampled_from(machine.link_sets()))
+_IDLE = _of_machine(lambda machine: st.sampled_from(machine._idle()))
+_EXTENDABLE = _of_machine(lambda machine: st.sampled_from(machine._extendable()))
+_HOLDING = _of_machine(lambda machine: st.sampled_from(machine._idle_holding()))
+_LINKS = _of_machine(lambda machine: st.sampled_from(machine._link_sets()))
 
 
 class QueueMachine(BudgetedMachine):
-    """Override ``make_queue``; the class attributes say what may happen.
+    """Hypothesis drives programs that share a queue, and judges what becomes of every message.
+
+    Override ``make_queue``; the class attributes say what may happen (docs/properties.md has all of them).
 
     ``commands``: an operation may be interrupted before any of so many commands. ``stalls_ms``: how long a program
     may stand still in a pop, whose lease runs meanwhile; ``long_stalls_ms``: in any other operation. ``fault_ms``:
@@ -61,6 +63,38 @@ class QueueMachine(BudgetedMachine):
     programs of a zone may look for ended leases at the same time. ``extends_any_time``: leases may be extended when
     they have ended and while other operations are under way, too, and extensions be interrupted. ``drain_ms``: how
     long a drain may take after the last message is due.
+
+    Example, of a queue that hands a message out once and forgets it::
+
+        from collections.abc import Sequence
+
+        from hypothesis import settings
+
+        class ListQueue:
+            def __init__(self, site: Site) -> None:
+                self.send, self.clock = site.connection.execute, site.clock
+
+            async def push(self, messages: Sequence[Message]) -> list[Receipt]:
+                await self.send(("RPUSH", "jobs", *(message.id for message in messages)))
+                return [Receipt(id=message.id, shard="a", due_ms=self.clock.now_ms()) for message in messages]
+
+            async def pop(self, count: int, *, wait_ms: int) -> list[Delivery]:
+                (taken,) = await self.send(("LPOP", "jobs"))
+                now_ms = self.clock.now_ms()
+                times = {"lease_start_ms": now_ms, "leased_ms": now_ms, "lease_end_ms": now_ms}
+                return [Delivery(message=Message(id=taken.decode()), shard="a", **times)] if taken else []
+
+            async def ack(self, delivery: Delivery) -> bool:
+                return False
+
+        class ListQueueMachine(QueueMachine):
+            zones, leases, delays_ms, troubles = ("a",), False, (0,), frozenset()
+
+            def make_queue(self, site: Site) -> ListQueue:
+                return ListQueue(site)
+
+        TestListQueue = ListQueueMachine.TestCase
+        TestListQueue.settings = settings(TestListQueue.settings, max_examples=2, stateful_step_count=5)
     """
 
     zones: ClassVar[tuple[str, ...]] = ("a", "b", "c")
@@ -81,25 +115,28 @@ class QueueMachine(BudgetedMachine):
     drain_ms: ClassVar[int] = 200_000
 
     async def begin(self, testbed: Testbed) -> None:
-        """Before the first program begins."""
+        """Before the first program begins, on ``testbed``, which has started."""
 
     async def end(self) -> None:
         """After the drain."""
 
     def program(self, testbed: Testbed, zone: str, wrap: Wrap) -> Queue:
-        """The queue instance of a program that begins in ``zone``, all of whose commands pass through ``wrap``."""
+        """Returns the queue of a program that begins in ``zone`` of ``testbed``; ``wrap`` sees its commands."""
         return self.make_queue(site_of(testbed, self.zones, zone, level=self.level, wrap=wrap))
 
     def make_queue(self, site: Site) -> Queue:
-        """The queue instance of a program that begins at ``site``."""
+        """Returns the queue instance of a program that begins at ``site``."""
         raise NotImplementedError(f"{type(self).__name__} must override make_queue")
 
     def home(self, shard: str) -> str | None:
-        """The zone whose programs serve ``shard``; None if there is no such zone."""
+        """Returns the zone whose programs serve ``shard``; None if there is no such zone."""
         return shard if shard in self.zones else None
 
     async def holdings(self, zone: str, direct: Connection) -> Holdings | None:
-        """What the server of ``zone`` holds, or None: then conservation is judged by the drain alone."""
+        """Returns what the server of ``zone`` holds, as ``direct`` reads it.
+
+        None: then conservation is judged by the drain alone.
+        """
         return None
 
     def __init__(self) -> None:
@@ -133,6 +170,7 @@ class QueueMachine(BudgetedMachine):
             self.lab.push(program, ToRest(), delay_ms=delay_ms, priority=0)
 
     def teardown(self) -> None:
+        """Heal and drain; every message must have been delivered and acknowledged."""
         if self.lab is None:
             return
         if sys.exc_info()[1] is not self._unwinding:
@@ -147,7 +185,7 @@ class QueueMachine(BudgetedMachine):
         if self.lab is not None:
             self.rests_checked += self.lab.check_conservation()
 
-    @precondition(lambda self: self.idle())
+    @precondition(lambda self: self._idle())
     @rule(
         program=_IDLE,
         delay_ms=_of_machine(lambda machine: st.sampled_from(machine.delays_ms)),
@@ -158,9 +196,9 @@ class QueueMachine(BudgetedMachine):
         self._lab.push(program, course, delay_ms=delay_ms, priority=priority)
         self._meanwhile(program, course)
 
-    @precondition(lambda self: self.idle())
+    @precondition(lambda self: self._idle())
     @rule(
-        program=_of_machine(lambda machine: st.sampled_from(machine.idle_near_due() or machine.idle())),
+        program=_of_machine(lambda machine: st.sampled_from(machine._idle_near_due() or machine._idle())),
         count=st.integers(1, 3),
         wait_ms=st.sampled_from([0, 0, 100]),
         course=_course("pop"),
@@ -169,13 +207,13 @@ class QueueMachine(BudgetedMachine):
         self._lab.pop(program, course, count=count, wait_ms=wait_ms)
         self._meanwhile(program, course)
 
-    @precondition(lambda self: self.idle_holding())
+    @precondition(lambda self: self._idle_holding())
     @rule(program=_HOLDING, which=st.integers(0, 9), course=_course("ack"))
     def ack(self, program: str, which: int, course: Course) -> None:
         self._lab.ack(program, course, index=which % len(self._lab.programs[program].held))
         self._meanwhile(program, course)
 
-    @precondition(lambda self: self.extendable())
+    @precondition(lambda self: self._extendable())
     @rule(program=_EXTENDABLE, which=st.integers(0, 9), leases=st.sampled_from([1, 2]), course=_course("extend"))
     def extend(self, program: str, which: int, leases: int, course: Course) -> None:
         """While most of the lease is left, or at any time."""
@@ -185,7 +223,7 @@ class QueueMachine(BudgetedMachine):
             self._lab.extend(program, course, index=index, timeout_ms=leases * self.lease_ms)
             self._meanwhile(program, course)
 
-    @precondition(lambda self: self.extends_any_time and self.extendable())
+    @precondition(lambda self: self.extends_any_time and self._extendable())
     @rule(program=_EXTENDABLE, which=st.integers(0, 9), others=st.sampled_from(MEANWHILE), course=_course("extend"))
     def extend_what_has_ended(self, program: str, which: int, others: tuple[Doing, ...], course: Course) -> None:
         """Once the lease is over, and a program of each zone has done what ``others`` says."""
@@ -193,30 +231,30 @@ class QueueMachine(BudgetedMachine):
         self._lab.advance(max(0, self._lab.held_until_ms(program, index) + 1 - self._lab.now_ms))
         for doing in others:
             self._all_do(doing)
-        if program in self.extendable():
+        if program in self._extendable():
             self.extend(program, which=index, leases=1, course=course)
 
-    @precondition(lambda self: self.free_to_repair())
+    @precondition(lambda self: self._free_to_repair())
     @rule(
-        program=_of_machine(lambda machine: st.sampled_from(machine.free_to_repair())),
+        program=_of_machine(lambda machine: st.sampled_from(machine._free_to_repair())),
         course=_course("process_unacks"),
     )
     def process_unacks(self, program: str, course: Course) -> None:
         self._lab.process_unacks(program, course)
         self._meanwhile(program, course)
 
-    @precondition(lambda self: self.near_lease_end())
+    @precondition(lambda self: self._near_lease_end())
     @rule(
-        program=_of_machine(lambda machine: st.sampled_from(sorted(machine.near_lease_end()))),
+        program=_of_machine(lambda machine: st.sampled_from(sorted(machine._near_lease_end()))),
         course=_course("process_unacks"),
     )
     def a_lease_ends(self, program: str, course: Course) -> None:
         """And a program of the zone looks for ended leases, if it is free by then."""
-        self._lab.advance(max(0, self.near_lease_end()[program] - self._lab.now_ms))
-        if program in self.free_to_repair():
+        self._lab.advance(max(0, self._near_lease_end()[program] - self._lab.now_ms))
+        if program in self._free_to_repair():
             self.process_unacks(program, course)
 
-    @rule(duration_ms=_of_machine(lambda machine: st.sampled_from(machine.durations_ms())))
+    @rule(duration_ms=_of_machine(lambda machine: st.sampled_from(machine._durations_ms())))
     def time_passes(self, duration_ms: int) -> None:
         self._lab.advance(duration_ms)
 
@@ -225,12 +263,12 @@ class QueueMachine(BudgetedMachine):
     def all_comes_to_rest(self) -> None:
         self._lab.rest()
 
-    @precondition(lambda self: self.may(Trouble.CRASH))
+    @precondition(lambda self: self._may(Trouble.CRASH))
     @rule(program=_of_machine(lambda machine: st.sampled_from(sorted(machine.lab.programs))))
     def crash(self, program: str) -> None:
         self._lab.crash(program)
 
-    @precondition(lambda self: self.may(Trouble.PAUSE) and self.lab.troubles.free_zones())
+    @precondition(lambda self: self._may(Trouble.PAUSE) and self.lab.troubles.free_zones())
     @rule(
         zone=_of_machine(lambda machine: st.sampled_from(machine.lab.troubles.free_zones())),
         for_ms=_of_machine(lambda machine: st.sampled_from(machine.fault_ms)),
@@ -238,10 +276,10 @@ class QueueMachine(BudgetedMachine):
     def pause(self, zone: str, for_ms: int) -> None:
         self._lab.disturb(self._lab.troubles.pause(zone, for_ms=for_ms))
 
-    @precondition(lambda self: self.kills() and self.lab.troubles.free_zones())
+    @precondition(lambda self: self._kills() and self.lab.troubles.free_zones())
     @rule(
         zone=_of_machine(lambda machine: st.sampled_from(machine.lab.troubles.free_zones())),
-        kind=_of_machine(lambda machine: st.sampled_from(machine.kills())),
+        kind=_of_machine(lambda machine: st.sampled_from(machine._kills())),
     )
     def kill(self, zone: str, kind: Trouble) -> None:
         self._lab.disturb(self._lab.troubles.kill(zone, kind))
@@ -251,16 +289,16 @@ class QueueMachine(BudgetedMachine):
     def restart(self, zone: str) -> None:
         self._lab.disturb(self._lab.troubles.revive(zone))
 
-    @precondition(lambda self: self.cuts() and self.link_sets())
+    @precondition(lambda self: self._cuts() and self._link_sets())
     @rule(
         links=_LINKS,
-        mode=_of_machine(lambda machine: st.sampled_from(machine.cuts())),
+        mode=_of_machine(lambda machine: st.sampled_from(machine._cuts())),
         for_ms=_of_machine(lambda machine: st.sampled_from(machine.fault_ms)),
     )
     def cut(self, links: tuple[tuple[str, str], ...], mode: CutMode, for_ms: int) -> None:
         self._lab.disturb(self._lab.troubles.cut(links, mode, for_ms=for_ms))
 
-    @precondition(lambda self: self.may(Trouble.COORDINATOR_CRASH) and self.lab.troubles.free_coordinators())
+    @precondition(lambda self: self._may(Trouble.COORDINATOR_CRASH) and self.lab.troubles.free_coordinators())
     @rule(
         zone=_of_machine(lambda machine: st.sampled_from(machine.lab.troubles.free_coordinators())),
         for_ms=_of_machine(lambda machine: st.sampled_from(machine.fault_ms)),
@@ -268,7 +306,7 @@ class QueueMachine(BudgetedMachine):
     def coordinator_crash(self, zone: str, for_ms: int) -> None:
         self._lab.disturb(self._lab.troubles.crash_coordinator(zone, for_ms=for_ms))
 
-    @precondition(lambda self: self.may(Trouble.LAG) and self.link_sets())
+    @precondition(lambda self: self._may(Trouble.LAG) and self._link_sets())
     @rule(links=_LINKS, lag=_of_machine(lambda machine: machine.lags))
     def lag_changes(self, links: tuple[tuple[str, str], ...], lag: str) -> None:
         self._lab.ledger.disturb()
@@ -290,7 +328,7 @@ class QueueMachine(BudgetedMachine):
             self._lab.advance(self.lease_ms + 1)
             return
         for zone in self.zones:
-            free = self.idle() if doing is Doing.POP else self.free_to_repair()
+            free = self._idle() if doing is Doing.POP else self._free_to_repair()
             for name in [name for name in free if self._lab.programs[name].zone == zone][:1]:
                 if doing is Doing.POP:
                     self._lab.pop(name, ToRest(), count=DRAIN_BATCH)
@@ -302,42 +340,42 @@ class QueueMachine(BudgetedMachine):
         assert self.lab is not None, "start is the first step of every machine"
         return self.lab
 
-    def may(self, trouble: Trouble) -> bool:
+    def _may(self, trouble: Trouble) -> bool:
         """Whether the drawn course may have ``trouble``."""
         return self.lab is not None and trouble in self.troubles
 
-    def idle(self) -> list[str]:
+    def _idle(self) -> list[str]:
         """Programs that are in no operation."""
         return [] if self.lab is None else [name for name, program in self.lab.programs.items() if not program.busy]
 
-    def idle_near_due(self) -> list[str]:
+    def _idle_near_due(self) -> list[str]:
         """Idle programs in zones that serve a message which is due and not known to be leased."""
         now_ms = self._lab.now_ms
         due = [fate for fate in self._lab.ledger.owed if fate.due_ms <= now_ms and fate.lease_end_ms <= now_ms]
         zones = [self.home(fate.shard) for fate in due if fate.shard is not None]
-        return [name for name in self.idle() if self._lab.programs[name].zone in zones]
+        return [name for name in self._idle() if self._lab.programs[name].zone in zones]
 
-    def idle_holding(self) -> list[str]:
-        return [name for name in self.idle() if self._lab.programs[name].held]
+    def _idle_holding(self) -> list[str]:
+        return [name for name in self._idle() if self._lab.programs[name].held]
 
-    def extendable(self) -> list[str]:
+    def _extendable(self) -> list[str]:
         """Idle programs that hold a delivery and may extend its lease now."""
         if self.lab is None or not (self.extends_any_time or self.lab.quiet):
             return []
-        return [name for name in self.idle_holding() if isinstance(self._lab.programs[name].queue, Extending)]
+        return [name for name in self._idle_holding() if isinstance(self._lab.programs[name].queue, Extending)]
 
-    def free_to_repair(self) -> list[str]:
+    def _free_to_repair(self) -> list[str]:
         """Idle programs that may look for ended leases now."""
         if self.lab is None:
             return []
         taken = [each.zone for each in self.lab.programs.values() if each.repairing and not self.repairs_together]
-        programs = ((name, self.lab.programs[name]) for name in self.idle())
+        programs = ((name, self.lab.programs[name]) for name in self._idle())
         return [name for name, each in programs if isinstance(each.queue, Repairing) and each.zone not in taken]
 
-    def near_lease_end(self) -> dict[str, int]:
+    def _near_lease_end(self) -> dict[str, int]:
         """When the first lease ends in the zone of each program that may look for ended leases."""
         ends: dict[str, int] = {}
-        free = self.free_to_repair()
+        free = self._free_to_repair()
         for fate in self._lab.ledger.owed if free else ():
             zone = self.home(fate.shard) if fate.shard is not None and fate.leases else None
             for name in free if zone is not None else ():
@@ -345,14 +383,14 @@ class QueueMachine(BudgetedMachine):
                     ends[name] = min(fate.lease_end_ms, ends.get(name, fate.lease_end_ms))
         return ends
 
-    def kills(self) -> list[Trouble]:
-        return [trouble for trouble in DEATHS if self.may(trouble)]
+    def _kills(self) -> list[Trouble]:
+        return [trouble for trouble in DEATHS if self._may(trouble)]
 
-    def cuts(self) -> list[CutMode]:
+    def _cuts(self) -> list[CutMode]:
         modes = {Trouble.HOLD: CutMode.HOLD, Trouble.DROP: CutMode.DROP}
-        return [mode for trouble, mode in modes.items() if self.may(trouble)]
+        return [mode for trouble, mode in modes.items() if self._may(trouble)]
 
-    def link_sets(self) -> list[tuple[tuple[str, str], ...]]:
+    def _link_sets(self) -> list[tuple[tuple[str, str], ...]]:
         """Single links, and all links from and to a zone, of which none is cut."""
         if self.lab is None:
             return []
@@ -360,10 +398,10 @@ class QueueMachine(BudgetedMachine):
         around = [tuple(pair for pair in self.lab.cluster.links if zone in pair) for zone in self.zones]
         return [*((pair,) for pair in free), *(links for links in around if links and set(links) <= set(free))]
 
-    def durations_ms(self) -> list[int]:
+    def _durations_ms(self) -> list[int]:
         return [1, 50, 1_000, self.lease_ms // 2, self.lease_ms + 1_000]
 
-    def courses(self, operation: str) -> st.SearchStrategy[Course]:
+    def _courses(self, operation: str) -> st.SearchStrategy[Course]:
         """What may become of an operation that begins."""
         if operation == "extend" and not self.extends_any_time:
             return st.just(ToRest())

@@ -40,10 +40,30 @@ def sim_test(
 ) -> Decorator:
     """Run ``async def test(testbed, …)`` for the seeds 0, 1, … on a cluster that has started; it is stopped afterwards.
 
-    ``testbed`` is a ``zonelab.cluster.sim.cluster.SimCluster``; the other parameters are fixtures, made once for all
-    seeds. The first seed that fails ends the test, with the command that runs that seed alone. ``--zonelab-seeds``
-    overrides ``seeds``. Raises ``ValueError`` for an unknown lag or no seed, ``TypeError`` for a function that is no
-    such test.
+    ``testbed`` is a ``zonelab.testing.SimCluster``; the other parameters are fixtures, made once for all seeds. The
+    first seed that fails ends the test, with the command that runs that seed alone.
+
+    Args:
+        seeds: how many; ``--zonelab-seeds`` overrides it.
+        zones: their names.
+        lag: of links between zones, a distribution such as ``lognormal:2ms:15ms`` (docs/scenarios.md).
+        server: how fast the simulated servers are, and what they keep.
+        schedule: in which order things happen that are due at the same time.
+        timeouts: of coordinators and their connections.
+
+    Returns:
+        A decorator for the function, of which it makes a test that pytest calls.
+
+    Raises:
+        ValueError: for an unknown lag or no seed.
+        TypeError: for a function that is no such test.
+
+    Example::
+
+        @sim_test(seeds=3, lag="lognormal:2ms:15ms")
+        async def test_a_value_is_read_where_it_was_written(testbed: SimCluster) -> None:
+            connection = testbed.connection("a", Level.DC_ONE)
+            assert await connection.execute(("SET", "k", "v"), ("GET", "k")) == [b"OK", b"v"]
     """
     if seeds < 1:
         raise ValueError(f"seeds must be 1 or more, got {seeds}")

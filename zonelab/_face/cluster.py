@@ -29,7 +29,20 @@ T = TypeVar("T")
 
 
 class AsyncCluster(Place):
-    """A cluster as coroutines see it, which ``Cluster.run`` gives it to: the same on simulated and on real servers."""
+    """A cluster as coroutines see it, which ``Cluster.run`` gives it to: the same on simulated and on real servers.
+
+    ``zones`` are the names of its zones, ``zone`` the first of them, where queues are opened if nothing else is said,
+    and ``level`` is the consistency level of queues.
+
+    Example, in which those of the methods stand in place of the dots::
+
+        async def program(lab: AsyncCluster) -> None:
+            async with queues.open("jobs", lab) as queue:
+                ...
+
+        with cluster("sim") as lab:
+            lab.run(program)
+    """
 
     def __init__(self, testbed: Testbed, document: Mapping[str, Any], scenario: Scenario, ports: Ports | None) -> None:
         super().__init__(Host(testbed, document, records=True))
@@ -39,23 +52,51 @@ class AsyncCluster(Place):
         self.level = scenario.level
 
     async def sleep(self, seconds: float) -> None:
-        """Let so much of the cluster's time pass."""
+        """Let ``seconds`` of the cluster's time pass, virtual or real.
+
+        Example::
+
+            (receipt,) = await queue.push(Message(id="1", timeout_ms=60_000))
+            async with queues.open("jobs", lab, zone=receipt.shard) as there:
+                await lab.sleep(60)
+                print(len(await there.pop(1, wait_ms=1_000)))  # 1
+        """
         await self._host.testbed.runtime.sleep(round(seconds * 1e9))
 
     async def together(self, *coroutines: Coroutine[Any, Any, T]) -> list[T]:
-        """Run ``coroutines`` beside each other, as ``asyncio.gather`` does, and return their results in order."""
+        """Run ``coroutines`` beside each other, as ``asyncio.gather`` does, and return their results in order.
+
+        Raises what the first of them in their order raises.
+
+        Example::
+
+            pushes = [queue.push(Message(id=str(number))) for number in range(10)]
+            print([receipt.id for (receipt,) in await lab.together(*pushes)][-1])  # 9
+        """
         runtime = self._host.testbed.runtime
         tasks = [runtime.spawn(one, name=f"together {number}") for number, one in enumerate(coroutines)]
         return [await task.join() for task in tasks]
 
     def fault(self, kind: str, **options: object) -> ClusterFault:
-        """Return a fault for ``async with``: see ``Cluster.fault``."""
+        """Return a fault for ``async with``; ``kind``, ``options`` and errors are those of ``Cluster.fault``.
+
+        Example::
+
+            async with lab.fault("lag", link="a>b", lag="50ms"):
+                await queue.push(Message(id="1"))
+        """
         self._host.check_open()
         fault, scenario = checked_fault(kind, options, self._host.document)
         return ClusterFault(fault, scenario, self._host, self._ports.views if self._ports is not None else [])
 
     async def verdict(self, queue: str | None = None, *, drain_s: float = 60.0) -> "Verdict":
-        """Return what became of the messages: see ``Cluster.verdict``."""
+        """Return the verdict; ``queue``, ``drain_s`` and errors are those of ``Cluster.verdict``.
+
+        Example::
+
+            await queue.push(Message(id="1"))
+            print((await lab.verdict()).valid)  # True
+        """
         self._host.check_open()
         return await verdict_of(self._host, queue, drain_s=drain_s)
 
@@ -64,7 +105,13 @@ class Cluster(BlockingPlace):
     """Three zones, or as many as were asked for, for as long as a ``with`` block lasts.
 
     ``zonelab.testing.cluster`` makes it. Its methods, and those of queues opened on it, are ordinary calls; in
-    simulation virtual time passes in them and nowhere else, so that equal seeds give equal runs.
+    simulation virtual time passes in them and nowhere else, so that equal seeds give equal runs. ``on`` is where it
+    runs, ``sim``, ``process`` or ``docker``; ``zones`` are the names of its zones.
+
+    Example, in which those of the methods stand in place of the dots::
+
+        with cluster("sim") as lab, queues.open("jobs", lab) as queue:
+            ...
     """
 
     def __init__(self, on: On, document: Mapping[str, Any], scenario: Scenario) -> None:
@@ -75,11 +122,11 @@ class Cluster(BlockingPlace):
         self._running: _Simulated | _OnServers | None = None
 
     @property
-    def is_simulated(self) -> bool:
+    def _is_simulated(self) -> bool:
         return self._where is On.SIM
 
     def __enter__(self) -> Self:
-        arm = _Simulated(self._scenario) if self.is_simulated else _OnServers(self._scenario, self._where)
+        arm = _Simulated(self._scenario) if self._is_simulated else _OnServers(self._scenario, self._where)
         testbed = arm.start()
         self._running = arm
         self._within = AsyncCluster(testbed, self._document, self._scenario, arm.ports)
@@ -103,12 +150,30 @@ class Cluster(BlockingPlace):
         """Call ``body`` with the cluster as coroutines see it, run what it returns to its end, and return its result.
 
         This is for programs that do several things at once: ``body`` may await queues opened on what it is given, its
-        ``sleep`` and ``together``. In simulation it must await nothing else.
+        ``sleep`` and ``together``. In simulation it must await nothing else. Raises what ``body`` raises, and
+        ``ClusterError`` outside of the cluster's block.
+
+        Example::
+
+            async def program(lab: AsyncCluster) -> int:
+                async with queues.open("others", lab) as others:
+                    await lab.together(*[others.push(Message(id=str(number))) for number in range(10)])
+                    return await others.size()
+
+            print(lab.run(program))  # 10
         """
         return self._runner(body(self._place))
 
     def sleep(self, seconds: float) -> None:
-        """Let so much of the cluster's time pass, virtual or real; queues go on with what they do in the background."""
+        """Let ``seconds`` of the cluster's time pass, virtual or real; queues go on with their work in the background.
+
+        Example::
+
+            (receipt,) = queue.push(Message(id="1", timeout_ms=60_000))
+            with queues.open("jobs", lab, zone=receipt.shard) as there:
+                lab.sleep(60)
+                print(len(there.pop(1, wait_ms=1_000)))  # 1
+        """
         self._runner(self._place.sleep(seconds))
 
     def fault(self, kind: str, **options: object) -> BlockingFault:
@@ -119,9 +184,20 @@ class Cluster(BlockingPlace):
                 ``memory``, ``cut``, ``lag`` and others; not those of programs, as these are the test's own.
             options: its fields, such as ``zone``, ``restart``, ``link``, ``lag`` or ``factor``; without times.
 
+        Returns:
+            An object for ``with``, also with ``start`` and ``close``.
+
         Raises:
             ScenarioError: for an unknown kind, option, zone or link, with the accepted ones.
             ClusterError: when the block begins, if a fault in force holds the same.
+
+        Example::
+
+            with lab.fault("pause", zone="b"), lab.fault("pause", zone="c"):
+                try:
+                    queue.push(Message(id="1"))
+                except (Unavailable, Indeterminate, ServerError) as error:
+                    print(isinstance(error, Indeterminate))  # True
         """
         return BlockingFault(self._place.fault(kind, **options), self._runner)
 
@@ -137,21 +213,42 @@ class Cluster(BlockingPlace):
         Returns:
             A ``Verdict``: ``valid`` is True, False or ``"unknown"``; ``counts`` has the cases of every class of
             messages (docs/verdicts.md), ``violated`` the forbidden classes with any, ``reasons`` says it in words.
+
+        Raises:
+            ClusterError: if no queue, or several and no such one, was opened.
+
+        Example::
+
+            queue.push([Message(id="1"), Message(id="2")])
+            verdict = lab.verdict()
+            print(verdict.valid, verdict.totals.pushed, verdict.counts["lost"])  # True 2 0
         """
         return self._runner(self._place.verdict(queue, drain_s=drain_s))
 
     @property
     def urls(self) -> dict[str, str]:
-        """By zone, the Redis URL of its coordinator's port, for clients of any kind. Empty in simulation."""
+        """By zone, the Redis URL of its coordinator's port, for clients of any kind. Empty in simulation.
+
+        Example, on servers::
+
+            with cluster("process") as lab, connect(lab.urls["b"]) as server:
+                print(server.execute("SET", "k", "v"))  # b'OK'
+        """
         self._place._host.check_open()
         ports = self._place._ports
         return {} if ports is None else ports.urls
 
     @property
     def server_urls(self) -> dict[str, str]:
-        """By zone, the Redis URL of its server itself, past the coordinators. Empty in simulation."""
+        """By zone, the Redis URL of its server itself, past the coordinators. Empty in simulation.
+
+        Example, on servers::
+
+            with cluster("process") as lab, connect(lab.server_urls, zone="c") as server:
+                print(server.zones)  # ('a', 'b', 'c')
+        """
         testbed = self._place._host.testbed
-        return {} if self.is_simulated else {name: f"redis://{zone.address}" for name, zone in testbed.zones.items()}
+        return {} if self._is_simulated else {name: f"redis://{zone.address}" for name, zone in testbed.zones.items()}
 
     @property
     def _place(self) -> AsyncCluster:

@@ -8,7 +8,7 @@ from zonelab._face.host import Host
 from zonelab.analysis.runs.history import fault_row
 from zonelab.cluster.testbed import Testbed
 from zonelab.engine.common.lifecycle import Startable
-from zonelab.engine.sync import StartableFacade
+from zonelab.engine.sync import StartableFacade, blocking
 from zonelab.scenarios.errors import ScenarioError, did_you_mean
 from zonelab.scenarios.faults.catalogue import CLASSES, AnyFault
 from zonelab.scenarios.faults.fault import Action, Stage
@@ -40,7 +40,17 @@ def checked_fault(kind: str, options: Mapping[str, Any], document: Mapping[str, 
 
 
 class ClusterFault(Startable):
-    """A fault that begins with ``start`` and ends with ``close``, or with an ``async with`` block."""
+    """A fault that begins with ``start`` and ends with ``close``, or with a block; ``fault`` of a cluster makes it.
+
+    Example, in which those of the methods stand in place of the dots::
+
+        async def program(lab: AsyncCluster) -> None:
+            fault = lab.fault("kill", zone="b")
+            ...
+
+        with cluster("sim") as lab:
+            lab.run(program)
+    """
 
     def __init__(self, fault: AnyFault, scenario: Scenario, host: Host, views: list[Testbed]) -> None:
         self._fault, self._host = fault, host
@@ -51,10 +61,20 @@ class ClusterFault(Startable):
 
     @property
     def name(self) -> str:
+        """Kind and target, such as ``kill b``."""
         return f"{self._fault.kind} {self._fault.target}"
 
     async def start(self) -> None:
-        """Let it begin. Raises ``ClusterError`` if another fault in force holds the same."""
+        """Let it begin. Raises ``ClusterError`` if another fault in force holds the same.
+
+        Example::
+
+            await fault.start()
+            try:
+                await lab.fault("pause", zone="b").start()
+            except ClusterError as error:
+                print(error)  # fault pause b: kill b already holds zone b
+        """
         self._host.begin_fault(self)
         now_ns = self._host.testbed.runtime.now_ns()
         self._row = fault_row(
@@ -69,7 +89,13 @@ class ClusterFault(Startable):
             await action.begin()
 
     async def close(self) -> None:
-        """End it: a server that died comes back, a link is mended."""
+        """End it: a server that died comes back, a link is mended. Does nothing if it is not in force.
+
+        Example::
+
+            await fault.start()
+            await fault.close()
+        """
         if self._host.end_fault(self):
             for action in self._actions:
                 await action.end()
@@ -77,4 +103,14 @@ class ClusterFault(Startable):
 
 
 class BlockingFault(StartableFacade):
-    """``ClusterFault`` for a ``with`` block."""
+    """``ClusterFault`` for programs without an event loop.
+
+    Example, in which those of the methods stand in place of the dots::
+
+        with cluster("sim") as lab:
+            fault = lab.fault("kill", zone="b")
+            ...
+    """
+
+    start = blocking(ClusterFault.start)
+    close = blocking(ClusterFault.close)

@@ -198,6 +198,6 @@ class BlockingPlace(ABC):
     def _runner(self) -> Run: ...
 
     @property
-    def is_simulated(self) -> bool:
+    def _is_simulated(self) -> bool:
         """Time passes in calls only."""
         return False

@@ -27,6 +27,7 @@ class Opened(Startable):
 
     @property
     def name(self) -> str:
+        """The name under which it was opened."""
         return self._shared.name
 
     @property
@@ -35,7 +36,16 @@ class Opened(Startable):
         return self._zone
 
     async def start(self) -> None:
-        """Open it: begin what its engine does in the background, such as looking for ended leases."""
+        """Open it: begin what its engine does in the background, such as looking for ended leases.
+
+        Does nothing if it is open; a ``with`` block begins with it. Raises ``zonelab.ClusterError`` if the servers do
+        not answer.
+
+        Example::
+
+            await queue.close()
+            await queue.start()
+        """
         if self._queue is None:
             self._shared.users.append(self)
             await self._shared.start()
@@ -44,16 +54,39 @@ class Opened(Startable):
                 self._recorded = self._shared.recording.of(self._queue, self._shared.process(self._zone), self._zone)
 
     async def close(self) -> None:
-        """Stop what works in the background. Messages and leases stay as they are."""
+        """Stop what works in the background. Messages and leases stay as they are.
+
+        Does nothing if it is not open; a ``with`` block ends with it.
+
+        Example::
+
+            await queue.close()
+        """
         queue, self._queue = self._queue, None
         if queue is not None:
             self._shared.users.remove(self)
             await queue.close()
 
     async def push(self, messages: Message | Sequence[Message]) -> list[Receipt]:
-        """Put one message, or several in their order, into the queue.
+        """Put messages into the queue.
 
-        Returns a receipt for each, with its shard or partition and when it is due (Unix time, ms).
+        Args:
+            messages: one, or several in their order. Ids are the caller's: a push that may have failed is repeated
+                under the same id.
+
+        Returns:
+            A receipt for each message, in their order: its shard or partition, and when it is due (Unix time, ms).
+
+        Raises:
+            Unavailable: if none of them is in the queue.
+            Indeterminate: if some of them may be; the receipts of those that certainly are get lost with it.
+            ServerError: if a server refused, as one that is out of memory does.
+            ClusterError: if the queue is not open.
+
+        Example::
+
+            receipts = await queue.push([Message(id="1", payload="hello"), Message(id="2")])
+            print([receipt.id for receipt in receipts])  # ['1', '2']
         """
         queue = self._open()
         told = [messages] if isinstance(messages, Message) else list(messages)

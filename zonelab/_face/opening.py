@@ -37,7 +37,7 @@ def open_topic(name: str, where: Any, settings: Settings) -> Any:
         return OrderedOpening(connect(where, level=settings["level"]), name, settings)
     topic = OrderedQueue(*_shared(name, where, settings, ordered=True))
     if isinstance(where, BlockingPlace):
-        return BlockingOrderedQueue(topic, where._runner, in_threads=not where.is_simulated)
+        return BlockingOrderedQueue(topic, where._runner, in_threads=not where._is_simulated)
     return topic
 
 
@@ -82,13 +82,13 @@ class _Opening(Generic[Made, Blocked]):
 
 
 class QueueOpening(_Opening[DelayQueue, BlockingDelayQueue]):
-    """A delay queue at a URL, for ``async with`` or ``with``."""
+    """A delay queue at a URL: ``async with`` gives a ``DelayQueue``, ``with`` a ``BlockingDelayQueue``."""
 
     _open = staticmethod(open_queue)
 
 
 class OrderedOpening(_Opening[OrderedQueue, BlockingOrderedQueue]):
-    """A topic at a URL, for ``async with`` or ``with``."""
+    """A topic at a URL: ``async with`` gives an ``OrderedQueue``, ``with`` a ``BlockingOrderedQueue``."""
 
     _open = staticmethod(open_topic)
 

@@ -28,6 +28,15 @@ class OrderedQueue(Opened):
     """A topic as one program in one zone has it open; ``zonelab.queues.open_ordered`` makes it.
 
     Use it in ``async with``, or call ``start`` and ``close``. Errors are those of ``DelayQueue``.
+
+    Example, in which those of the methods stand in place of the dots::
+
+        async def program(lab: AsyncCluster) -> None:
+            async with queues.open_ordered("orders", lab) as queue:
+                ...
+
+        with cluster("sim") as lab:
+            lab.run(program)
     """
 
     _noun = "topic"
@@ -36,21 +45,59 @@ class OrderedQueue(Opened):
         return await self._shared.adapter.producer(self._zone, PROGRAM)
 
     def listen(self, handler: Handler) -> "Listening":
-        """Be a member of the topic's consumer group for as long as an ``async with`` block lasts.
+        """Be a member of the topic's consumer group for as long as a block lasts.
 
-        ``handler`` is called with a batch of one partition, one batch after the other. It returns what became of it:
-        ``Outcome.SUSPEND``, or raising an exception, has it handed out again after a pause, and holds up what follows.
+        Args:
+            handler: an ordinary function or a coroutine function. It is called with a batch of one partition (a
+                sequence of ``Delivered``, up to ``batch`` of ``open_ordered``) and a ``Handling``, one batch of a
+                partition after the other. It returns what became of it, an ``Outcome``; None is success. An exception,
+                or ``Outcome.SUSPEND``, has the batch handed out again after a pause, and holds up what follows.
+
+        Returns:
+            A ``Listening`` for ``async with``, or a ``BlockingListening`` for ``with``.
+
+        Raises:
+            ClusterError: if the topic is not open.
+
+        Example::
+
+            def handle(delivered, handling):
+                print(delivered[0].record.body)  # hello
+
+            await queue.push(Message(id="1", key="order-1", payload="hello"))
+            async with queue.listen(handle):
+                await queue.wait_empty(timeout_s=10)
         """
         self._open()
         return Listening(self._shared, self._zone, handler)
 
     async def wait_empty(self, *, timeout_s: float) -> bool:
-        """Wait until everything is handled. Returns False if that takes longer."""
+        """Wait until everything is handled. Returns False if that takes longer than ``timeout_s`` (seconds).
+
+        Raises ``ClusterError`` if the topic is not open.
+
+        Example::
+
+            await queue.push(Message(id="1", key="order-1"))
+            print(await queue.wait_empty(timeout_s=2))  # False
+        """
+        self._open()
         return await self._shared.until_empty(deadline_ns=self._shared.runtime.now_ns() + round(timeout_s * 1e9))
 
 
 class Listening(Startable):
-    """A member of a consumer group, from ``start`` to ``close``."""
+    """A member of a consumer group, from ``start`` to ``close`` or as long as a block lasts; ``listen`` makes it.
+
+    Example, in which those of the methods stand in place of the dots::
+
+        async def program(lab: AsyncCluster) -> None:
+            async with queues.open_ordered("orders", lab) as queue:
+                listening = queue.listen(lambda delivered, handling: Outcome.SUCCESS)
+                ...
+
+        with cluster("sim") as lab:
+            lab.run(program)
+    """
 
     def __init__(self, shared: SharedQueue, zone: str, handler: Handler) -> None:
         self._shared, self._zone, self._handler = shared, zone, handler
@@ -58,6 +105,15 @@ class Listening(Startable):
         self._observer: Acknowledging | None = None
 
     async def start(self) -> None:
+        """Join the group: some of the partitions are this member's from now on.
+
+        Example::
+
+            await listening.start()
+            await queue.push(Message(id="1", key="order-1"))
+            print(await queue.wait_empty(timeout_s=10))  # True
+            await listening.close()
+        """
         adapter, recording = self._shared.adapter, self._shared.recording
         assert isinstance(adapter, Ordered), "open_ordered opens ordered queues only"
         process = self._shared.process(self._zone)
@@ -71,7 +127,13 @@ class Listening(Startable):
         await self._member.start()
 
     async def close(self) -> None:
-        """Leave the group: its partitions go to the other members."""
+        """Leave the group: its partitions go to the other members. Does nothing if it is not in the group.
+
+        Example::
+
+            await listening.start()
+            await listening.close()
+        """
         member, self._member = self._member, None
         if member is not None:
             self._shared.users.remove(self)
@@ -92,24 +154,45 @@ class Listening(Startable):
 
 
 class BlockingOrderedQueue(StartableFacade):
-    """``OrderedQueue`` for programs without an event loop. ``in_threads``: handlers are called in threads."""
+    """``OrderedQueue`` for programs without an event loop: the same operations, results and errors.
+
+    On servers (``in_threads``) handlers are called in threads, and may use the topic; in simulation they must not.
+
+    Example, in which those of the methods stand in place of the dots::
+
+        with cluster("sim") as lab, queues.open_ordered("orders", lab) as queue:
+            ...
+    """
 
     def __init__(self, queue: OrderedQueue, run: Run, *, in_threads: bool) -> None:
         super().__init__(queue, run)
         self._ordered, self._in_threads = queue, in_threads
         self.name, self.zone = queue.name, queue.zone
 
+    start = blocking(OrderedQueue.start)
+    close = blocking(OrderedQueue.close)
     push = blocking(OrderedQueue.push)
     wait_empty = blocking(OrderedQueue.wait_empty)
 
     def listen(self, handler: Handler) -> "BlockingListening":
-        """Be a member of the topic's consumer group as long as a ``with`` block lasts; see ``OrderedQueue.listen``."""
         called = _in_thread(handler) if self._in_threads else handler
         return BlockingListening(self._ordered.listen(called), self._run)
 
+    listen.__doc__ = OrderedQueue.listen.__doc__
+
 
 class BlockingListening(StartableFacade):
-    """``Listening`` for programs without an event loop."""
+    """``Listening`` for programs without an event loop.
+
+    Example, in which those of the methods stand in place of the dots::
+
+        with cluster("sim") as lab, queues.open_ordered("orders", lab) as queue:
+            listening = queue.listen(lambda delivered, handling: Outcome.SUCCESS)
+            ...
+    """
+
+    start = blocking(Listening.start)
+    close = blocking(Listening.close)
 
 
 def _in_thread(handler: Handler) -> Handler:

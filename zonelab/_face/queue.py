@@ -17,6 +17,15 @@ class DelayQueue(Opened):
     Use it in ``async with``, or call ``start`` and ``close``. Operations raise ``zonelab.Unavailable`` if they had
     certainly no effect, ``zonelab.Indeterminate`` if nobody knows, ``zonelab.ServerError`` if a server refused, and
     ``zonelab.ClusterError`` if the queue is not open or its engine has no such operation.
+
+    Example, in which those of the methods stand in place of the dots::
+
+        async def program(lab: AsyncCluster) -> None:
+            async with queues.open("jobs", lab) as queue:
+                ...
+
+        with cluster("sim", zones=("a",)) as lab:
+            lab.run(program)
     """
 
     _noun = "queue"
@@ -25,9 +34,27 @@ class DelayQueue(Opened):
         return await self._shared.adapter.consumer(self._zone, PROGRAM)
 
     async def pop(self, count: int = 1, *, wait_ms: int = 0) -> list[Delivery]:
-        """Take up to ``count`` messages that are due, each with a lease; wait up to ``wait_ms`` for the first.
+        """Take messages that are due, each with a lease.
 
-        Returns no more than there are, so possibly none.
+        Args:
+            count: how many at most.
+            wait_ms: how long to wait for the first, in ms; 0 for no wait.
+
+        Returns:
+            Up to ``count`` deliveries, no more than there are, so possibly none. By the end of its lease a delivery is
+            acknowledged or extended; otherwise its message comes again.
+
+        Raises:
+            Unavailable: if no message was taken.
+            Indeterminate: if some may have been; they come again when their leases end.
+            ServerError: if a server refused.
+            ClusterError: if the queue is not open.
+
+        Example::
+
+            await queue.push(Message(id="1", payload="hello"))
+            for delivery in await queue.pop(10, wait_ms=5_000):
+                print(delivery.message.payload, await queue.ack(delivery))  # hello True
         """
         queue = self._open()
         if self._recorded:
@@ -37,41 +64,110 @@ class DelayQueue(Opened):
     async def ack(self, delivery: Delivery) -> bool:
         """End the work on ``delivery``, which takes its message out of the queue.
 
-        Returns False if there is no lease to end: it had ended, or somebody has acknowledged it already.
+        Returns:
+            False if there is no lease to end: it had ended, or somebody has acknowledged it already.
+
+        Raises:
+            Unavailable: if the message is in the queue as before.
+            Indeterminate: if it may be; acknowledging it again does no harm.
+            ServerError: if a server refused.
+            ClusterError: if the queue is not open.
+
+        Example::
+
+            await queue.push(Message(id="1"))
+            (delivery,) = await queue.pop(1, wait_ms=5_000)
+            print(await queue.ack(delivery), await queue.ack(delivery))  # True False
         """
         queue = self._open()
         return await self._recorded.ack(delivery) if self._recorded else await acknowledge(queue, delivery)
 
     async def extend(self, delivery: Delivery, *, timeout_ms: int) -> bool:
-        """Let the lease of ``delivery`` end ``timeout_ms`` from now. Returns False if there is no lease."""
+        """Let the lease of ``delivery`` end ``timeout_ms`` (ms) from now.
+
+        Returns False if there is no lease to extend. Errors are those of ``ack``, and ``ClusterError`` if the engine
+        cannot do it.
+
+        Example::
+
+            await queue.push(Message(id="1"))
+            (delivery,) = await queue.pop(1, wait_ms=5_000)
+            print(await queue.extend(delivery, timeout_ms=120_000))  # True
+        """
         queue = self._part("extend")
         if self._recorded:
             return await self._recorded.extend(delivery, timeout_ms=timeout_ms)
         return await extend_lease(queue, delivery, timeout_ms=timeout_ms)
 
     async def give_back(self, delivery: Delivery) -> None:
-        """End the lease of ``delivery`` without its work being done, so that another program can have it at once."""
+        """End the lease of ``delivery`` without its work being done, so that another program can have it at once.
+
+        Errors are those of ``ack``, and ``ClusterError`` if the engine cannot do it, as most cannot.
+
+        Example::
+
+            async with queues.open("others", lab, mode="hardened") as others:
+                await others.push(Message(id="1"))
+                (delivery,) = await others.pop(1, wait_ms=5_000)
+                await others.give_back(delivery)
+                print(len(await others.pop(1, wait_ms=5_000)))  # 1
+        """
         await self._part("give back").give_back(delivery)
 
     async def peek(self, count: int = 1) -> list[Message]:
-        """Return up to ``count`` messages that are due, in order, without leasing them."""
+        """Return up to ``count`` messages that are due, in order, without leasing them.
+
+        Raises ``Unavailable``, ``ServerError``, and ``ClusterError`` if the engine cannot do it.
+
+        Example::
+
+            await queue.push([Message(id="low", priority=50), Message(id="high", priority=1)])
+            print([message.id for message in await queue.peek(10)])  # ['high', 'low']
+        """
         return list(await self._part("peek").peek(count))
 
     async def get(self, message_id: str) -> Message | None:
-        """Return the message of this id, waiting or leased; None if there is none."""
+        """Return the message whose id is ``message_id``, waiting or leased; None if there is none.
+
+        Errors are those of ``peek``.
+
+        Example::
+
+            await queue.push(Message(id="1", payload="hello"))
+            print(await queue.get("1") is None, await queue.get("2") is None)  # False True
+        """
         found: Message | None = await self._part("get").get(message_id)
         return found
 
     async def remove(self, message_id: str) -> bool:
-        """Take the message of this id out, waiting or leased. Returns False if there was none."""
+        """Take the message whose id is ``message_id`` out, waiting or leased. Returns False if there was none.
+
+        Errors are those of ``ack``, and ``ClusterError`` if the engine cannot do it.
+
+        Example::
+
+            await queue.push(Message(id="1"))
+            print(await queue.remove("1"), await queue.remove("1"))  # True False
+        """
         return bool(await self._part("remove").remove(message_id))
 
     async def size(self) -> int:
-        """Return how many messages wait or are delayed; leased ones are not counted."""
+        """Return how many messages wait or are delayed; leased ones are not counted.
+
+        Errors are those of ``peek``.
+
+        Example::
+
+            await queue.push([Message(id="1"), Message(id="2", timeout_ms=60_000)])
+            print(await queue.size())  # 2
+        """
         return int(await self._part("size").size())
 
     async def process_unacks(self) -> None:
-        """Look for ended leases now, in engines that have to be told."""
+        """Look for ended leases now, in a queue of your own (``factory``) that has to be told.
+
+        Errors are those of ``ack``, and ``ClusterError`` if the engine does so itself, as all that are shipped do.
+        """
         await self._part("repair").process_unacks()
 
     def _part(self, name: str) -> Any:
@@ -85,13 +181,21 @@ class DelayQueue(Opened):
 class BlockingDelayQueue(StartableFacade):
     """``DelayQueue`` for programs without an event loop: the same operations, results and errors.
 
-    Use it in ``with``, or call ``start`` and ``close``.
+    Use it in ``with``, or call ``start`` and ``close``. Its methods share their docstrings with those of
+    ``DelayQueue``: leave ``await`` and ``async`` out.
+
+    Example, in which those of the methods stand in place of the dots::
+
+        with cluster("sim", zones=("a",)) as lab, queues.open("jobs", lab) as queue:
+            ...
     """
 
     def __init__(self, queue: DelayQueue, run: Run) -> None:
         super().__init__(queue, run)
         self.name, self.zone = queue.name, queue.zone
 
+    start = blocking(DelayQueue.start)
+    close = blocking(DelayQueue.close)
     push = blocking(DelayQueue.push)
     pop = blocking(DelayQueue.pop)
     ack = blocking(DelayQueue.ack)

@@ -46,6 +46,12 @@ class Run:
     ``status``: ``complete``, ``interrupted``, ``failed`` or ``running``. ``verdict`` is that of the checker: a
     ``Verdict``, or a ``ConsistencyVerdict`` of a scenario with a workload; None if there is nothing to judge. Figures
     are those of ``summary.json``; times in tables are ns of run time, or, if their names end in ``_ms``, Unix time.
+    ``folder`` has its files; ``scenario`` is its scenario's name, ``level`` its consistency level, ``seed`` its seed.
+
+    Example, which those of the methods continue::
+
+        done = run("steady", set={"load.duration_s": 1})
+        print(done.scenario, done.level, done.status)  # steady DC_QUORUM complete
     """
 
     folder: Path
@@ -57,7 +63,7 @@ class Run:
 
     @classmethod
     def of(cls, folder: Path) -> Self:
-        """Open ``folder``. Raises ``RunError``."""
+        """Returns the run in ``folder``, as ``zonelab.runs.read`` does. Raises ``RunError``."""
         run = RunDirectory.open(folder)
         info = run.info
         judged = (run.path / "verdict.json").exists()
@@ -73,13 +79,33 @@ class Run:
 
     @property
     def history(self) -> pa.Table:
-        """Every operation of the run, a row for each event and message. Raises ``RunError``."""
+        """Every operation of the run, a row for each event and message (docs/history.md).
+
+        A ``pyarrow.Table``, read anew each time. Raises ``RunError`` for a broken file.
+
+        Example::
+
+            print({"f", "type", "message_id"} <= set(done.history.column_names))  # True
+        """
         return self.table("operations")
 
     def table(self, name: str) -> pa.Table:
-        """Return a table of the run: ``operations``, ``faults``, ``depth``, ``final_state`` and others.
+        """Return a table of the run.
 
-        Empty if the run has none of it. Raises ``ClusterError`` for an unknown name, ``RunError`` for a broken file.
+        Args:
+            name: ``operations``, ``faults``, ``depth`` or ``final_state``; of a workload ``values``, of
+                ordered messages ``order`` and ``final_order``. docs/history.md describes their columns.
+
+        Returns:
+            A ``pyarrow.Table``; empty if the run has none of it.
+
+        Raises:
+            ClusterError: for an unknown name, with those that are accepted.
+            RunError: for a broken file.
+
+        Example::
+
+            print(done.table("faults").num_rows)  # 0
         """
         if name not in TABLES:
             raise ClusterError(f"table: got {name!r}; accepted: {', '.join(TABLES)}")
@@ -88,7 +114,12 @@ class Run:
 
     @property
     def summary(self) -> dict[str, object]:
-        """The figures of ``summary.json``; empty if the run has none. Raises ``RunError``."""
+        """The figures of ``summary.json``; empty if the run has none. Raises ``RunError`` for a broken file.
+
+        Example::
+
+            print(done.summary["seed"] == done.seed)  # True
+        """
         run = RunDirectory.open(self.folder)
         told: dict[str, object] = run.read_json("summary.json") if (run.path / "summary.json").exists() else {}
         return told

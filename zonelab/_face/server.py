@@ -101,7 +101,18 @@ class Server(Place):
     """Servers as a program in one zone reaches them, for queues and for commands of one's own.
 
     ``connect`` makes it. ``runtime``, ``clock`` and ``connection`` are what engines take: the connection at the level
-    that was asked for; ``local`` asks the program's own zone alone.
+    that was asked for; ``local`` asks the program's own zone alone. ``zones`` are the names of the zones, ``zone`` that
+    of the program, and ``is_port`` says whether it is connected to the port of one zone of a cluster.
+
+    Example, in which those of the methods stand in place of the dots::
+
+        import asyncio
+
+        async def program() -> None:
+            async with connect("redis://127.0.0.1:6379") as server:
+                ...
+
+        asyncio.run(program())
     """
 
     def __init__(self, cluster: RealCluster, host: Host, *, zone: str, level: Level, is_port: bool) -> None:
@@ -115,10 +126,27 @@ class Server(Place):
         self.local: Connection = PROGRAM(cluster.connection(zone, Level.DC_ONE))
 
     async def execute(self, *words: Argument) -> Answer:
-        """Send one command and return the reply: int, bytes, None or a list of these.
+        """Send one command.
 
-        Raises ``zonelab.ServerError`` for an error reply, ``zonelab.Unavailable`` or ``zonelab.Indeterminate`` without
-        any.
+        Args:
+            words: the command and its arguments: texts, which are sent in UTF-8, bytes or numbers.
+
+        Returns:
+            The reply: an int, bytes, None or a list of these; in a list, errors are values.
+
+        Raises:
+            ServerError: for an error reply.
+            Unavailable: if there is no reply, and the command had certainly no effect.
+            Indeterminate: if there is no reply, and it may have had an effect.
+            ClusterError: if the connection is closed.
+
+        Example::
+
+            print(await server.execute("SET", "k", "v"), await server.execute("GET", "k"))  # b'OK' b'v'
+            try:
+                await server.execute("INCR", "k")
+            except ServerError as error:
+                print(error)  # ERR value is not an integer or out of range
         """
         self._host.check_open()
         (reply,) = await self.connection.execute(words)
@@ -128,7 +156,15 @@ class Server(Place):
 
 
 class BlockingServer(Facade, BlockingPlace):
-    """``Server`` for programs without an event loop: a thread of its own runs one."""
+    """``Server`` for programs without an event loop: a thread of its own runs one.
+
+    It has ``zone``, ``zones`` and ``is_port`` as well.
+
+    Example, in which those of the methods stand in place of the dots::
+
+        with connect("redis://127.0.0.1:6379") as server:
+            ...
+    """
 
     def __init__(self, server: Server, run: Run) -> None:
         super().__init__(server, run)

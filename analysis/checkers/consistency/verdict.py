@@ -102,12 +102,20 @@ class Counterexample:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class ConsistencyVerdict:
-    """The result of checking one run; the content of its ``verdict.json``.
+    """The result of checking one run of a scenario with a workload; the content of its ``verdict.json``.
 
-    ``operations``: by f and outcome. ``counts``: cases of every ``Anomaly``. ``cases``: the first 20 of each; all in
-    ``anomalies.parquet``. ``shares``: by name, what share of its possible places an anomaly took, under ``all`` and by
-    zone. ``staleness``: per zone, quantiles of the staleness of stale reads in ``ms`` and in ``versions``.
-    ``figures``: what is particular to the workload, such as how many locks had how many owners.
+    ``workload``: its kind. ``valid``: True, False or ``"unknown"``; ``reasons``: why, in words. ``forbid``: the
+    anomalies that must have no cases. ``operations``: by f and outcome. ``counts``: cases of every ``Anomaly``.
+    ``cases``: the first 20 of each; all in ``anomalies.parquet``. ``shares``: by name, what share of its possible
+    places an anomaly took, under ``all`` and by zone. ``staleness``: per zone, quantiles of the staleness of stale
+    reads in ``ms`` and in ``versions``. ``figures``: what is particular to the workload, such as how many locks had how
+    many owners. ``counterexamples``: of keys that are not linearizable, the smallest part that is not.
+
+    Example, which those of the methods continue::
+
+        told = {"name": "mine", "load": {"duration_s": 1, "rate_per_s": 20}, "workload": {"kind": "register"}}
+        verdict = run(told).verdict
+        assert isinstance(verdict, ConsistencyVerdict)
     """
 
     workload: WorkloadKind
@@ -124,20 +132,43 @@ class ConsistencyVerdict:
 
     @property
     def violated(self) -> tuple[str, ...]:
-        """The forbidden anomalies that have cases."""
+        """The forbidden anomalies that have cases.
+
+        Example::
+
+            print(verdict.valid, verdict.violated)  # True ()
+        """
         return tuple(name for name in self.forbid if self.counts[name])
 
     @property
     def begun(self) -> int:
-        """How many operations were begun."""
+        """How many operations were begun.
+
+        Example::
+
+            print(verdict.begun == sum(sum(each.values()) for each in verdict.operations.values()))  # True
+        """
         return sum(sum(outcomes.values()) for outcomes in self.operations.values())
 
     def to_json(self) -> dict[str, Any]:
-        """``from_json`` inverts it."""
+        """Returns the content of ``verdict.json``; ``from_json`` inverts it.
+
+        Example::
+
+            print(verdict.to_json()["workload"])  # register
+        """
         return asdict(self)
 
     @classmethod
     def from_json(cls, value: Mapping[str, Any]) -> "ConsistencyVerdict":
+        """Returns the verdict of ``value``, the content of ``verdict.json``.
+
+        Raises ``KeyError`` or ``TypeError`` if it is no such content.
+
+        Example::
+
+            print(ConsistencyVerdict.from_json(verdict.to_json()) == verdict)  # True
+        """
         parts: dict[str, Any] = {
             "workload": WorkloadKind(value["workload"]),
             "reasons": tuple(value["reasons"]),

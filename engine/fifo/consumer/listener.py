@@ -13,6 +13,20 @@ class Outcome(StrEnum):
 
     ``success``: it is done. ``suspend``: try it again, in a while. ``rollback`` and ``commit``, by hand: all since the
     last commit is to be tried again, or is done; where commits are automatic both count as ``success``.
+
+    Example::
+
+        from collections.abc import Sequence
+
+        def handle(delivered: Sequence[Delivered], handling: Handling) -> Outcome:
+            print(delivered[0].record.body, delivered[0].attempt)
+            handling.suspend_ms = 100
+            return Outcome.SUSPEND if delivered[0].attempt == 1 else Outcome.SUCCESS
+
+        with cluster("sim") as lab, queues.open_ordered("orders", lab) as orders:
+            orders.push(Message(id="1", key="order-1", payload="hello"))
+            with orders.listen(handle):
+                orders.wait_empty(timeout_s=10)
     """
 
     SUCCESS = "success"
@@ -23,7 +37,11 @@ class Outcome(StrEnum):
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Delivered:
-    """``attempt``: from 1, as this member counts; another member begins anew. ``op_id``: of this delivery."""
+    """One message of a batch that a listener is handed.
+
+    ``record``: the message, with ``id``, ``key``, ``body`` and ``due_ms``. ``offset``: its place in the partition,
+    from 0. ``attempt``: from 1, as this member counts; another member begins anew. ``op_id``: of this delivery.
+    """
 
     record: Record
     offset: int
@@ -37,7 +55,8 @@ class Handling:
 
     ``commits_itself``: what succeeds is done; otherwise ``Outcome.COMMIT`` says so. ``suspend_ms``: the pause before
     the next try instead of the group's; None: that. ``fence``: generation and token of the grant under which it works,
-    for whoever takes the effect and has to refuse older ones; (0, 0) where grants have none.
+    for whoever takes the effect and has to refuse older ones; (0, 0) where grants have none. ``partition``: that of
+    the batch, with ``topic`` and ``name``.
     """
 
     partition: Partition
