@@ -85,5 +85,5 @@ def test_an_example_that_prints_something_else_is_found(request):
     planted = Member(name="Planted.push", value=Planted.push, owner=Planted)
     program = f"from types import SimpleNamespace as Planted\n{planted.program}"
     assert program.endswith("queue = Planted(explained=1)\nprint(queue.explained)  # 2")
-    with pytest.raises(AssertionError, match="printed:\n1$"):
+    with pytest.raises(AssertionError, match=r"printed:\n1$"):
         run_example(program, request)
