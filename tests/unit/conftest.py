@@ -9,3 +9,9 @@ def undrawn(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> 
         from support.analysis.figures import left_blank  # takes Matplotlib, which few tests need
 
         monkeypatch.setattr("zonelab.analysis.figures.plot_style.save", left_blank)
+
+
+@pytest.fixture(autouse=True)
+def no_width_of_a_terminal(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Pages are as wide as where there is no terminal, whatever that of the tests is, or what another test has left."""
+    monkeypatch.delenv("COLUMNS", raising=False)

@@ -2,8 +2,8 @@
 
 import pytest
 
+from zonelab.cluster.resp import busy_poll as polling
 from zonelab.cluster.resp.busy_poll import BUSY_POLL_US_MAX, BusyPoll
-from zonelab.cluster.resp.commands import busy_poll as polling
 from zonelab.cluster.resp.settings import PortSettings
 
 from .conftest import opened

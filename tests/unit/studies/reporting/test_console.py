@@ -4,12 +4,12 @@ Method: names in brackets and colons through tables, sentences, bars and pages; 
 """
 
 import ast
-from pathlib import Path
+import re
 
 import pytest
 from rich.table import Table
+from support.project_files import ROOT, project_files
 
-import zonelab.scenarios
 from zonelab.studies.guarantees.page import code, markdown_rows
 from zonelab.studies.reporting.console import BAD, console, error_console, print_rows, print_table, styled
 from zonelab.studies.sweep.settings import settings_of
@@ -40,14 +40,13 @@ def test_the_name_of_a_setting_has_its_brackets(capsys: pytest.CaptureFixture[st
 
 def test_consoles_are_made_in_one_place_and_no_column_of_a_bar_reads_markup():
     made, marked = [], []
-    folder = Path(zonelab.scenarios.__file__).parent
-    for path in sorted(folder.rglob("*.py")):
+    for path in (ROOT / name for name in project_files() if re.match(r"(app|scenarios|studies)/.*\.py$", name)):
         for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
             called = node.func.id if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) else ""
             options = {option.arg for option in node.keywords} if isinstance(node, ast.Call) else set()
-            made += [path.relative_to(folder).as_posix()] * (called == "Console")
+            made += [path.relative_to(ROOT).as_posix()] * (called == "Console")
             marked += [path.name] * (called == "TextColumn" and "markup" not in options)
-    assert set(made) == {"terminal/console.py"}
+    assert set(made) == {"studies/reporting/console.py"}
     assert marked == []
 
 
