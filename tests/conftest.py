@@ -5,6 +5,7 @@ import shutil
 import signal
 from collections.abc import Callable
 from functools import cache
+from pathlib import Path
 
 import pytest
 from hypothesis import settings
@@ -37,9 +38,16 @@ def _required() -> set[str]:
     return required.union(*(BROUGHT_ALONG.get(tool, []) for tool in required))
 
 
+LONGEST = ("java", "registry")
+"""Marks of the files that take longest, which come first: at the end all would wait for them."""
+
+
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    with_spark = {item.path for item in items if item.get_closest_marker("java") is not None}
-    items.sort(key=lambda item: item.path not in with_spark)  # they take longest: at the end all would wait for them
+    rank = dict[Path, int]()
+    for item in items:
+        marked = (place for place, mark in enumerate(LONGEST) if item.get_closest_marker(mark) is not None)
+        rank[item.path] = min(rank.get(item.path, len(LONGEST)), *marked, len(LONGEST))
+    items.sort(key=lambda item: rank[item.path])
     required = _required()
     for item in items:
         for tool, (_, reason) in PROBES.items():
