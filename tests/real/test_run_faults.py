@@ -102,21 +102,27 @@ def test_a_service_ends_and_another_takes_its_place(tmp_path: Path, how: str) ->
     assert max(acks) > band(run)[1]
 
 
-def test_a_killed_zone_serves_nobody_and_what_was_pushed_meanwhile_is_stuck_when_it_returns(tmp_path: Path) -> None:
-    run = run_with(tmp_path, {"kind": "kill", "zone": "b"}, level="DC_QUORUM", persistence="aof-everysec")
-    assert outcomes(run, "b", "pop") == {"fail"}
-    assert outcomes(run, "a", "pop") == {"ok"}
-    assert outcomes(run, "a", "push") == outcomes(run, "b", "push") == {"ok"}
-    verdict = run.check()
+KILLED: dict[str, Any] = {"level": "DC_QUORUM", "persistence": "aof-everysec"}
+
+
+@pytest.fixture(scope="module")
+def killed(tmp_path_factory: pytest.TempPathFactory) -> Ran:
+    return run_with(tmp_path_factory.mktemp("killed"), {"kind": "kill", "zone": "b"}, **KILLED)
+
+
+def test_a_killed_zone_serves_nobody_and_what_was_pushed_meanwhile_is_stuck_when_it_returns(killed: Ran) -> None:
+    assert outcomes(killed, "b", "pop") == {"fail"}
+    assert outcomes(killed, "a", "pop") == {"ok"}
+    assert outcomes(killed, "a", "push") == outcomes(killed, "b", "push") == {"ok"}
+    verdict = killed.check()
     assert verdict.valid is False
     assert verdict.counts[MessageClass.STUCK] > 0
     assert {name for name in verdict.forbid if verdict.counts[name]} == {"stuck"}
 
 
-def test_a_zone_that_restarts_warm_has_what_it_missed(tmp_path: Path) -> None:
-    kept = run_with(tmp_path, {"kind": "kill", "zone": "b"}, persistence="aof-everysec")
-    warm = run_with(tmp_path, {"kind": "kill", "zone": "b", "restart": "warm"}, persistence="aof-everysec")
-    assert warm.check().counts[MessageClass.STUCK] < kept.check().counts[MessageClass.STUCK]
+def test_a_zone_that_restarts_warm_has_what_it_missed(tmp_path: Path, killed: Ran) -> None:
+    warm = run_with(tmp_path, {"kind": "kill", "zone": "b", "restart": "warm"}, **KILLED)
+    assert warm.check().counts[MessageClass.STUCK] < killed.check().counts[MessageClass.STUCK]
 
 
 def test_the_depth_of_a_paused_zone_is_unknown_and_known_again_afterwards(tmp_path: Path) -> None:
