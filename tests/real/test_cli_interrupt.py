@@ -27,7 +27,8 @@ def interrupted(directory: Path, *, phase: str, number: signal.Signals = signal.
     servers = directory / "servers"
     servers.mkdir()
     # One message stays leased for longer than the run, so the drain phase is there to be interrupted.
-    path = scenario_file(directory, load={"duration_s": 5}, consumers={"processing": "constant:9s"})
+    load = {"duration_s": 1 if phase == "drain" else 5}
+    path = scenario_file(directory, load=load, consumers={"processing": "constant:9s"})
     process = subprocess.Popen(
         zonelab_command("run", str(path)),
         cwd=directory,
