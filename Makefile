@@ -14,7 +14,9 @@ unexport PYTHONDONTWRITEBYTECODE
 demo: $(READY)
 	@$(BIN)/zonelab demo
 
-test: $(READY) lint wheel-environment
+# Lint takes one core: meanwhile the environment of the wheel is made.
+test: $(READY)
+	@$(MAKE) --no-print-directory --jobs 2 lint wheel-environment
 	@$(BIN)/python -m pytest -n auto --dist worksteal -m "not ($(OUTSIDE))"
 	@$(BIN)/python -m pytest -n 3 --dist loadfile --no-loadscope-reorder -m "$(OUTSIDE)"
 
@@ -49,7 +51,8 @@ image: $(READY)
 bench: $(READY)
 	@for script in benchmarks/*.py; do echo "== $$script"; $(BIN)/python $$script || exit 1; done
 
-# Set up once; again only when the dependencies change.
+# Set up once; again only when the dependencies change. Modules are compiled on all cores, for which pip takes one; a
+# package may hold files that are none of this Python's.
 $(READY): pyproject.toml constraints.txt
 	@command -v $(PYTHON) >/dev/null || { echo "zonelab needs Python 3.11 or newer: $(PYTHON) is not on the PATH"; exit 1; }
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' \
@@ -59,7 +62,8 @@ $(READY): pyproject.toml constraints.txt
 	@echo "setting up $(VENV), 1 of 2: a Python environment of its own"
 	@$(PYTHON) -m venv $(VENV)
 	@echo "setting up $(VENV), 2 of 2: $$(wc -l < constraints.txt) packages are downloaded and installed, PySpark the largest"
-	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --constraint constraints.txt --editable '.[dev]'
+	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-compile --constraint constraints.txt --editable '.[dev]'
+	@$(BIN)/python -m compileall -qq -j 0 $(VENV)/lib || true
 	@touch $@
 
 # A small fault at a time, each against the tests and simulated runs that are known to notice it.
