@@ -52,8 +52,9 @@ class Times:
     def __post_init__(self) -> None:
         for name in NUMBERS:
             value = getattr(self, name)
-            if value < (0 if name in ("first_pull", "leave") else 1):
-                raise ValueError(f"{name} must be at least 1 ms, got {value}")
+            least = 0 if name in ("first_pull", "leave") else 1
+            if value < least:
+                raise ValueError(f"{name} must be at least {least} ms, got {value}")
         if self.lease <= self.renew:
             raise ValueError(f"lease must be longer than the time between renewals, {self.renew} ms, got {self.lease}")
         if self.client_lease <= self.renew:
