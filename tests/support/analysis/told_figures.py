@@ -1,4 +1,4 @@
-"""Figures as text: everything that a reader sees of one, in the order of the page, with its numbers.
+"""Figures as text: what a reader is told by one, in the order of the page, with its numbers; not how it looks.
 
 ``TOLD`` has the texts of figures and pages of small runs, whose numbers can be worked out by hand from the runs beside
 the tests. What changes on purpose is read as a reader would, then its section is replaced.
@@ -10,7 +10,6 @@ from pathlib import Path
 import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.collections import Collection, LineCollection, PathCollection
-from matplotlib.colors import to_hex
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 from matplotlib.text import Text
@@ -26,15 +25,9 @@ def expected(name: str) -> str:
 
 
 def told(figure: Figure) -> str:
-    """Everything that ``figure`` shows."""
-    width, height = figure.get_size_inches()
-    lines = [f"page {width:.2f} x {height:.2f} in"]
-    lines += [f"text at {_numbers(one.get_position())}: {_text(one)}" for one in figure.texts]
-    for box in figure.legends:
-        place = box.get_bbox_to_anchor()
-        corner = place.x0 / figure.dpi, place.y0 / figure.dpi
-        names = " | ".join(text.get_text() for text in box.get_texts())
-        lines.append(f"legend at {_numbers(corner)} in, {box._ncols} columns: {names}")
+    """Words, axes, and what is drawn where in their units."""
+    lines = [f"text: {_text(one)}" for one in figure.texts]
+    lines += [f"legend: {' | '.join(text.get_text() for text in box.get_texts())}" for box in figure.legends]
     for axis in figure.axes:
         lines += _axis(axis)
     return "\n".join(line.rstrip() for line in lines)
@@ -42,9 +35,6 @@ def told(figure: Figure) -> str:
 
 def _axis(axis: Axes) -> Iterator[str]:
     yield f"panel {_text(axis._left_title)}" + ("" if axis.axison else ", no axes")
-    sides = [name for name, spine in axis.spines.items() if spine.get_visible()]
-    grid = [name for name in "xy" if any(line.get_visible() for line in getattr(axis, f"{name}axis").get_gridlines())]
-    yield f"  sides {' '.join(sides)}; grid {' '.join(grid)}"
     for name in "xy":
         each = getattr(axis, f"{name}axis")
         low, high = each.get_view_interval()
@@ -55,29 +45,21 @@ def _axis(axis: Axes) -> Iterator[str]:
     yield from (f"  {_collection(one)}" for one in axis.collections)
     for patch in axis.patches:
         box = patch.get_path().transformed(patch.get_patch_transform()).get_extents()
-        yield f"  box {_numbers((box.x0, box.x1, box.y0, box.y1))} {_look(patch.get_facecolor(), patch.get_alpha())}"
+        yield f"  box {_numbers((box.x0, box.x1, box.y0, box.y1))}"
     yield from (f"  text at {_numbers(one.get_position())}: {_text(one)}" for one in axis.texts)
 
 
 def _line(line: Line2D) -> str:
-    how = f"{line.get_linestyle()} {line.get_marker()} {line.get_markersize():g} every {line.get_markevery()}"
-    how += f" {line.get_drawstyle()} {line.get_linewidth():.2g} wide at {line.get_zorder():g}"
     points = list(zip(line.get_xdata(), line.get_ydata(), strict=True))
-    return f"{line.get_label()}: {how}, {_look(line.get_color(), line.get_alpha())}, {_points(points)}"
+    return f"{line.get_label()}: {_points(points)}"
 
 
 def _collection(one: Collection) -> str:
-    look = _look(one.get_facecolor()[0] if len(one.get_facecolor()) else one.get_edgecolor()[0], one.get_alpha())
-    look += f" at {one.get_zorder():g}"
     if isinstance(one, PathCollection):
-        return f"points {one.get_label()}: {look}, size {one.get_sizes()[0]:g}, {_points(one.get_offsets().tolist())}"
+        return f"points {one.get_label()}: {_points(one.get_offsets().tolist())}"
     kind = "whiskers" if isinstance(one, LineCollection) else "band"
     corners = np.concatenate([path.vertices for path in one.get_paths()]).tolist()
-    return f"{kind} {one.get_label()}: {look}, {_points(corners)}"
-
-
-def _look(colour: object, alpha: float | None) -> str:
-    return to_hex(colour) + ("" if alpha is None else f" {alpha:g} opaque")
+    return f"{kind} {one.get_label()}: {_points(corners)}"
 
 
 def _points(points: Sequence[Sequence[float]]) -> str:
@@ -94,6 +76,4 @@ def _numbers(values: Sequence[float]) -> str:
 
 
 def _text(text: Text) -> str:
-    size, weight = text.get_fontsize(), text.get_fontweight()
-    words = text.get_text().replace("\n", " / ")
-    return f"{words!r} ({size:g} {weight} {to_hex(text.get_color())} {text.get_va()} {text.get_ha()})"
+    return repr(text.get_text().replace("\n", " / "))
