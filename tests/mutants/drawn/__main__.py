@@ -72,6 +72,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         commit=commit(),
         date=f"{datetime.now(UTC):%Y-%m-%d}",
         fates=fates_of(found),
+        note=options.note,
     )
     console.print("\n" + "\n".join(made_score.section()))
     if options.record:
@@ -87,6 +88,7 @@ def _options(arguments: Sequence[str] | None) -> argparse.Namespace:
     parser.add_argument("--state", type=Path, default=ROOT / "runs" / "mutants", help="folder that keeps results")
     parser.add_argument("--again", action="store_true", help="try what lives once more, and against newer tests")
     parser.add_argument("--record", action="store_true", help="keep the score, which docs/mutants.md shows")
+    parser.add_argument("--note", default="", help="what else a reader has to know of the sample")
     return parser.parse_args(arguments)
 
 

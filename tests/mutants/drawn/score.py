@@ -17,7 +17,7 @@ SCORE = Path(__file__).with_name("score.json")
 class DrawnScore:
     """``listed``: of ``drawn``, those that are listed as no faults. ``fates``: by package and fate, the mutants judged.
 
-    ``commit``: of the product; ``date``: when it was judged.
+    ``commit``: of the product; ``date``: when it was judged. ``note``: what else a reader has to know of the sample.
     """
 
     seed: int
@@ -26,6 +26,7 @@ class DrawnScore:
     commit: str
     date: str
     fates: Mapping[str, Mapping[str, int]]
+    note: str = ""
 
     @classmethod
     def read(cls, path: Path = SCORE) -> "DrawnScore | None":
@@ -57,6 +58,7 @@ class DrawnScore:
             "|---|---|---|---|---|---|---|---|---|",
             *rows,
             "",
+            *([self.note, ""] if self.note else []),
         ]
 
 

@@ -24,8 +24,8 @@ def test_a_run_has_a_verdict_figures_and_tables_and_can_be_read_again(tmp_path):
 
 def test_a_mapping_is_a_scenario_and_a_workload_has_its_own_verdict(tmp_path):
     told = {"name": "mine", "load": {"duration_s": 1, "rate_per_s": 20}, "workload": {"kind": "register"}}
-    done = runs.run(told, folder=tmp_path)
-    assert done.scenario == "mine"
+    done = runs.run(told, seed=9, set={"level": "DC_ONE"}, folder=tmp_path)
+    assert (done.scenario, done.seed, done.level) == ("mine", 9, "DC_ONE")
     assert isinstance(done.verdict, runs.ConsistencyVerdict)
     assert done.table("values").num_rows > 0
 
