@@ -5,8 +5,9 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from lupa import lua51
+from support import project_files
 
-FOLDERS = ("zonelab", "engine", "cluster", "scenarios", "studies", "app", "analysis")
+FOLDERS = ("zonelab", *project_files.FOLDERS)
 """Where the product is; ``zonelab`` has links to the others, which its packages are."""
 
 

@@ -8,11 +8,10 @@ import re
 import tomllib
 from collections.abc import Iterator
 
-from support.project_files import ROOT
+from support.project_files import FOLDERS, ROOT
 
 PAGE = ROOT / "docs" / "architecture.md"
 BEGIN, END = "<!-- made by: PYTHONPATH=tests python -m support.layers -->\n", "<!-- end of what is made -->"
-ROOMS = ("app", "studies", "scenarios", "analysis", "cluster", "engine")
 
 
 def layers_of(room: str) -> list[list[str]]:
@@ -32,7 +31,7 @@ def summary(module: str) -> str:
 
 def lines() -> Iterator[str]:
     """Markdown: a table a room."""
-    for room in ROOMS:
+    for room in FOLDERS:
         yield f"### `{room}/`\n\n{summary(room)}\n\n| layer | module | what it is |\n|---|---|---|"
         for number, modules in enumerate(layers_of(room), 1):
             for module in modules:

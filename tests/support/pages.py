@@ -12,7 +12,7 @@ from functools import cache
 from pathlib import Path
 
 import typer
-from support.project_files import ROOT
+from support.project_files import FOLDERS, ROOT
 
 from zonelab.app.cli.app import app
 
@@ -21,9 +21,6 @@ RECORDS = ("docs/mutants.md",)
 
 PLACEHOLDER = "NAME"
 """Stands in a path for what the reader chooses; the folder before it is looked at."""
-
-FOLDERS = ("engine", "cluster", "scenarios", "studies", "app", "analysis")
-"""Imported as packages of ``zonelab``."""
 
 _ANY = "|".join(FOLDERS)
 

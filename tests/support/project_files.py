@@ -7,6 +7,9 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
 
+FOLDERS = ("app", "studies", "scenarios", "analysis", "cluster", "engine")
+"""Folders of the product, imported as packages of ``zonelab``; from the highest to the lowest."""
+
 
 @cache
 def project_files():

@@ -7,7 +7,7 @@ import ast
 import re
 from collections import defaultdict
 
-from support.project_files import ROOT, project_files
+from support.project_files import FOLDERS, ROOT, project_files
 from support.purity import impurities
 
 from zonelab.engine.dyno.hardened import Hardening
@@ -103,7 +103,7 @@ HOOKS = {"connection_made", "data_received", "pause_writing", "resume_writing", 
 """Methods that asyncio, Click and Hypothesis call, and say what they are for."""
 
 AS_EVERYWHERE = {"to_json", "from_json", "print"}
-PRODUCT = ("analysis/", "app/", "cluster/", "engine/", "scenarios/", "studies/", "zonelab/")
+PRODUCT = tuple(f"{folder}/" for folder in (*FOLDERS, "zonelab"))
 METHOD_LINES = 5
 
 

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 from support import layers
-from support.pages import FOLDERS
+from support.project_files import FOLDERS
 
 ROOT = Path(__file__).resolve().parents[2]
 CONTRACTS = tomllib.loads((ROOT / "pyproject.toml").read_text())["tool"]["importlinter"]["contracts"]

@@ -11,7 +11,7 @@ import tomllib
 
 import pytest
 import yaml
-from support.project_files import ROOT, project_files
+from support.project_files import FOLDERS, ROOT, project_files
 
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
 EXTRAS = PROJECT["optional-dependencies"]
@@ -68,7 +68,7 @@ def test_extras_are_what_all_and_the_work_on_zonelab_get():
 
 
 def test_only_the_optional_parts_need_the_extras():
-    inside = re.compile(r"(analysis|app|cluster|engine|scenarios|studies|zonelab)/(.*/)?(?!__main__)\w+\.py")
+    inside = re.compile(rf"({'|'.join(FOLDERS)}|zonelab)/(.*/)?(?!__main__)\w+\.py")
     paths = sorted(filter(inside.fullmatch, project_files()))
     modules = {path.removesuffix(".py").removesuffix("/__init__").replace("/", "."): path for path in paths}
     modules = {name if name.startswith("zonelab") else f"zonelab.{name}": path for name, path in modules.items()}

@@ -16,11 +16,11 @@ from zipfile import ZipFile
 import pytest
 from support.app.every_verb import VERBS, WORDS
 from support.programs import HANGS_S
+from support.project_files import FOLDERS
 from support.wheel_environment import BIN, ROOT, TOOLS, built, pip_install
 
 pytestmark = pytest.mark.registry
 
-HOSTILE = ("engine", "cluster", "scenarios", "analysis", "studies", "app")
 CORE_MIB_MAX = 560
 ABSENT = ("pyspark", "pandas", "docker", "hypothesis", "pytest")
 
@@ -102,7 +102,7 @@ def _leaves_a_mark(marks: Path) -> str:
 def folder(wheel: Path, tmp_path: Path) -> Path:
     """A user's project, whose folders have the names of ours."""
     project = tmp_path / "project"
-    for name in HOSTILE:
+    for name in FOLDERS:
         (project / name).mkdir(parents=True)
         (project / name / "__init__.py").write_text(_leaves_a_mark(tmp_path / "marks"))
     return project
