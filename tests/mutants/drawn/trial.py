@@ -24,7 +24,7 @@ HANGS_S = 60
 STARTING_S = 60.0
 """Time to start a process of tests and to collect them, on a busy machine."""
 
-HASHES = "tests/hashes/"
+HASHES, UNIT = "tests/hashes/", "tests/unit/"
 SEEDS = 60
 
 
@@ -79,7 +79,8 @@ class Results:
 class DrawnTrials:
     """Judges sites in copies of the project, one mutant a copy at a time.
 
-    ``newer``: tests of which ``reach`` knows nothing; each mutant is tried against all of them.
+    ``newer``: tests of which ``reach`` knows nothing; each mutant is tried against those of its package, and against
+    those that belong to none, such as properties.
     """
 
     def __init__(
@@ -118,7 +119,7 @@ class DrawnTrials:
         hashed = [test for test in tests if test.startswith(HASHES)]
         fate, killer = Fate.TEST, self._killing_test(self._fastest(ordinary), copy)
         if not killer:
-            killer = self._killing_test(self._newer, copy)
+            killer = self._killing_test(self._newer_near(site.package), copy)
         if not killer:
             fate, killer = Fate.RUN, self._simulations.noticed_by(site.mutant, copy, seeds=SEEDS) or ""
         if not killer:
@@ -134,6 +135,10 @@ class DrawnTrials:
             killer=killer.removeprefix(RUN) if fate is Fate.RUN else killer,
             source=fingerprint(site, copy.root),
         )
+
+    def _newer_near(self, package: str) -> list[str]:
+        own = f"{UNIT}{package}/"
+        return [test for test in self._newer if test.startswith(own) or not test.startswith(UNIT)]
 
     def _fastest(self, tests: Sequence[str]) -> list[str]:
         return _fastest(tests, self._reach.seconds)
