@@ -14,7 +14,7 @@ from zonelab.cluster.votes.shared_batch import Member
 from zonelab.engine.ports import Command
 
 _GATHERED_MAX = 128
-"""So many commands travel together at most: servers begin with the first ones while the rest of a busy turn is read."""
+"""Commands beyond which what is gathered departs: servers begin with it while the rest of a busy turn is read."""
 
 
 class _Run:
