@@ -1,4 +1,4 @@
-"""What a person starts and looks at: the ``zonelab`` command, sessions of ``zonelab up``, live pages, gmq as a service.
+"""Programs that a person starts: the ``zonelab`` command, sessions of ``zonelab up``, live pages, gmq as a service.
 
 Read first: ``zonelab.app.cli`` (options and exit codes of all verbs), then ``zonelab.app.verbs`` (what each verb does).
 """

@@ -1,4 +1,4 @@
-"""What every checker needs to judge: validity, offenders, and how counts of classes become a judgement."""
+"""Judgement: validity, offenders, and the rule by which counts of classes become a verdict."""
 
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass
@@ -9,7 +9,7 @@ from zonelab.analysis.message_classes import DESCRIPTIONS, MessageClass
 Validity = Literal[True, False, "unknown"]
 
 FIRST_OFFENDERS = 20
-"""So many offenders of a class are in the verdict; all of them are in ``offenders.parquet``."""
+"""Offenders of a class that the verdict lists at most; ``offenders.parquet`` has all of them."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -30,7 +30,7 @@ class Offender:
 def judge(
     *, counts: Mapping[str, int], forbid: Collection[str], doubts: Collection[str]
 ) -> tuple[Validity, tuple[str, ...]]:
-    """False if a forbidden class occurred, else unknown if there is any doubt, else true; with the reasons in words.
+    """Return False if a forbidden class occurred, else "unknown" if there is a doubt, else True; and why, in words.
 
     The order true < unknown < false is Jepsen's: proof of a violation is worth more than a gap in the evidence.
     """

@@ -122,7 +122,7 @@ class Verdict:
 
     @property
     def begun(self) -> int:
-        """How many messages were pushed.
+        """The number of messages that were pushed.
 
         Example::
 
@@ -132,7 +132,7 @@ class Verdict:
 
     @property
     def duplicated(self) -> int:
-        """How many deliveries were one too many, whatever the cause.
+        """The number of deliveries that were one too many, whatever the cause.
 
         Example::
 

@@ -108,10 +108,10 @@ class PrimaryFirst:
 
 
 class Consistency(StrEnum):
-    """What the write ``consistency`` of Elasticsearch 1.x and 2.x asks for before a write begins.
+    """The write ``consistency`` of Elasticsearch 1.x and 2.x: the copies that must be active before a write begins.
 
-    It compares how many copies of a shard are active with a number, and refuses the write after a wait (1 minute if
-    not set) if they are too few. It is no promise about where the write is when it ends: copies that fail meanwhile
+    It counts the active copies of a shard, and refuses the write after a wait (1 minute if not set) if they are too
+    few. It is no promise about where the write is when it ends: copies that fail meanwhile
     are taken out, and the write succeeds. Sources: elastic/elasticsearch, issue 444 (one, quorum, all; with one
     replica a quorum is the primary alone), and pull request 19454, which took it out of 5.0 for this reason.
     """
@@ -122,7 +122,7 @@ class Consistency(StrEnum):
 
 
 def active_needed(consistency: Consistency, *, copies: int) -> int:
-    """So many of ``copies``, primary and replicas, must be active for a write to begin."""
+    """Return how many of ``copies``, primary and replicas, must be active for a write to begin."""
     if consistency is Consistency.ALL:
         return copies
     return copies // 2 + 1 if consistency is Consistency.QUORUM and copies > 2 else 1

@@ -1,4 +1,4 @@
-"""What the command line prints: tables, progress, conclusions, JSON.
+"""Output of the command line: tables, progress, conclusions, JSON.
 
 Read first: ``zonelab.app.terminal.run_table``. Knows results and not how they come about.
 """

@@ -5,7 +5,7 @@ from enum import StrEnum
 
 
 class Level(StrEnum):
-    """What a coordinator waits for. Writes go to every zone whatever the level.
+    """A consistency level: the replies that a coordinator waits for. Writes go to every zone at each level.
 
     ``DC_ONE``: its own zone's server. ``DC_QUORUM``: a majority of zones. ``DC_SAFE_QUORUM``: a majority whose answers
     are equal. ``DC_EACH_SAFE_QUORUM``: such a majority in every data centre.

@@ -28,7 +28,7 @@ class SeesTheWorld(Protocol):
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Site:
-    """What one program in ``zone`` sees of the world: ``runtime`` and ``clock`` are those of its machine.
+    """One program in ``zone`` as an adapter sees it: ``runtime`` and ``clock`` are those of its machine.
 
     ``zones``: the names of all. ``connection`` goes through the zone's coordinator at the level of the run, ``local``
     through the same at DC_ONE, ``safe`` at DC_SAFE_QUORUM; ``reads`` are for reading one zone alone, by its name.

@@ -42,7 +42,7 @@ class Group:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class HuntResult:
-    """What a hunt found.
+    """The result of a hunt.
 
     ``scenario``: its name. ``outcomes``: one for each seed, by seed. ``groups``: those that failed, by what they
     violate; a seed that violates several classes is in several groups. ``complete`` is False if the hunt was broken

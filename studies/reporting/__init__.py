@@ -1,1 +1,1 @@
-"""What studies write on a terminal: tables of figures, progress, and forecasts of how long they take."""
+"""Output of studies on a terminal: tables of figures, progress, and forecasts of how long they take."""

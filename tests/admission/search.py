@@ -98,7 +98,7 @@ def _choices(world: World, path: list[State]) -> Iterator[int]:
 
 
 def replayed(world: World, choices: Sequence[int]) -> str:
-    """What is wrong at the end of this way; empty if nothing is, or if ``world`` has no such way."""
+    """Return what is wrong at the end of this way; empty if nothing is, or if ``world`` has no such way."""
     wrong = ""
     for step in _way(world, choices):
         if step is None:

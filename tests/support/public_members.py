@@ -1,4 +1,4 @@
-"""What the public modules name: their functions, the classes that these lead to, and the methods and properties there;
+"""Members of the public modules: their functions, the classes that these lead to, and the methods and properties there;
 what the docstring of each lacks; and the program that the example in it is.
 """
 
@@ -51,7 +51,7 @@ NEED_NO_EXAMPLE: Mapping[str, str] = {
 _EXAMPLE = re.compile(r"Example(?:(?P<servers>, on servers)|, [^:]*)?::\n\n(?P<program>.*?)(?=\n\S|\Z)", re.DOTALL)
 _PRINTED = re.compile(r"^\s*print\(.*\)  # (.*)$", re.MULTILINE)
 _HOLE = re.compile(r"^( *)\.\.\.$", re.MULTILINE)
-"""Where the example of a class has those of its methods."""
+"""Stands in the example of a class for those of its methods."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -173,7 +173,7 @@ FACE = _face()
 
 
 def lacks(member: Member) -> list[str]:
-    """What is missing in the docstring of ``member``."""
+    """Return what is missing in the docstring of ``member``."""
     value, doc = member.value, _EXAMPLE.sub("", member.doc)
     if not doc:
         return [f"{member.name}: no docstring"]
@@ -196,7 +196,7 @@ def _words(value: Any) -> list[str]:
 
 
 def names() -> dict[str, Any]:
-    """What an example may use without importing it: the public names."""
+    """Return the names that an example may use without importing them: the public ones."""
     found: dict[str, Any] = {}
     for module in ("zonelab.runs", "zonelab.queues", "zonelab.testing", "zonelab"):
         public = import_module(module)

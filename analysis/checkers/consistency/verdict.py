@@ -142,7 +142,7 @@ class ConsistencyVerdict:
 
     @property
     def begun(self) -> int:
-        """How many operations were begun.
+        """The number of operations that were begun.
 
         Example::
 

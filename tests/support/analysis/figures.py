@@ -101,7 +101,7 @@ def overlaps(figure: Figure) -> list[str]:
 
 
 def emptiest(figure: Figure) -> tuple[float, float]:
-    """How wide and how high, in inches, the largest empty part of the page is, from edge to edge; it has been drawn."""
+    """Return width and height, in inches, of the largest empty strip of a drawn page, from edge to edge."""
     boxes = [one.get_window_extent() for one in (*texts(figure), *figure.axes, *figure.legends)]
     across = _largest_gap([(box.x0, box.x1) for box in boxes], figure.bbox.x1)
     along = _largest_gap([(box.y0, box.y1) for box in boxes], figure.bbox.y1)

@@ -207,7 +207,7 @@ def said_by_two(address, line):
 
 
 def record(address) -> None:
-    """What the server at ``address``, which is empty, says to each line, and the table of its commands."""
+    """Return the replies of the empty server at ``address`` to each line, and the table of its commands."""
     lines = []
     for ask, line in [(said, line) for line in SAME] + [(said_by_two, line) for line in TWO_CLIENTS]:
         with Talk(address) as one:
@@ -226,12 +226,12 @@ def recorded_lines() -> dict[bytes, list[bytes]]:
 
 
 def recorded_commands() -> list[Any]:
-    """What the server said to COMMAND, in order of the names."""
+    """The recorded reply to COMMAND, in order of the names."""
     return list(map(json.loads, COMMANDS.read_text(encoding="utf-8").splitlines()))
 
 
 def table_of(one: Talk) -> Any:
-    """What the server says to COMMAND; what has no order there is in order."""
+    """Return the server's reply to COMMAND, with sets in order."""
     return _ordered(_text(wire.value(one.ask(b"COMMAND"))))
 
 

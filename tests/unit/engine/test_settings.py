@@ -155,7 +155,7 @@ ROCKETMQ_5_3_S = {
     "member_expiry": 120,
     "member_scan": 10,
 }
-"""What its sources have, in seconds."""
+"""The times of its sources, in seconds."""
 
 DELAY_LEVELS_S = (1, 5, 10, 30, 60, 120, 180, 240, 300)
 LOOKS_MS = {"idle": 5, "notice": 5}

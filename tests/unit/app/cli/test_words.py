@@ -108,7 +108,7 @@ up: --zones=None [1 to 7], --dcs=None [1 to ], --nodes=None [1 to ], --level=DC_
     --port=7401 [0 to ], --monitor-port=0 [0 to 65535], --time-factor=1.0, --busy-poll-us=200 [0 to ],
     --persistence=aof-everysec, --seed=0 [0 to 9.22337e+18], --votes=value, --dir=runs
 """
-"""Of each verb what its options are if they are not given, and from where to where numbers go."""
+"""Defaults of the options of each verb, and bounds of those that are numbers."""
 
 
 def told_defaults() -> Iterator[tuple[str, str]]:

@@ -1,4 +1,4 @@
-"""What the tests of tables share."""
+"""Fixtures of the tests of tables."""
 
 from typing import Any
 
@@ -10,7 +10,7 @@ from zonelab.studies.reporting.console import print_table
 
 @pytest.fixture
 def shown(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> Any:
-    """What is printed of a table, without the blanks at the ends of its lines."""
+    """Return what is printed of a table, without the blanks at the ends of its lines."""
     monkeypatch.setenv("COLUMNS", "180")
 
     def of(table: Table) -> str:

@@ -75,7 +75,7 @@ def test_a_wrong_configuration_is_refused_in_one_line(tmp_path, whole, change, s
 PAGE = (ROOT / "docs/resp.md").read_text(encoding="utf-8")
 NONE = {"", "none", "below", "`lag`"}
 FILLED = {"sockets": {}, "lags": {}, "peers": {}, "limits": {}}
-"""What has no entries by default."""
+"""Settings that have no entries by default."""
 
 
 def page_defaults():

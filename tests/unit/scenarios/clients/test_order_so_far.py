@@ -65,7 +65,7 @@ SIGNS = {
     "hung": [start(26, 9)],
     "suspended": [*SUSPENDED, event("end", 23, offset=0, op_id=1)],
 }
-"""What shows each cause, beside a grant, in the order in which they are told."""
+"""The event that shows each cause, beside a grant, in the order in which causes are reported."""
 
 OF_THE_HOLDER = ("dead holder", "orphan")
 

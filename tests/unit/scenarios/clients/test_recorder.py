@@ -73,7 +73,7 @@ class Stage:
         return self._table.batch().to_pylist()
 
     def events(self, f: str, *, intended_ns: int | None = None) -> list[tuple[str, str | None, dict[str, Any]]]:
-        """What each row says of its end and its message; all rows are of ``ACTOR`` at 5 ms."""
+        """Return the end and the message of each row; all rows are of ``ACTOR`` at 5 ms."""
         rows = self.rows()
         assert {(row["process"], row["zone"], row["f"], row["intended_ns"]) for row in rows} == {
             (*ACTOR_IS, f, intended_ns)
@@ -85,7 +85,7 @@ class Stage:
         ]
 
     def done(self, operation: Coroutine[Any, Any, Any]) -> Any:
-        """What ``operation`` returns; None if its program dies in it."""
+        """Return what ``operation`` returns; None if its program dies in it."""
         try:
             return self.runtime.run_until_complete(operation)
         except ProgramCrashed:
@@ -169,7 +169,7 @@ PUSHED, PUSHED_OTHER = {**DOUBTFUL, "shard": "s"}, {**DOUBTFUL_OTHER, "shard": "
 
 
 class Partly(Indeterminate):
-    """Some of a push: what was confirmed, and at which messages it stopped."""
+    """A push of which a part was confirmed, and the messages at which it stopped."""
 
     def __init__(self, *receipts: Receipt, failed_ids: Sequence[str] = ()) -> None:
         super().__init__("late")

@@ -125,7 +125,7 @@ HALF_NS = 3 * 10**9
 
 
 def events(f: str, count: int, *, at_ns: int, ended: str = "ok", **columns: object) -> list[dict[str, object]]:
-    """So many operations that begin at a time and end a nanosecond later; ``info``: that do not end by then."""
+    """Return ``count`` operations of one nanosecond each; with ``ended="info"`` their ends are unknown."""
     rows = []
     for number in range(count):
         row = {"f": f, "process": "p", "zone": "a", "op_id": number, "invoke_ns": at_ns, "message_id": f"m{number}"}

@@ -196,7 +196,7 @@ def timed(f: str, op: int, took_ms: float, *, ended: str = "ok", of: int = 1) ->
 
 
 def made(monkeypatch: pytest.MonkeyPatch, *operations: Iterator[dict[str, Any]], **verdict: Any) -> SweptRun:
-    """What a sweep makes of planted rows of a run and of a planted verdict."""
+    """Return what a sweep makes of planted rows of a run and of a planted verdict."""
     tables = MemoryTables()
     for row in chain(*operations):
         tables("operations", OPERATIONS).append(row)
@@ -222,7 +222,7 @@ def test_a_run_is_measured_by_what_was_confirmed_each_operation_once(monkeypatch
 
 
 def swept_rows() -> Iterator[Row]:
-    """Of a setting, one that is like it but slower and fails once, one with nothing, and one that is undecided."""
+    """Yield rows of a setting, of a slower one that fails once, of one with nothing, and of an undecided one."""
     first = {seed: shown(valid=True, push=10.0 * seed, twice=0.0) for seed in range(1, 41)}
     slower = {seed: shown(valid=seed != 9, push=10.0 * seed + 5, twice=0.5 * (seed % 2)) for seed in range(40, 0, -1)}
     unknown = {2: shown(valid="unknown"), 1: shown(valid="unknown")}

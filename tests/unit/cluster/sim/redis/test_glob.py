@@ -31,7 +31,7 @@ def found(pattern, text):
 
 
 def in_set(pattern, byte):
-    """Whether ``byte`` is in the set that ``pattern`` is inside of, and what follows the set."""
+    """Return whether ``byte`` is in the set that ``pattern`` is inside of, and the rest behind the set."""
     negated, hit = pattern[:1] == b"^", False
     pattern = pattern[negated:]
     while pattern and pattern[:1] != b"]":
