@@ -27,15 +27,15 @@ from zonelab.cluster.sim.cluster import SimCluster, SimSettings
 from zonelab.cluster.testbed import Testbed
 from zonelab.cluster.votes.levels import Level
 from zonelab.engine.fifo.consumer.context import MemberContext, Zones
-from zonelab.engine.fifo.consumer.listener import Outcome
-from zonelab.engine.fifo.events import Unobserved
+from zonelab.engine.fifo.consumer.listener import ConsumeStatus
+from zonelab.engine.fifo.events import NullObserver
 from zonelab.engine.fifo.fenced.keys import FencedKeys
 from zonelab.engine.fifo.fenced.member.zones import FencedLogs, FencedZones, Wires
 from zonelab.engine.fifo.keys import FifoKeys
 from zonelab.engine.fifo.log.partition_log import PartitionLogs
-from zonelab.engine.fifo.log.record import Record
+from zonelab.engine.fifo.log.record import PartitionRecord
 from zonelab.engine.fifo.member import Member
-from zonelab.engine.fifo.modes import Mode, Profile, group_settings
+from zonelab.engine.fifo.modes import GroupMode, Profile, group_settings
 from zonelab.engine.fifo.partition import partitions_of
 from zonelab.scenarios.clients.program_crash import CrashSwitch
 
@@ -64,7 +64,7 @@ REVOKED_S = 0.7
 """From a successor's start to the stop of a member whose revoke waits: short of a forced unlock."""
 
 GIVEN_UP_S = 60
-MESSAGES = {Mode.ROCKETMQ_4_9: 400, Mode.ROCKETMQ_5_3: 400, Mode.FENCED: 150}
+MESSAGES = {GroupMode.ROCKETMQ_4_9: 400, GroupMode.ROCKETMQ_5_3: 400, GroupMode.FENCED: 150}
 """What an inbox holds without an offset costs its owner more than in proportion, so there are fewer."""
 
 
@@ -73,12 +73,12 @@ class Try:
     """One topic and group of its own."""
 
     testbed: Testbed
-    mode: Mode
+    mode: GroupMode
     name: str
 
     @property
     def fenced(self) -> bool:
-        return self.mode is Mode.FENCED
+        return self.mode is GroupMode.FENCED
 
     @property
     def keys(self) -> FifoKeys:
@@ -139,7 +139,7 @@ class Try:
     async def _produce(self) -> None:
         switch = CrashSwitch("p")
         records = [
-            Record(id=f"x{number}", key="k", body="", producer="p", sequence=number + 1)
+            PartitionRecord(id=f"x{number}", key="k", body="", producer="p", sequence=number + 1)
             for number in range(MESSAGES[self.mode])
         ]
         if self.fenced:
@@ -166,11 +166,11 @@ class Try:
             connection = switch.wrap(self.testbed.connection("a", Level.DC_QUORUM))
             asked = Zones.of(settings, level=connection, reads=connection, near=connection, keys=self.keys)
 
-        async def listen(_batch: Any, _handling: Any) -> Outcome:
+        async def listen(_batch: Any, _handling: Any) -> ConsumeStatus:
             program.begins()
             await runtime.sleep(work_ms * NS_PER_MS)
             program.busy = False
-            return Outcome.SUCCESS
+            return ConsumeStatus.SUCCESS
 
         context = MemberContext(
             name=name,
@@ -180,7 +180,7 @@ class Try:
             clock=self.testbed.clock("a"),
             zones=asked,
             listener=listen,
-            observer=Unobserved(),
+            observer=NullObserver(),
         )
         program.member = Member(context, partitions=[self._partition], room_of=lambda _: "a")
         program.leaves = asked.members.leave
@@ -202,7 +202,7 @@ class Program:
             self.begun_ns = self._testbed.runtime.now_ns()
 
 
-async def all_tries(testbed: Testbed, mode: Mode, event: str, tries: int) -> list[float]:
+async def all_tries(testbed: Testbed, mode: GroupMode, event: str, tries: int) -> list[float]:
     """Those are left out in which a revoke did not wait: the last renewal was so old that the unlock was forced."""
     await testbed.start()
     try:
@@ -216,8 +216,8 @@ async def all_tries(testbed: Testbed, mode: Mode, event: str, tries: int) -> lis
         await testbed.stop()
 
 
-def carried_out(arm: str, mode: Mode, event: str, tries: int, seed: int) -> list[float]:
-    names = "abc" if mode is Mode.FENCED else "a"
+def carried_out(arm: str, mode: GroupMode, event: str, tries: int, seed: int) -> list[float]:
+    names = "abc" if mode is GroupMode.FENCED else "a"
     if arm == "sim":
         cluster = SimCluster(tuple(names), SimSettings(seed=seed, lag=parse_lag("0")))
         return cluster.runtime.run_until_complete(all_tries(cluster, mode, event, tries))
@@ -230,7 +230,7 @@ def carried_out(arm: str, mode: Mode, event: str, tries: int, seed: int) -> list
         return runner.run(work)
 
 
-def row(mode: Mode, event: str, took_s: Sequence[float]) -> str:
+def row(mode: GroupMode, event: str, took_s: Sequence[float]) -> str:
     least, middle, most = min(took_s), median(took_s), max(took_s)
     lease_s = group_settings(mode, Profile.AS_MEASURED).times_ms.lease / 1_000
     beside = MEASURED.get((str(mode), event))
@@ -243,7 +243,7 @@ def row(mode: Mode, event: str, took_s: Sequence[float]) -> str:
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--on", choices=("sim", "process"), default="sim")
-    modes = [str(mode) for mode in Mode]
+    modes = [str(mode) for mode in GroupMode]
     parser.add_argument("--modes", nargs="+", choices=modes, default=modes)
     parser.add_argument("--events", nargs="+", choices=EVENTS, default=EVENTS)
     parser.add_argument("--tries", type=int, default=24)
@@ -252,9 +252,9 @@ def main() -> None:
     print(json.dumps({**environment(), "on": options.on, "seed": options.seed}))
     print("| mode | event | tries | s: least / median / most | leases | measured | median within |")
     print("|---|---|---|---|---|---|---|")
-    for mode in map(Mode, options.modes):
+    for mode in map(GroupMode, options.modes):
         for event in options.events:
-            if mode is Mode.FENCED and event == "kill after it":
+            if mode is GroupMode.FENCED and event == "kill after it":
                 continue  # it commits each message: there is no flush
             print(row(mode, event, carried_out(options.on, mode, event, options.tries, options.seed)), flush=True)
 

@@ -26,10 +26,10 @@ from queue_throughput import CATALOGUE, PAYLOAD, ZONES, Load, Sent, instances, t
 from zonelab.cluster.real.cluster import RealCluster, RealSettings
 from zonelab.cluster.real.zones import zones
 from zonelab.cluster.votes.levels import Level
-from zonelab.engine.fifo.consumer.listener import Delivered, Handling, Outcome
-from zonelab.engine.fifo.events import Unobserved
+from zonelab.engine.fifo.consumer.listener import BatchContext, BatchMessage, ConsumeStatus
+from zonelab.engine.fifo.events import NullObserver
 from zonelab.engine.fifo.fenced.member.zones import FencedLogs
-from zonelab.engine.fifo.log.record import Record
+from zonelab.engine.fifo.log.record import PartitionRecord
 from zonelab.engine.fifo.partition import Partition
 from zonelab.engine.ports import Command, Connection, Reply
 from zonelab.scenarios.queues.ordered.fifo_fenced import FencedUnderTest
@@ -70,18 +70,18 @@ async def fenced(cluster: RealCluster, options: argparse.Namespace, batch: int) 
     )
     finished = asyncio.Event()
 
-    async def listen(delivered: Sequence[Delivered], _handling: Handling) -> Outcome:
+    async def listen(delivered: Sequence[BatchMessage], _handling: BatchContext) -> ConsumeStatus:
         nonlocal done
         done += len(delivered)
         if done >= total:
             finished.set()
-        return Outcome.SUCCESS
+        return ConsumeStatus.SUCCESS
 
     def wrap(inner: Connection) -> Connection:
         return Named(inner, counts)
 
     members = [
-        await queue.member(zone, wrap, name=f"consumer-{zone}-0", listener=listen, observer=Unobserved())
+        await queue.member(zone, wrap, name=f"consumer-{zone}-0", listener=listen, observer=NullObserver())
         for zone in ZONES
     ]
     for member in members:
@@ -101,7 +101,9 @@ async def fenced(cluster: RealCluster, options: argparse.Namespace, batch: int) 
                 sequences[partition] += 1
                 name = f"{zone}{number}.{at}.{each}"
                 records.append(
-                    Record(id=name, key=name, body=PAYLOAD, producer=f"{zone}{number}", sequence=sequences[partition])
+                    PartitionRecord(
+                        id=name, key=name, body=PAYLOAD, producer=f"{zone}{number}", sequence=sequences[partition]
+                    )
                 )
             await logs.append_all(partition, records)
 

@@ -59,14 +59,14 @@ class Queue(Protocol):
 
 
 @runtime_checkable
-class Repairing(Protocol):
+class RepairableQueue(Protocol):
     """A queue whose ended leases come back only when it is told to look for them."""
 
     async def process_unacks(self) -> Any: ...
 
 
 @runtime_checkable
-class Extending(Protocol):
+class ExtendableQueue(Protocol):
     """A queue whose leases can be given a new end, ``timeout_ms`` from now. False if there is no lease."""
 
     async def set_unack_timeout(self, message_id: str, /, *, timeout_ms: int) -> bool: ...
@@ -81,48 +81,48 @@ class ExtendsLeases(Protocol):
 
 
 @runtime_checkable
-class GivingBack(Protocol):
+class ReleasableQueue(Protocol):
     """A queue whose leases can be ended without the work being done, so that somebody else can have the message now."""
 
     async def give_back(self, delivery: Delivery, /) -> None: ...
 
 
 @runtime_checkable
-class Peeking(Protocol):
+class PeekableQueue(Protocol):
     """A queue that shows what is due, up to ``count`` messages in order, without leasing it."""
 
     async def peek(self, count: int, /) -> Sequence[Message]: ...
 
 
 @runtime_checkable
-class Getting(Protocol):
+class SearchableQueue(Protocol):
     """A queue that shows a message, waiting or leased, by its id. None if there is none."""
 
     async def get(self, message_id: str, /) -> Message | None: ...
 
 
 @runtime_checkable
-class Removing(Protocol):
+class RemovableQueue(Protocol):
     """A queue that gives up a message, waiting or leased, by its id. False if there was none."""
 
     async def remove(self, message_id: str, /) -> bool: ...
 
 
 @runtime_checkable
-class Sized(Protocol):
+class SizedQueue(Protocol):
     """A queue that counts its messages, waiting and delayed; leased ones are not counted."""
 
     async def size(self) -> int: ...
 
 
 OPTIONAL: Mapping[str, type] = {
-    "repair": Repairing,
-    "extend": Extending,
-    "give back": GivingBack,
-    "peek": Peeking,
-    "get": Getting,
-    "remove": Removing,
-    "size": Sized,
+    "repair": RepairableQueue,
+    "extend": ExtendableQueue,
+    "give back": ReleasableQueue,
+    "peek": PeekableQueue,
+    "get": SearchableQueue,
+    "remove": RemovableQueue,
+    "size": SizedQueue,
 }
 """What some queues offer beside ``Queue``, by the name that tables give it."""
 

@@ -6,7 +6,7 @@ from types import TracebackType
 from typing import Any, Concatenate, Generic, ParamSpec, Protocol, Self, TypeVar
 
 from zonelab.engine.message import Delivery, Message, Receipt
-from zonelab.engine.queue import Extending, Repairing
+from zonelab.engine.queue import ExtendableQueue, RepairableQueue
 
 P = ParamSpec("P")
 T = TypeVar("T")
@@ -14,7 +14,7 @@ Size_co = TypeVar("Size_co", covariant=True)
 Unacks_co = TypeVar("Unacks_co", covariant=True)
 
 
-class Run(Protocol):
+class CoroutineRunner(Protocol):
     """Runs a coroutine to its end and returns its result or raises what it raised.
 
     Every call must use the event loop to which the queue's connections belong; whether that runs in a background
@@ -24,7 +24,7 @@ class Run(Protocol):
     def __call__(self, coroutine: Coroutine[Any, Any, T], /) -> T: ...
 
 
-class AsyncQueue(Extending, Repairing, Protocol[Size_co, Unacks_co]):
+class AsyncQueue(ExtendableQueue, RepairableQueue, Protocol[Size_co, Unacks_co]):
     """A delay queue of shards with leases, for instance ``zonelab.engine.dyno.DynoQueue``: more than a program has to
     have.
     """
@@ -74,7 +74,7 @@ class AsyncDynoQueue(AsyncQueue[Size_co, Unacks_co], Protocol[Size_co, Unacks_co
 class Facade:
     """Calls operations of ``queue`` as ordinary functions, each executed by ``run``."""
 
-    def __init__(self, queue: Any, run: Run) -> None:
+    def __init__(self, queue: Any, run: CoroutineRunner) -> None:
         self._queue = queue
         self._run = run
 
@@ -114,7 +114,7 @@ class BlockingQueue(StartableFacade, Generic[Size_co, Unacks_co]):
     Meaning, results and errors are those of the queue. As a context manager it starts and closes the queue.
     """
 
-    def __init__(self, queue: AsyncQueue[Size_co, Unacks_co], run: Run) -> None:
+    def __init__(self, queue: AsyncQueue[Size_co, Unacks_co], run: CoroutineRunner) -> None:
         super().__init__(queue, run)
         self._typed = queue
 
@@ -145,7 +145,7 @@ class BlockingQueue(StartableFacade, Generic[Size_co, Unacks_co]):
 class BlockingDynoQueue(BlockingQueue[Size_co, Unacks_co]):
     """``BlockingQueue`` with the further operations of ``zonelab.engine.dyno.DynoQueue``."""
 
-    def __init__(self, queue: AsyncDynoQueue[Size_co, Unacks_co], run: Run) -> None:
+    def __init__(self, queue: AsyncDynoQueue[Size_co, Unacks_co], run: CoroutineRunner) -> None:
         super().__init__(queue, run)
         self._dyno = queue
 

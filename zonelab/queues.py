@@ -22,16 +22,16 @@ if TYPE_CHECKING:
     from zonelab._face.ordered import BlockingOrderedQueue, OrderedQueue
     from zonelab._face.queue import BlockingDelayQueue, DelayQueue
     from zonelab._face.server import BlockingServer, Server
-    from zonelab.engine.fifo.consumer.listener import Delivered, Handling, Outcome
+    from zonelab.engine.fifo.consumer.listener import BatchContext, BatchMessage, ConsumeStatus
 
 __all__ = [
+    "BatchContext",
+    "BatchMessage",
     "BlockingDelayQueue",
     "BlockingOrderedQueue",
+    "ConsumeStatus",
     "DelayQueue",
-    "Delivered",
-    "Handling",
     "OrderedQueue",
-    "Outcome",
     "open",
     "open_ordered",
 ]
@@ -40,10 +40,10 @@ _HOMES = {
     "BlockingDelayQueue": "zonelab._face.queue",
     "BlockingOrderedQueue": "zonelab._face.ordered",
     "DelayQueue": "zonelab._face.queue",
-    "Delivered": "zonelab.engine.fifo.consumer.listener",
-    "Handling": "zonelab.engine.fifo.consumer.listener",
+    "BatchMessage": "zonelab.engine.fifo.consumer.listener",
+    "BatchContext": "zonelab.engine.fifo.consumer.listener",
     "OrderedQueue": "zonelab._face.ordered",
-    "Outcome": "zonelab.engine.fifo.consumer.listener",
+    "ConsumeStatus": "zonelab.engine.fifo.consumer.listener",
 }
 
 

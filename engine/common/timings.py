@@ -116,24 +116,24 @@ class MetricsSource(Protocol):
     def add(self, figures: QueueMetrics) -> QueueMetrics: ...
 
 
-class Measured(Protocol):
+class MetricsOwner(Protocol):
     @property
     def metrics(self) -> QueueMetrics | None: ...
 
 
 def measured(
-    where: Measured, name: str, operation: Coroutine[Any, Any, T], *, messages: int | None = None
+    where: MetricsOwner, name: str, operation: Coroutine[Any, Any, T], *, messages: int | None = None
 ) -> Coroutine[Any, Any, T]:
     """``operation``, so that its time counts under ``name`` if anything is measured."""
     return operation if where.metrics is None else where.metrics.time(name, operation, messages=messages)
 
 
-def record(where: Measured, name: str, value: float) -> None:
+def record(where: MetricsOwner, name: str, value: float) -> None:
     if where.metrics is not None:
         where.metrics.stats[name].record(value)
 
 
-M = TypeVar("M", bound=Measured)
+M = TypeVar("M", bound=MetricsOwner)
 Operation = Callable[Concatenate[M, P], Coroutine[Any, Any, T]]
 
 

@@ -20,7 +20,7 @@ from zonelab.engine.dyno.errors import (
 )
 from zonelab.engine.dyno.results import Counters, ShardSize, UnackResult
 from zonelab.engine.dyno.sharding import IdHash, LocalOnly, RoundRobin, ShardingStrategy
-from zonelab.engine.dyno.v1.keys import Keys
+from zonelab.engine.dyno.v1.keys import QueueKeys
 from zonelab.engine.dyno.v1.queue import DynoQueue
 from zonelab.engine.dyno.v1.registry import DynoQueues
 from zonelab.engine.dyno.v1.settings import DynoSettings
@@ -36,13 +36,13 @@ __all__ = [
     "DynoQueues",
     "DynoSettings",
     "IdHash",
-    "Keys",
     "LocalOnly",
     "PayloadError",
     "PushFailure",
     "PushIndeterminate",
     "PushRejected",
     "PushUnavailable",
+    "QueueKeys",
     "RoundRobin",
     "ShardSize",
     "ShardingStrategy",

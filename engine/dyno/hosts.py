@@ -9,7 +9,7 @@ from typing import Protocol
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Host:
+class DynoHost:
     """A server of the cluster. ``rack`` is its availability zone."""
 
     name: str
@@ -20,7 +20,7 @@ class Host:
             raise ValueError(f"rack of host {self.name!r} must be a non-empty string, got {self.rack!r}")
 
 
-HostSupplier = Callable[[], Sequence[Host]]
+HostSupplier = Callable[[], Sequence[DynoHost]]
 """The hosts as they are known now."""
 
 AWS_SHARDS: Mapping[str, str] = {
@@ -44,7 +44,7 @@ class ShardSupplier(Protocol):
     def current_shard(self) -> str:
         """The shard that this program serves."""
 
-    def shard_of(self, host: Host) -> str: ...
+    def shard_of(self, host: DynoHost) -> str: ...
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -68,7 +68,7 @@ class RackSuffixShards:
     def current_shard(self) -> str:
         return self.local_rack[-1]
 
-    def shard_of(self, host: Host) -> str:
+    def shard_of(self, host: DynoHost) -> str:
         return host.rack[-1]
 
 
@@ -89,7 +89,7 @@ class MappedShards:
     def current_shard(self) -> str:
         return self._shard(self.local_rack)
 
-    def shard_of(self, host: Host) -> str:
+    def shard_of(self, host: DynoHost) -> str:
         return self._shard(host.rack)
 
     def _shard(self, rack: str) -> str:
@@ -110,7 +110,7 @@ class SingleShard:
     def current_shard(self) -> str:
         return self.name
 
-    def shard_of(self, host: Host) -> str:
+    def shard_of(self, host: DynoHost) -> str:
         return self.name
 
 

@@ -26,7 +26,7 @@ class Observer(Protocol):
         """A moment: member, assign, or the end of a delivery."""
 
 
-class Unobserved:
+class NullObserver:
     """Nobody listens."""
 
     def begin(self, _kind: str, /, **_columns: Any) -> int:

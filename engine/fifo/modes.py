@@ -2,10 +2,10 @@
 
 from enum import StrEnum
 
-from zonelab.engine.fifo.settings import HARD_CODED, ConsumerSettings, Release, Rules, Times
+from zonelab.engine.fifo.settings import HARD_CODED, ConsumerSettings, ModeRules, Release, Times
 
 
-class Mode(StrEnum):
+class GroupMode(StrEnum):
     """What a group does: as which version of RocketMQ (measured: 4.9.4 and 5.3.1), or with tokens that zones check."""
 
     ROCKETMQ_4_9 = "rocketmq-4.9"
@@ -24,8 +24,8 @@ class Profile(StrEnum):
 FACTOR = 20
 
 _RULES = {
-    Mode.ROCKETMQ_5_3: Rules(),
-    Mode.ROCKETMQ_4_9: Rules(
+    GroupMode.ROCKETMQ_5_3: ModeRules(),
+    GroupMode.ROCKETMQ_4_9: ModeRules(
         own_at_once=False,
         hurries=False,
         renews_twice=False,
@@ -34,13 +34,13 @@ _RULES = {
         dead_letters_wait=True,
         counts_last=False,
     ),
-    Mode.FENCED: Rules(renews_twice=False, release=Release.DRAINED),
+    GroupMode.FENCED: ModeRules(renews_twice=False, release=Release.DRAINED),
 }
 
 _TIMES = {
-    Mode.ROCKETMQ_5_3: Times(),
-    Mode.ROCKETMQ_4_9: Times(first_pull=0, revoke_wait=1_000),
-    Mode.FENCED: Times(first_pull=0, revoke_wait=10_000, relock_retry=1_000, leave=0),
+    GroupMode.ROCKETMQ_5_3: Times(),
+    GroupMode.ROCKETMQ_4_9: Times(first_pull=0, revoke_wait=1_000),
+    GroupMode.FENCED: Times(first_pull=0, revoke_wait=10_000, relock_retry=1_000, leave=0),
 }
 
 FENCED_RETRIES = 16
@@ -50,7 +50,7 @@ MARGIN_SHARE = 20
 """Clocks of two programs may differ by a lease divided by this."""
 
 
-def group_settings(mode: Mode, profile: Profile = Profile.SCALED, *, factor: int = FACTOR) -> ConsumerSettings:
+def group_settings(mode: GroupMode, profile: Profile = Profile.SCALED, *, factor: int = FACTOR) -> ConsumerSettings:
     """Settings of a group in ``mode``. ``factor``: what ``scaled`` divides by; the others have their own."""
     times = _TIMES[mode]
     if profile is Profile.SCALED:
@@ -58,7 +58,7 @@ def group_settings(mode: Mode, profile: Profile = Profile.SCALED, *, factor: int
     elif profile is Profile.AS_MEASURED:
         times = times.divided(FACTOR, keep=HARD_CODED)
     rules = _RULES[mode]
-    if mode is Mode.FENCED:
+    if mode is GroupMode.FENCED:
         margin_ms = times.lease // MARGIN_SHARE
         return ConsumerSettings(times_ms=times, rules=rules, reconsumed_max=FENCED_RETRIES, clock_margin_ms=margin_ms)
     return ConsumerSettings(times_ms=times, rules=rules)

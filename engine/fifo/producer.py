@@ -7,10 +7,10 @@ from enum import StrEnum
 
 from zonelab.engine.common.failures import COMMAND_FAILURES
 from zonelab.engine.common.mutex import Mutex
-from zonelab.engine.fifo.events import Observer, Unobserved
+from zonelab.engine.fifo.events import NullObserver, Observer
 from zonelab.engine.fifo.log.due_order import DueOrder
-from zonelab.engine.fifo.log.partition_log import Appended, EndedWithout, PartitionLogs, Sealed
-from zonelab.engine.fifo.log.record import Record
+from zonelab.engine.fifo.log.partition_log import AppendResult, EndedWithout, PartitionLogs, Sealed
+from zonelab.engine.fifo.log.record import PartitionRecord
 from zonelab.engine.fifo.partition import Partition
 from zonelab.engine.fifo.routing.selectors import Selector
 from zonelab.engine.fifo.topics.followed import FollowedRoute
@@ -26,7 +26,7 @@ GIVEN_UP_MAX = 10_000
 """So many records, the latest, are known whose fate is not: a message that is sent again gets the same one."""
 
 
-class Sending(StrEnum):
+class SendMode(StrEnum):
     """How a producer sends.
 
     ``ordered``: one message in flight a partition, each tried once, as RocketMQ sends with a selector. ``retrying``:
@@ -41,7 +41,7 @@ class Sending(StrEnum):
 
 
 @dataclass(frozen=True, slots=True)
-class Placed:
+class SendResult:
     """``offset``: None for a message that is not due yet. ``due_ms``: from when it may be delivered, if it is delayed;
     of one that is sent again, as it was at first.
     """
@@ -66,7 +66,7 @@ class Producer:
         *,
         partitions: list[Partition],
         select: Selector,
-        sending: Sending,
+        sending: SendMode,
         logs: PartitionLogs,
         runtime: Runtime,
         clock: Clock | None = None,
@@ -84,17 +84,17 @@ class Producer:
         self._name, self._partitions, self._select, self._sending = name, partitions, select, sending
         self._logs, self._runtime, self._pause_ns = logs, runtime, pause_ms * NS_PER_MS
         self._route, self._sealed_ns = route, sealed_ms * NS_PER_MS
-        self._observer = observer or Unobserved()
-        again = {Sending.ORDERED: 1, Sending.ASYNCHRONOUS: ASYNCHRONOUS_ATTEMPTS}
+        self._observer = observer or NullObserver()
+        again = {SendMode.ORDERED: 1, SendMode.ASYNCHRONOUS: ASYNCHRONOUS_ATTEMPTS}
         self._attempts = again.get(sending, attempts)
         self._keys: dict[str, Mutex] = {}
         self._turns: dict[Partition, Mutex] = defaultdict(lambda: Mutex(runtime))
         self._sequences: dict[tuple[Partition, str], int] = defaultdict(int)
         self._orders: dict[tuple[Partition, str], DueOrder] = {}
         self._lives: dict[Partition, int] = defaultdict(int)
-        self._given_up: dict[tuple[str, Partition, int], Record] = {}
+        self._given_up: dict[tuple[str, Partition, int], PartitionRecord] = {}
 
-    async def send(self, message: Message) -> Placed:
+    async def send(self, message: Message) -> SendResult:
         """Append ``message`` to the partition of its key, or of its id if it has none.
 
         Raises what the last attempt raised; ``Indeterminate`` if any of several may have put it in.
@@ -102,7 +102,7 @@ class Producer:
         if message.timeout_ms and self._clock is None:
             raise ValueError(f"timeout_ms must be 0 for a producer without a clock, got {message.timeout_ms}")
         key = message.key or message.id
-        if self._sending is Sending.ASYNCHRONOUS:
+        if self._sending is SendMode.ASYNCHRONOUS:
             return await self._sent(message, key)
         # One message of a key at a time, too: the next may already go to another partition.
         turn = self._keys.setdefault(key, Mutex(self._runtime))
@@ -113,12 +113,12 @@ class Producer:
             if turn.idle:
                 self._keys.pop(key, None)
 
-    async def _sent(self, message: Message, key: str) -> Placed:
+    async def _sent(self, message: Message, key: str) -> SendResult:
         gives_up_ns = self._runtime.now_ns() + self._sealed_ns
         while True:
             partition, epoch = await self._choice(key)
             try:
-                if self._sending is Sending.ASYNCHRONOUS:
+                if self._sending is SendMode.ASYNCHRONOUS:
                     return await self._append(partition, message, key, epoch)
                 async with self._turns[partition]:
                     return await self._append(partition, message, key, epoch)
@@ -137,7 +137,7 @@ class Producer:
             partitions, epoch = route.written, route.epoch
         return partitions[self._select(key, len(partitions))], epoch
 
-    async def _append(self, partition: Partition, message: Message, key: str, epoch: int) -> Placed:
+    async def _append(self, partition: Partition, message: Message, key: str, epoch: int) -> SendResult:
         before = await self._placed_before(message.id, key, epoch)
         if before is not None:
             return before
@@ -154,7 +154,7 @@ class Producer:
             outcome = "info" if isinstance(error, Indeterminate) else "fail"
             status = "sealed" if isinstance(error, Sealed) else type(error).__name__
             self._observer.end(call, outcome=outcome, status=status)
-            if self._sending is Sending.IDEMPOTENT and not isinstance(error, EndedWithout):
+            if self._sending is SendMode.IDEMPOTENT and not isinstance(error, EndedWithout):
                 # The log may have it or not, and would ask for the next number or for this one: go on as another. It is
                 # the last under its name, so whoever sends the message again sends the same record.
                 self._lives[partition] += 1
@@ -164,9 +164,9 @@ class Producer:
             raise
         told = {"offset": appended.offset, "until_ns": due_ns, "status": "duplicate" if appended.duplicate else None}
         self._observer.end(call, outcome="ok", **told)
-        return Placed(partition, appended.offset, due_ms)
+        return SendResult(partition, appended.offset, due_ms)
 
-    async def _placed_before(self, message_id: str, key: str, epoch: int) -> Placed | None:
+    async def _placed_before(self, message_id: str, key: str, epoch: int) -> SendResult | None:
         """Where the message is that we gave up on before the topic was resized, if the log that ended has it.
 
         Raises ``Indeterminate`` while nobody knows.
@@ -182,10 +182,10 @@ class Producer:
                 named = {"message_id": record.id, "key": key, "producer": record.producer, "sequence": record.sequence}
                 call = self._observer.begin("produce", partition=partition.name, epoch=earlier, **named)
                 self._observer.end(call, outcome="ok", status="duplicate")
-                return Placed(partition, None, record.due_ms or None)
+                return SendResult(partition, None, record.due_ms or None)
         return None
 
-    def _next(self, partition: Partition, message: Message, key: str, epoch: int, *, now_ms: int) -> Record:
+    def _next(self, partition: Partition, message: Message, key: str, epoch: int, *, now_ms: int) -> PartitionRecord:
         """In each epoch, and after it gave up on a record, the producer numbers under another name.
 
         A key may come from another partition, where it was numbered otherwise. From its first delayed record on those
@@ -195,7 +195,9 @@ class Producer:
         writer = f"{self._name}{epochs}.{life}" if life else f"{self._name}{epochs}"
         self._sequences[partition, writer] += 1
         number = self._sequences[partition, writer]
-        record = Record(id=message.id, key=key, body=message.payload, producer=writer, sequence=number, epoch=epoch)
+        record = PartitionRecord(
+            id=message.id, key=key, body=message.payload, producer=writer, sequence=number, epoch=epoch
+        )
         order = self._orders.get((partition, writer))
         if order is None and not message.timeout_ms:
             return record
@@ -203,8 +205,8 @@ class Producer:
         due_ms, front = order.place(number, now_ms=now_ms, delay_ms=message.timeout_ms)
         return replace(record, due_ms=due_ms, front=front)
 
-    async def _tried(self, partition: Partition, record: Record, due_ms: int | None) -> Appended:
-        idempotent = self._sending is Sending.IDEMPOTENT
+    async def _tried(self, partition: Partition, record: PartitionRecord, due_ms: int | None) -> AppendResult:
+        idempotent = self._sending is SendMode.IDEMPOTENT
         attempt, maybe_there = 1, False
         while True:
             try:

@@ -137,7 +137,7 @@ class Poison(StrEnum):
     PARK = "park"
 
 
-class Sharing(StrEnum):
+class MessageModel(StrEnum):
     """``clustering``: members share the partitions out. ``broadcasting``: each has all, and offsets of its own."""
 
     CLUSTERING = "clustering"
@@ -155,7 +155,7 @@ class LeaseClock(StrEnum):
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Rules:
+class ModeRules:
     """``own_at_once``: a partition whose lock was granted counts as locked; otherwise only the next renewal says so.
 
     ``hurries``: while it has not all that it is assigned, a member rebalances every ``rebalance_least``.
@@ -187,11 +187,11 @@ class ConsumerSettings:
 
     group: str = "group"
     times_ms: Times = field(default_factory=Times)
-    rules: Rules = field(default_factory=Rules)
+    rules: ModeRules = field(default_factory=ModeRules)
     assignment: str = "average"
     begins: Begin = Begin.FIRST
     order: Order = Order.PARTITION
-    sharing: Sharing = Sharing.CLUSTERING
+    sharing: MessageModel = MessageModel.CLUSTERING
     batch: int = 1
     pulled: int = 32
     credit: int = 1_000
@@ -208,11 +208,11 @@ class ConsumerSettings:
     @property
     def locks(self) -> bool:
         """Members hold the locks of their partitions."""
-        return self.order is not Order.NONE and self.sharing is Sharing.CLUSTERING
+        return self.order is not Order.NONE and self.sharing is MessageModel.CLUSTERING
 
     def keeper(self, member: str) -> str:
         """Whose offsets are kept: the group's, or those of ``member`` alone if it gets everything."""
-        return self.group if self.sharing is Sharing.CLUSTERING else f"{self.group}/{member}"
+        return self.group if self.sharing is MessageModel.CLUSTERING else f"{self.group}/{member}"
 
     def __post_init__(self) -> None:
         if not self.group:

@@ -4,9 +4,9 @@ Source: https://github.com/wuzhc/gmq at v1.0, which was also built and run (see 
 ``zonelab.engine.gmq.queue``, then ``zonelab.engine.gmq.dispatcher`` and ``zonelab.engine.gmq.buckets``.
 """
 
-from zonelab.engine.gmq.channel import Channel
-from zonelab.engine.gmq.dispatcher import GmqDispatcher, Handed
-from zonelab.engine.gmq.jobs import BrokenJob, Card, Job, Status
+from zonelab.engine.gmq.channel import GoChannel
+from zonelab.engine.gmq.dispatcher import DispatchedCard, GmqDispatcher
+from zonelab.engine.gmq.jobs import BrokenJob, Card, Job, JobStatus
 from zonelab.engine.gmq.keys import GmqKeys
 from zonelab.engine.gmq.queue import GmqQueue
 from zonelab.engine.gmq.settings import GmqSettings
@@ -14,12 +14,12 @@ from zonelab.engine.gmq.settings import GmqSettings
 __all__ = [
     "BrokenJob",
     "Card",
-    "Channel",
+    "DispatchedCard",
     "GmqDispatcher",
     "GmqKeys",
     "GmqQueue",
     "GmqSettings",
-    "Handed",
+    "GoChannel",
     "Job",
-    "Status",
+    "JobStatus",
 ]

@@ -7,9 +7,9 @@ from collections.abc import Awaitable, Callable
 from functools import partial
 
 from zonelab.engine.common.failures import COMMAND_FAILURES
-from zonelab.engine.gmq.channel import Channel
+from zonelab.engine.gmq.channel import GoChannel
 from zonelab.engine.gmq.jobs import BrokenJob, Card
-from zonelab.engine.gmq.store import Due, Readying, Store
+from zonelab.engine.gmq.store import Due, GmqStore, PendingReady
 from zonelab.engine.ports import Clock, Promise, Runtime
 
 NS_PER_MS = 1_000_000
@@ -25,9 +25,9 @@ NEAR_NS = 5 * NS_PER_S
 class Bucket:
     """``inbox`` takes cards, to be put into the bucket, and ids, to be made ready. ``jobs``: about how many it has."""
 
-    def __init__(self, key: str, *, runtime: Runtime, clock: Clock, store: Store, compat: bool) -> None:
+    def __init__(self, key: str, *, runtime: Runtime, clock: Clock, store: GmqStore, compat: bool) -> None:
         self.key = key
-        self.inbox: Channel[Card | str] = Channel(runtime)
+        self.inbox: GoChannel[Card | str] = GoChannel(runtime)
         self.jobs = 0
         self.dropped = 0
         self._runtime, self._clock, self._store, self._compat = runtime, clock, store, compat
@@ -86,7 +86,7 @@ class Bucket:
         """False if it failed for good. ``topic``: of a job that was just pushed."""
         if self._compat:
             return await self._try_to(partial(self._store.make_ready, job_id, topic))
-        return await self._try_to(Readying(self._store, job_id, topic))
+        return await self._try_to(PendingReady(self._store, job_id, topic))
 
     async def _try_to(self, act: Callable[[], Awaitable[object]]) -> bool:
         """False if it failed for good: at once with ``compat``; by default only what can never be done is given up."""

@@ -16,7 +16,7 @@ class Closed(Exception):
         self.orderly = orderly
 
 
-class Channel(Generic[T]):
+class GoChannel(Generic[T]):
     """Many may send, one receives, in the order of sending. It begins closed."""
 
     def __init__(self, runtime: Runtime) -> None:

@@ -8,15 +8,15 @@ from dataclasses import dataclass
 
 from zonelab.engine.common.lifecycle import Startable
 from zonelab.engine.gmq.buckets import Bucket
-from zonelab.engine.gmq.channel import Channel, Closed
+from zonelab.engine.gmq.channel import Closed, GoChannel
 from zonelab.engine.gmq.jobs import Card
 from zonelab.engine.gmq.settings import GmqSettings
-from zonelab.engine.gmq.store import Store
+from zonelab.engine.gmq.store import GmqStore
 from zonelab.engine.ports import Clock, Connection, Runtime, Task
 
 
 @dataclass(frozen=True, slots=True)
-class Handed:
+class DispatchedCard:
     """``leased``: the job is in flight, so the card goes to a bucket of leases."""
 
     card: Card
@@ -37,13 +37,13 @@ class GmqDispatcher(Startable):
         runtime: Runtime,
         clock: Clock,
         quorum: Connection,
-        cards: Channel[Handed],
+        cards: GoChannel[DispatchedCard],
         settings: GmqSettings,
         on_ready: Callable[[str], None] | None = None,
     ) -> None:
         self.name = name
         self._runtime, self._cards = runtime, cards
-        self._store = Store(quorum, settings=settings, on_ready=on_ready)
+        self._store = GmqStore(quorum, settings=settings, on_ready=on_ready)
         self.delayed = self._buckets(self._store.delay_buckets, clock, compat=settings.compat)
         self.leased = self._buckets(self._store.ttr_buckets, clock, compat=settings.compat)
         self._takes_cards = False

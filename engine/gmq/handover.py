@@ -1,10 +1,10 @@
 """From whoever answers clients to the dispatcher: the cards, and what is done without a dispatcher."""
 
 from zonelab.engine.common.job_queue import MS_PER_S
-from zonelab.engine.gmq.channel import Channel, Closed
-from zonelab.engine.gmq.dispatcher import Handed
+from zonelab.engine.gmq.channel import Closed, GoChannel
+from zonelab.engine.gmq.dispatcher import DispatchedCard
 from zonelab.engine.gmq.jobs import Card, Job
-from zonelab.engine.gmq.store import Store
+from zonelab.engine.gmq.store import GmqStore
 from zonelab.engine.ports import Clock, Indeterminate, Unavailable
 
 GRACE_S = 3
@@ -14,7 +14,7 @@ GRACE_S = 3
 class Handover:
     """Source: https://github.com/wuzhc/gmq at v1.0, where both are parts of one process."""
 
-    def __init__(self, cards: Channel[Handed], *, store: Store, clock: Clock, compat: bool) -> None:
+    def __init__(self, cards: GoChannel[DispatchedCard], *, store: GmqStore, clock: Clock, compat: bool) -> None:
         self._cards, self._store, self._clock, self._compat = cards, store, clock, compat
 
     def ask_for_dispatcher(self) -> None:
@@ -33,7 +33,7 @@ class Handover:
     async def _hand_over(self, job: Job, delay_s: int, *, leased: bool) -> None:
         """What a dispatcher that is stopping does not take is written here; the original does not."""
         try:
-            await self._cards.send(Handed(Card(id=job.id, topic=job.topic, delay_s=delay_s), leased))
+            await self._cards.send(DispatchedCard(Card(id=job.id, topic=job.topic, delay_s=delay_s), leased))
         except Closed as error:
             if self._compat or not error.orderly:
                 raise Indeterminate(f"job {job.id!r} is in the pool only: {error}") from error

@@ -12,7 +12,7 @@ FIELDS = ("id", "topic", "delay", "TTR", "body", "status", "consume_num")
 """In the order in which the original writes them."""
 
 
-class Status(IntEnum):
+class JobStatus(IntEnum):
     """``DELAY``: in a bucket, waiting or in flight. ``RESERVED``: popped, and not in a bucket yet."""
 
     DEFAULT = 0
@@ -34,7 +34,7 @@ class Job:
     delay_s: int
     ttr_s: int
     body: str
-    status: Status = Status.DEFAULT
+    status: JobStatus = JobStatus.DEFAULT
     consumed: int = 0
 
     def flat(self) -> list[Argument]:
@@ -61,7 +61,7 @@ class Job:
                 delay_s=int(found["delay"]),
                 ttr_s=int(found["TTR"]),
                 body=found["body"],
-                status=Status(int(found["status"])),
+                status=JobStatus(int(found["status"])),
                 consumed=int(found["consume_num"]),
             )
         except (KeyError, ValueError) as error:
@@ -80,7 +80,7 @@ class Job:
     @property
     def leased(self) -> bool:
         """Whether an ack may end it."""
-        return self.status is Status.RESERVED or (self.status is Status.DELAY and self.consumed > 0)
+        return self.status is JobStatus.RESERVED or (self.status is JobStatus.DELAY and self.consumed > 0)
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

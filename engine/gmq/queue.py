@@ -6,12 +6,12 @@ dispatcher, too; here each program has an instance of its own, which hands its c
 
 from zonelab.engine.common.failures import operation
 from zonelab.engine.common.job_queue import MS_PER_S, JobQueue, checked_seconds, whole_seconds
-from zonelab.engine.gmq.channel import Channel
-from zonelab.engine.gmq.dispatcher import Handed
+from zonelab.engine.gmq.channel import GoChannel
+from zonelab.engine.gmq.dispatcher import DispatchedCard
 from zonelab.engine.gmq.handover import Handover
 from zonelab.engine.gmq.jobs import BrokenJob, Job
 from zonelab.engine.gmq.settings import SECONDS_MAX, GmqSettings
-from zonelab.engine.gmq.store import Store
+from zonelab.engine.gmq.store import GmqStore
 from zonelab.engine.message import Delivery, Message, Receipt
 from zonelab.engine.ports import Clock, Connection, Runtime, ServerError
 
@@ -26,11 +26,17 @@ class GmqQueue(JobQueue):
     """
 
     def __init__(
-        self, *, runtime: Runtime, clock: Clock, quorum: Connection, cards: Channel[Handed], settings: GmqSettings
+        self,
+        *,
+        runtime: Runtime,
+        clock: Clock,
+        quorum: Connection,
+        cards: GoChannel[DispatchedCard],
+        settings: GmqSettings,
     ) -> None:
         super().__init__(runtime=runtime, settings=settings)
         self._clock, self._settings = clock, settings
-        self._store = Store(quorum, settings=settings)
+        self._store = GmqStore(quorum, settings=settings)
         self._handover = Handover(cards, store=self._store, clock=clock, compat=settings.compat)
 
     async def ack(self, delivery: Delivery) -> bool:

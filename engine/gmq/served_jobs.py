@@ -6,16 +6,16 @@ Source: https://github.com/wuzhc/gmq at v1.0. ``GmqQueue`` is for programs that 
 from collections.abc import Callable, Sequence
 from enum import Enum, auto
 
-from zonelab.engine.gmq.channel import Channel
-from zonelab.engine.gmq.dispatcher import Handed
+from zonelab.engine.gmq.channel import GoChannel
+from zonelab.engine.gmq.dispatcher import DispatchedCard
 from zonelab.engine.gmq.handover import Handover
-from zonelab.engine.gmq.jobs import BrokenJob, Job, Status
+from zonelab.engine.gmq.jobs import BrokenJob, Job, JobStatus
 from zonelab.engine.gmq.settings import GmqSettings
-from zonelab.engine.gmq.store import Store
+from zonelab.engine.gmq.store import GmqStore
 from zonelab.engine.ports import Clock, Connection
 
 
-class Ack(Enum):
+class AckOutcome(Enum):
     """``DONE``: deleted now. ``GONE``: deleted before. ``READY_AGAIN``: its lease is over. Others: not in flight."""
 
     DONE = auto()
@@ -27,14 +27,16 @@ class Ack(Enum):
 
 
 class ServedJobs:
-    """``cards`` leads to the dispatcher. Raises what ``Store`` raises, and ``BrokenJob``.
+    """``cards`` leads to the dispatcher. Raises what ``GmqStore`` raises, and ``BrokenJob``.
 
     A job whose ``pop`` fails after the first command is **lost**, as in the original.
     """
 
-    def __init__(self, *, clock: Clock, quorum: Connection, cards: Channel[Handed], settings: GmqSettings) -> None:
+    def __init__(
+        self, *, clock: Clock, quorum: Connection, cards: GoChannel[DispatchedCard], settings: GmqSettings
+    ) -> None:
         self._compat = settings.compat
-        self.store = Store(quorum, settings=settings)
+        self.store = GmqStore(quorum, settings=settings)
         self._handover = Handover(cards, store=self.store, clock=clock, compat=settings.compat)
 
     async def push(self, job: Job) -> bool:
@@ -80,21 +82,21 @@ class ServedJobs:
             await self.store.count_delivery(job.id)
         return job
 
-    async def ack(self, job_id: str) -> Ack:
+    async def ack(self, job_id: str) -> AckOutcome:
         """Delete a job that is in flight, whoever has it."""
         if not self._compat and await self.store.finish(job_id):
-            return Ack.DONE
+            return AckOutcome.DONE
         try:
             job = await self.store.get(job_id)
         except BrokenJob:
-            return Ack.MISSING
+            return AckOutcome.MISSING
         if job is None:
-            return Ack.MISSING
+            return AckOutcome.MISSING
         if job.leased:
-            return Ack.DONE if await self.store.delete(job_id) else Ack.GONE
-        if job.status is Status.READY:
-            return Ack.READY_AGAIN if job.consumed > 0 else Ack.NOT_RESERVED
-        return Ack.NOT_READY
+            return AckOutcome.DONE if await self.store.delete(job_id) else AckOutcome.GONE
+        if job.status is JobStatus.READY:
+            return AckOutcome.READY_AGAIN if job.consumed > 0 else AckOutcome.NOT_RESERVED
+        return AckOutcome.NOT_READY
 
     async def remove(self, job_id: str) -> bool:
         """Delete a job in whatever state. False if there is none."""

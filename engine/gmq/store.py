@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from zonelab.engine.common.pipelines import read, write
-from zonelab.engine.gmq.jobs import FIELDS, BrokenJob, Job, Status
+from zonelab.engine.gmq.jobs import FIELDS, BrokenJob, Job, JobStatus
 from zonelab.engine.gmq.keys import GmqKeys
 from zonelab.engine.gmq.settings import GmqSettings
 from zonelab.engine.ports import Argument, Command, Connection
@@ -30,7 +30,7 @@ class Due:
     left: int | None = None
 
 
-class Store:
+class GmqStore:
     """Every call raises ``PortError`` and, for an error reply, ``ServerError``.
 
     ``on_ready`` is told the topic of each job that ``make_ready`` has put into a list.
@@ -62,14 +62,14 @@ class Store:
     async def add_to_bucket(self, bucket: str, job_id: str, *, due_s: int) -> None:
         """It counts as delayed from now on; nothing happens if its job is gone."""
         keys = [bucket, self.keys.job(job_id)]
-        await self._eval("add_to_bucket", keys, [due_s, job_id, int(Status.DELAY)], original=self._compat)
+        await self._eval("add_to_bucket", keys, [due_s, job_id, int(JobStatus.DELAY)], original=self._compat)
 
     async def take_due(self, bucket: str, *, now_s: int) -> Due:
         """Out of the bucket: up to 200 ids, which are the caller's to make ready.
 
         Raises ``ValueError`` with ``compat`` if the number of seconds is one that Lua writes as a power of ten.
         """
-        statuses = [int(Status.DELAY), int(Status.RESERVED)]
+        statuses = [int(JobStatus.DELAY), int(JobStatus.RESERVED)]
         told, *ids = await self._eval("due", [bucket], [*statuses, self.keys.pool, now_s], original=self._compat)
         left = None if self._compat else ids.pop(0)
         return Due([each.decode() for each in ids], int(told), left)
@@ -84,7 +84,7 @@ class Store:
         if topic is not None:
             keys = [self.keys.ready(topic), self.keys.job(job_id)]
             bound = () if consumed_max is None else (consumed_max,)
-            await self._eval("make_ready", keys, [job_id, int(Status.READY), *bound], original=self._compat)
+            await self._eval("make_ready", keys, [job_id, int(JobStatus.READY), *bound], original=self._compat)
             if self._on_ready is not None:
                 self._on_ready(topic)
 
@@ -97,9 +97,9 @@ class Store:
         """The job, now reserved. None if it is gone; with ``compat`` that leaves a stub and raises ``BrokenJob``."""
         key = self.keys.job(job_id)
         if self._compat:
-            await self._write("HSET", key, "status", int(Status.RESERVED))
+            await self._write("HSET", key, "status", int(JobStatus.RESERVED))
             return Job.of(await self._hash(job_id))
-        values = await self._eval("reserve", [key], [int(Status.RESERVED), *FIELDS])
+        values = await self._eval("reserve", [key], [int(JobStatus.RESERVED), *FIELDS])
         return None if values is None else Job.of(_flat(values))
 
     async def count_delivery(self, job_id: str) -> None:
@@ -110,14 +110,14 @@ class Store:
         """Delete a job that is in flight. False if it is not. With ``compat`` buckets go on listing it."""
         if not self._compat:
             keys = [self.keys.job(job_id), *self.delay_buckets, *self.ttr_buckets]
-            return bool(await self._eval("ack", keys, [job_id, int(Status.RESERVED), int(Status.DELAY)]))
+            return bool(await self._eval("ack", keys, [job_id, int(JobStatus.RESERVED), int(JobStatus.DELAY)]))
         job = await self.get(job_id)
         return job is not None and job.leased and await self.delete(job_id)
 
     async def give_back(self, job: Job) -> bool:
         """A job that was just reserved is ready again, as the next one, as if nobody had had it. False if gone."""
         keys = [self.keys.ready(job.topic), self.keys.job(job.id), *self.delay_buckets, *self.ttr_buckets]
-        return bool(await self._eval("give_back", keys, [job.id, int(Status.READY), job.consumed]))
+        return bool(await self._eval("give_back", keys, [job.id, int(JobStatus.READY), job.consumed]))
 
     async def remove(self, job_id: str, topic: str) -> bool:
         """Delete a job in whatever state, and what lists it. False if it was not there."""
@@ -138,7 +138,7 @@ class Store:
         if not flat and not self._compat:
             return None
         job = Job.of(flat)
-        if self._compat and job.delay_s > 0 and job.status is not Status.DELAY:
+        if self._compat and job.delay_s > 0 and job.status is not JobStatus.DELAY:
             raise BrokenJob(f"job {job_id!r} has the status {job.status.name}")
         return job.topic
 
@@ -160,20 +160,20 @@ class Store:
         return reply
 
 
-class Readying:
+class PendingReady:
     """``make_ready`` of one job, to be tried until it is known to have ended.
 
     An attempt whose end nobody knows may have listed the job, and it may have been popped since: the next one tells how
     often the job had been delivered before the first. ``topic`` is given for a job that was just pushed.
     """
 
-    def __init__(self, store: Store, job_id: str, topic: str | None) -> None:
+    def __init__(self, store: GmqStore, job_id: str, topic: str | None) -> None:
         self._store, self._id, self._topic = store, job_id, topic
         self._consumed = 0
         self._consumed_max: int | None = None
 
     async def __call__(self) -> None:
-        """Raises as ``Store.make_ready`` does."""
+        """Raises as ``GmqStore.make_ready`` does."""
         if self._topic is None:
             job = await self._store.get(self._id)
             if job is None:

@@ -5,10 +5,10 @@ best-known implementation (see docs/youzan.md). Read first: ``zonelab.engine.you
 ``zonelab.engine.youzan.timers``.
 """
 
-from zonelab.engine.youzan.jobs import Job
+from zonelab.engine.youzan.jobs import YouzanJob
 from zonelab.engine.youzan.keys import YouzanKeys
 from zonelab.engine.youzan.queue import YouzanQueue
 from zonelab.engine.youzan.settings import YouzanSettings
 from zonelab.engine.youzan.timers import YouzanTimers
 
-__all__ = ["Job", "YouzanKeys", "YouzanQueue", "YouzanSettings", "YouzanTimers"]
+__all__ = ["YouzanJob", "YouzanKeys", "YouzanQueue", "YouzanSettings", "YouzanTimers"]

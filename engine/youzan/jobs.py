@@ -11,7 +11,7 @@ DELAY_S_MAX = 2**31
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Job:
+class YouzanJob:
     """``due_s``: second from which it may be delivered. ``ttr_s``: length of each of its leases.
 
     Stored as a JSON object of these fields. The original stores the same five with MessagePack.
@@ -32,7 +32,7 @@ class Job:
         return Message(id=self.id, payload=self.body, timeout_ms=timeout_ms, topic=self.topic, lease_ms=lease_ms)
 
     @classmethod
-    def decode(cls, raw: bytes) -> "Job":
+    def decode(cls, raw: bytes) -> "YouzanJob":
         return cls(**json.loads(raw))
 
 

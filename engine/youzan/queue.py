@@ -8,9 +8,9 @@ from zonelab.engine.common.failures import operation
 from zonelab.engine.common.job_queue import JobQueue
 from zonelab.engine.message import Delivery, Message, Receipt
 from zonelab.engine.ports import Clock, Connection, Runtime
-from zonelab.engine.youzan.jobs import Job, delay_s, ttr_s
+from zonelab.engine.youzan.jobs import YouzanJob, delay_s, ttr_s
 from zonelab.engine.youzan.settings import YouzanSettings
-from zonelab.engine.youzan.store import Store
+from zonelab.engine.youzan.store import YouzanStore
 
 
 class YouzanQueue(JobQueue):
@@ -26,7 +26,7 @@ class YouzanQueue(JobQueue):
         super().__init__(runtime=runtime, settings=settings)
         self._clock = clock
         self._settings = settings
-        self._store = Store(quorum=quorum, local=quorum, settings=settings)
+        self._store = YouzanStore(quorum=quorum, local=quorum, settings=settings)
 
     async def ack(self, delivery: Delivery) -> bool:
         """``finish`` the job that was delivered."""
@@ -50,7 +50,7 @@ class YouzanQueue(JobQueue):
 
     async def _add(self, message: Message) -> Receipt:
         now_ms = self._clock.now_ms()
-        job = Job(
+        job = YouzanJob(
             id=message.id,
             topic=message.topic or self._settings.topics[0],
             due_s=now_ms // 1_000 + delay_s(message.timeout_ms),

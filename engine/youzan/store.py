@@ -5,14 +5,14 @@ from typing import Any
 
 from zonelab.engine.common.pipelines import read, write
 from zonelab.engine.ports import Argument, Command, Connection
-from zonelab.engine.youzan.jobs import Job
+from zonelab.engine.youzan.jobs import YouzanJob
 from zonelab.engine.youzan.keys import YouzanKeys
 from zonelab.engine.youzan.settings import YouzanSettings
 
 UNLOCK = Path(__file__).with_name("unlock.lua").read_text(encoding="utf-8")
 
 
-class Store:
+class YouzanStore:
     """``quorum`` carries writes and reads of jobs, ``local`` the reads of buckets, whose answer may be old.
 
     Every call raises ``PortError`` and, for an error reply, ``ServerError``.
@@ -24,14 +24,14 @@ class Store:
         self._scheduled = 0
         self.keys = YouzanKeys(prefix=settings.prefix, compat=settings.compat)
 
-    async def put(self, job: Job) -> None:
+    async def put(self, job: YouzanJob) -> None:
         """Into the pool; one of the same id is overwritten."""
         await self._write("SET", self.keys.job(job.id), job.encode())
 
-    async def get(self, job_id: str) -> Job | None:
+    async def get(self, job_id: str) -> YouzanJob | None:
         command: Command = ("GET", self.keys.job(job_id))
         (raw,) = await read(self._quorum, [command])
-        return None if raw is None else Job.decode(raw)
+        return None if raw is None else YouzanJob.decode(raw)
 
     async def delete(self, job_id: str) -> bool:
         """Out of the pool. False if it was not there. What lists the id is passed over when its turn comes."""
@@ -53,7 +53,7 @@ class Store:
     async def unschedule(self, bucket: int, job_id: str) -> None:
         await self._write("ZREM", self.keys.bucket(bucket), job_id)
 
-    async def make_ready(self, job: Job) -> None:
+    async def make_ready(self, job: YouzanJob) -> None:
         await self._write("RPUSH", self.keys.ready(job.topic), job.id)
 
     async def take_ready(self, topic: str) -> str | None:

@@ -11,9 +11,9 @@ from zonelab.engine.common.lifecycle import Startable, close_all
 from zonelab.engine.common.mutex import Mutex
 from zonelab.engine.common.periodic import Periodic
 from zonelab.engine.ports import Clock, Connection, Runtime
-from zonelab.engine.youzan.jobs import Job
+from zonelab.engine.youzan.jobs import YouzanJob
 from zonelab.engine.youzan.settings import YouzanSettings
-from zonelab.engine.youzan.store import Store
+from zonelab.engine.youzan.store import YouzanStore
 
 RETRY_NS = 1_000_000
 """The original asks again without any pause."""
@@ -40,7 +40,7 @@ class YouzanTimers(Startable):
         self._runtime = runtime
         self._clock = clock
         self._settings = settings
-        self._store = Store(quorum=quorum, local=local, settings=settings)
+        self._store = YouzanStore(quorum=quorum, local=local, settings=settings)
         self._buckets = range(1, settings.buckets + 1)
         self._scanning = {bucket: Mutex(runtime) for bucket in self._buckets}
         self._closing = False
@@ -115,7 +115,7 @@ class YouzanTimers(Startable):
             await self._store.make_ready(job)
             await self._store.unschedule(bucket, job_id)
 
-    async def _schedule_again(self, bucket: int, job: Job) -> None:
+    async def _schedule_again(self, bucket: int, job: YouzanJob) -> None:
         if self._settings.compat:
             await self._store.unschedule(bucket, job.id)
             await self._store.schedule(job.id, job.due_s)

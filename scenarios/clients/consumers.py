@@ -8,7 +8,7 @@ from zonelab.cluster.links.lag_text import parse_lag
 from zonelab.engine.common.lifecycle import Closable
 from zonelab.engine.common.periodic import NS_PER_MS, Periodic
 from zonelab.engine.ports import Runtime
-from zonelab.engine.queue import Extending, ExtendsLeases, Queue, Repairing
+from zonelab.engine.queue import ExtendableQueue, ExtendsLeases, Queue, RepairableQueue
 from zonelab.scenarios.clients.program_crash import CrashSwitch, ProgramCrashed
 from zonelab.scenarios.clients.program_view import ProgramView
 from zonelab.scenarios.clients.recorder import Actor, Delivered, Recorder
@@ -104,7 +104,7 @@ class PoppingProgram:
         if isinstance(queue, ExtendsLeases):
             queue.tell_extensions(self._extended)
         parts: list[Closable] = [queue]
-        if isinstance(queue, Repairing):
+        if isinstance(queue, RepairableQueue):
             parts.insert(0, self._repairs(queue))
         try:
             while not self._stopping:
@@ -146,7 +146,7 @@ class PoppingProgram:
         None if that was refused: somebody else may have the message.
         """
         random, length_ms = self._extending, delivered.delivery.lease_end_ms - delivered.delivery.lease_start_ms
-        if random is None or not isinstance(queue, Extending) or random.random() >= self._settings.extend:
+        if random is None or not isinstance(queue, ExtendableQueue) or random.random() >= self._settings.extend:
             return delivered
         if not 0 < length_ms <= self._lease_ms:
             return delivered
@@ -166,7 +166,7 @@ class PoppingProgram:
         if popped_by is not None:  # else its pop has not returned yet: nobody counts on the lease
             self._recorder.extended(self._actor, message_id, popped_by=popped_by, lease_end_ms=lease_end_ms)
 
-    def _repairs(self, queue: Repairing) -> Periodic:
+    def _repairs(self, queue: RepairableQueue) -> Periodic:
         """Look for ended leases from now on, as the background of an engine does that looks by itself."""
         name = f"unack {self._actor.process}"
         periodic = Periodic(queue.process_unacks, interval_ms=self._repair_ms, runtime=self._runtime, name=name)

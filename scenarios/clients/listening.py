@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 from typing import Any, cast
 
 from zonelab.cluster.links.lag_text import parse_lag
-from zonelab.engine.fifo.consumer.listener import Delivered, Handling, Outcome
+from zonelab.engine.fifo.consumer.listener import BatchContext, BatchMessage, ConsumeStatus
 from zonelab.engine.fifo.events import Observer
 from zonelab.engine.ports import Promise, Runtime
 from zonelab.scenarios.clients.consumers import WorkOf
@@ -78,7 +78,7 @@ class ListeningProgram:
         if not self._ended.done():
             self._ended.set_result(None)
 
-    async def _listen(self, batch: Sequence[Delivered], handling: Handling) -> Outcome:
+    async def _listen(self, batch: Sequence[BatchMessage], handling: BatchContext) -> ConsumeStatus:
         self._observer.delivered(handling.partition.name, batch)
         for delivered in batch:
             if delivered.record.id in self._poison:
@@ -90,22 +90,22 @@ class ListeningProgram:
             self.switch.check()
             fails = delivered.attempt <= self._failing.get(delivered.record.id, 0)
             if fails or not self._affect(delivered, handling):
-                return Outcome.SUSPEND
+                return ConsumeStatus.SUSPEND
         return self._committed(handling, len(batch))
 
-    def _committed(self, handling: Handling, number: int) -> Outcome:
+    def _committed(self, handling: BatchContext, number: int) -> ConsumeStatus:
         if self._commit_every is None:
-            return Outcome.SUCCESS
+            return ConsumeStatus.SUCCESS
         handling.commits_itself = False
         waiting = self._uncommitted.get(handling.partition.name, 0) + number
         commits = waiting >= self._commit_every
         self._uncommitted[handling.partition.name] = 0 if commits else waiting
-        return Outcome.COMMIT if commits else Outcome.SUCCESS
+        return ConsumeStatus.COMMIT if commits else ConsumeStatus.SUCCESS
 
     async def _sleep(self, message_id: str) -> None:
         await self._runtime.sleep(self._draw_work_ns())
 
-    def _affect(self, delivered: Delivered, handling: Handling) -> bool:
+    def _affect(self, delivered: BatchMessage, handling: BatchContext) -> bool:
         """Whether the message is done: not if the sink knows a newer token than that of this delivery."""
         if self._sink is None:
             return True
@@ -155,7 +155,7 @@ class Acknowledging:
     _acks: dict[int, list[int]] = field(default_factory=dict)
     _started: dict[int, dict[str, Any]] = field(default_factory=dict)
 
-    def delivered(self, partition: str, batch: Sequence[Delivered]) -> None:
+    def delivered(self, partition: str, batch: Sequence[BatchMessage]) -> None:
         """Record that ``batch`` is handed to the listener, which is about to be called."""
         if not self.counts:
             return

@@ -8,7 +8,7 @@ from zonelab.analysis.runs.history import History, Touched, body_sum
 from zonelab.cluster.clock import NodeClock
 from zonelab.engine.message import Delivery, Message, Receipt
 from zonelab.engine.ports import Indeterminate, PortError, Runtime, ServerError
-from zonelab.engine.queue import Extending, Queue
+from zonelab.engine.queue import ExtendableQueue, Queue
 from zonelab.scenarios.clients.program_crash import ProgramCrashed
 from zonelab.scenarios.clients.true_time import Reading
 from zonelab.scenarios.queues.acknowledging import acknowledge, extend_lease
@@ -159,7 +159,7 @@ class Recorder(OperationRecorder):
             self._end(op, "ack", "ok" if acknowledged else "fail", error=None if acknowledged else NO_LEASE)
 
     async def extend(
-        self, queue: Extending, actor: Actor, delivered: Delivered, *, timeout_ms: int
+        self, queue: ExtendableQueue, actor: Actor, delivered: Delivered, *, timeout_ms: int
     ) -> Delivered | None:
         """Extend a lease by ``timeout_ms`` from now on; the delivery that is to be acknowledged, None if it is refused.
 

@@ -8,7 +8,7 @@ from functools import cache
 from typing import Any
 
 from zonelab.engine.message import Delivery
-from zonelab.engine.queue import Extending, Queue
+from zonelab.engine.queue import ExtendableQueue, Queue
 
 _ID = re.compile(r"(.*_)?id")
 
@@ -19,7 +19,7 @@ async def acknowledge(queue: Queue, delivery: Delivery) -> bool:
     return bool(await ack(delivery.message.id if _takes_id(getattr(ack, "__func__", ack)) else delivery))
 
 
-async def extend_lease(queue: Extending, delivery: Delivery, *, timeout_ms: int) -> bool:
+async def extend_lease(queue: ExtendableQueue, delivery: Delivery, *, timeout_ms: int) -> bool:
     """``queue.set_unack_timeout``, with the delivery if that is what its first parameter is called or annotated."""
     extend: Any = queue.set_unack_timeout
     by_delivery = _takes_delivery(getattr(extend, "__func__", extend))

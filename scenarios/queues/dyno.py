@@ -9,9 +9,9 @@ from zonelab.engine.dyno import (
     DynoQueue,
     DynoSettings,
     IdHash,
-    Keys,
     LocalOnly,
     PayloadError,
+    QueueKeys,
     RoundRobin,
     ShardingStrategy,
 )
@@ -65,7 +65,7 @@ class DynoUnderTest(_ShardPerZone):
 
     def __init__(self, testbed: Testbed, scenario: Scenario, naming: Naming = OF_A_RUN) -> None:
         super().__init__(testbed, scenario, naming)
-        self._keys = Keys(prefix=self._prefix, queue=self._name)
+        self._keys = QueueKeys(prefix=self._prefix, queue=self._name)
 
     async def depth(self, shard: str) -> Depth:
         direct = self._testbed.direct(self.shards[shard])
@@ -77,7 +77,7 @@ class DynoUnderTest(_ShardPerZone):
     def places(
         queue: QueueSettings, zones: Sequence[str], *, name: str | None = None, prefix: str | None = None
     ) -> Sequence[Place]:
-        keys = Keys(prefix=prefix or PREFIX, queue=name or NAME)
+        keys = QueueKeys(prefix=prefix or PREFIX, queue=name or NAME)
         return [
             *(waiting_or_leased("queue", keys.queue_of(zone), zone) for zone in zones),
             *(waiting_or_leased("unack", keys.unack(zone), zone) for zone in zones),
@@ -191,7 +191,7 @@ def v2_queue(
 
 
 async def v1_rows(
-    direct: Connection, keys: Keys, shards: Mapping[str, str], *, zone: str
+    direct: Connection, keys: QueueKeys, shards: Mapping[str, str], *, zone: str
 ) -> AsyncIterator[dict[str, Any]]:
     """What the server of ``zone`` holds. ``shards``: shard → the zone that serves it."""
     for shard, serving_zone in shards.items():

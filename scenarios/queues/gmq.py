@@ -6,7 +6,7 @@ from itertools import count
 from zonelab.cluster.testbed import Testbed
 from zonelab.engine.common.job_queue import whole_seconds
 from zonelab.engine.common.lifecycle import Startable
-from zonelab.engine.gmq import Channel, GmqDispatcher, GmqKeys, GmqQueue, GmqSettings, Handed
+from zonelab.engine.gmq import DispatchedCard, GmqDispatcher, GmqKeys, GmqQueue, GmqSettings, GoChannel
 from zonelab.engine.queue import Queue
 from zonelab.scenarios.queues.listed_jobs import Bucket, ListedJobsUnderTest, job_places
 from zonelab.scenarios.queues.places import Place
@@ -32,8 +32,8 @@ class GmqUnderTest(ListedJobsUnderTest):
         )
         self._keys = GmqKeys(prefix=self._settings.prefix)
         self._program, self._programs = naming.program, count(1)
-        self._cards: Mapping[str, Channel[Handed]] = {
-            zone: Channel(testbed.runtime) for _, zone in self.services(scenario)
+        self._cards: Mapping[str, GoChannel[DispatchedCard]] = {
+            zone: GoChannel(testbed.runtime) for _, zone in self.services(scenario)
         }
 
     @staticmethod

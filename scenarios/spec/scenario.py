@@ -19,7 +19,7 @@ from zonelab.analysis.workloads import WorkloadKind
 from zonelab.cluster.random_streams import SEED_MAX
 from zonelab.cluster.votes.levels import Level, Levels, Setting
 from zonelab.cluster.zone import Persistence
-from zonelab.engine.fifo.producer import Sending
+from zonelab.engine.fifo.producer import SendMode
 from zonelab.engine.fifo.settings import Order
 from zonelab.engine.message import PRIORITY_MAX, PRIORITY_MIN
 from zonelab.engine.queue import Features
@@ -337,7 +337,7 @@ class Scenario(Section):
             retries_max=queue.reconsumed_max,
             suspend_ms=queue.consumer_settings(batch=1).times_ms.suspend,
             replay_max=self.consumers.batch,
-            idempotent=queue.sending is Sending.IDEMPOTENT,
+            idempotent=queue.sending is SendMode.IDEMPOTENT,
             fenced_sink=self.sink is not None and self.sink_fenced,
             wait_ms=2.0 * queue.unack_ms if checks.wait_s is None else checks.wait_s * 1_000,
             forbid=tuple(map(str, checks.forbid)),

@@ -13,9 +13,9 @@ from functools import partial
 from zonelab.analysis.message_classes import MessageClass
 from zonelab.cluster.testbed import Testbed
 from zonelab.cluster.votes.levels import Level
-from zonelab.engine.dyno import DynoQueue, Keys
+from zonelab.engine.dyno import DynoQueue, QueueKeys
 from zonelab.engine.dyno.hardened import Hardening
-from zonelab.engine.dyno.v1.commands import Commands
+from zonelab.engine.dyno.v1.commands import V1Commands
 from zonelab.engine.fifo.fenced.mechanisms import Fencing
 from zonelab.engine.message import Delivery
 from zonelab.engine.ports import Command, Connection, Reply, ServerError
@@ -129,7 +129,7 @@ class _AblatedDyno(DynoUnderTest):
         queue = await super().consumer(zone, self._with_swapped_requeue(wrap))
         if DynoMechanism.ACK_LEASE_FIRST not in self._off:
             return queue
-        return _PayloadFirst(queue, Commands(wrap(self._connection(zone, self._level))), self._queue_keys)
+        return _PayloadFirst(queue, V1Commands(wrap(self._connection(zone, self._level))), self._queue_keys)
 
     def _with_swapped_requeue(self, wrap: Wrap) -> Wrap:
         """Only consumers requeue; a producer lists an id with the same command."""
@@ -159,7 +159,7 @@ class _QueueKeys:
     """The keys of the queue, and which of them a command is about."""
 
     def __init__(self, shards: Collection[str]) -> None:
-        keys = Keys(prefix=PREFIX, queue=NAME)
+        keys = QueueKeys(prefix=PREFIX, queue=NAME)
         self.shards = tuple(shards)
         self.payloads = keys.messages
         self.waiting = {shard: keys.queue_of(shard) for shard in shards}
@@ -307,7 +307,7 @@ class _Swapping:
 class _PayloadFirst:
     """A consumer's queue whose ack is another; pops are those of ``queue``."""
 
-    def __init__(self, queue: Queue, commands: Commands, keys: _QueueKeys) -> None:
+    def __init__(self, queue: Queue, commands: V1Commands, keys: _QueueKeys) -> None:
         self._commands = commands
         self._queue_keys = keys
         self.start, self.push, self.pop, self.close = queue.start, queue.push, queue.pop, queue.close

@@ -9,7 +9,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from zonelab.engine.queue import Extending, Queue, Repairing
+    from zonelab.engine.queue import ExtendableQueue, Queue, RepairableQueue
     from zonelab.scenarios.queues.under_test import Site
     from zonelab.studies.properties.dyno import DynoQueueMachine, DynoV2QueueMachine, HardenedQueueMachine
     from zonelab.studies.properties.engine import EngineMachine
@@ -32,7 +32,7 @@ _MODULES = {
     ".strategies": ("fault_schedules", "lags", "levels", "scenarios", "topologies", "workloads"),
     ".faults": ("Trouble",),
     "zonelab.scenarios.queues.under_test": ("Site",),
-    "zonelab.engine.queue": ("Extending", "Queue", "Repairing"),
+    "zonelab.engine.queue": ("ExtendableQueue", "Queue", "RepairableQueue"),
 }
 _HOMES = {name: module for module, names in _MODULES.items() for name in names}
 
@@ -44,12 +44,12 @@ __all__ = [
     "DynoQueueMachine",
     "DynoV2QueueMachine",
     "EngineMachine",
-    "Extending",
+    "ExtendableQueue",
     "HardenedQueueMachine",
     "Holdings",
     "Queue",
     "QueueMachine",
-    "Repairing",
+    "RepairableQueue",
     "Site",
     "StallBefore",
     "ToRest",

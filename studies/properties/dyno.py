@@ -8,7 +8,7 @@ from typing import ClassVar
 from hypothesis import strategies as st
 from hypothesis.stateful import invariant
 
-from zonelab.engine.dyno import DynoQueue, Keys
+from zonelab.engine.dyno import DynoQueue, QueueKeys
 from zonelab.engine.dyno.hardened import HardenedQueue, Hardening
 from zonelab.engine.dyno.sharding import LocalOnly
 from zonelab.engine.dyno.v2 import BUCKETS, PipelinedQueue
@@ -37,7 +37,7 @@ class DynoQueueMachine(QueueMachine):
 
     async def holdings(self, zone: str, direct: Connection) -> Holdings | None:
         shards = {shard: shard for shard in self.zones}
-        return await Holdings.of(v1_rows(direct, Keys(prefix=PREFIX, queue=NAME), shards, zone=zone))
+        return await Holdings.of(v1_rows(direct, QueueKeys(prefix=PREFIX, queue=NAME), shards, zone=zone))
 
 
 class DynoV2QueueMachine(QueueMachine):

@@ -14,7 +14,7 @@ from zonelab.cluster.votes.levels import Level
 from zonelab.cluster.zone import Persistence, ZoneState
 from zonelab.engine.message import Message
 from zonelab.engine.ports import Connection
-from zonelab.engine.queue import Queue, Repairing
+from zonelab.engine.queue import Queue, RepairableQueue
 from zonelab.scenarios.clients.program_crash import ProgramCrashed
 from zonelab.scenarios.queues.under_test import Wrap
 from zonelab.studies.properties.faults import Troubles
@@ -210,7 +210,7 @@ class Lab:
 
     def _serve(self, name: str, deadline_ms: int) -> None:
         """What a consumer does in a drain: look for ended leases, then pop and acknowledge until nothing comes."""
-        if isinstance(self.programs[name].queue, Repairing):
+        if isinstance(self.programs[name].queue, RepairableQueue):
             self.process_unacks(name, ToRest())
         while self.now_ms <= deadline_ms:
             self.pop(name, ToRest(), count=DRAIN_BATCH)

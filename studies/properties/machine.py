@@ -12,7 +12,7 @@ from zonelab.cluster.testbed import Testbed
 from zonelab.cluster.zone import Persistence
 from zonelab.engine.message import PRIORITY_MAX
 from zonelab.engine.ports import Connection
-from zonelab.engine.queue import Extending, Queue, Repairing
+from zonelab.engine.queue import ExtendableQueue, Queue, RepairableQueue
 from zonelab.scenarios.faults.links import CutMode
 from zonelab.scenarios.queues.under_test import Site, Wrap, site_of
 from zonelab.studies.properties.budget import BudgetedMachine
@@ -362,7 +362,7 @@ class QueueMachine(BudgetedMachine):
         """Idle programs that hold a delivery and may extend its lease now."""
         if self.lab is None or not (self.extends_any_time or self.lab.quiet):
             return []
-        return [name for name in self._idle_holding() if isinstance(self._lab.programs[name].queue, Extending)]
+        return [name for name in self._idle_holding() if isinstance(self._lab.programs[name].queue, ExtendableQueue)]
 
     def _free_to_repair(self) -> list[str]:
         """Idle programs that may look for ended leases now."""
@@ -370,7 +370,7 @@ class QueueMachine(BudgetedMachine):
             return []
         taken = [each.zone for each in self.lab.programs.values() if each.repairing and not self.repairs_together]
         programs = ((name, self.lab.programs[name]) for name in self._idle())
-        return [name for name, each in programs if isinstance(each.queue, Repairing) and each.zone not in taken]
+        return [name for name, each in programs if isinstance(each.queue, RepairableQueue) and each.zone not in taken]
 
     def _near_lease_end(self) -> dict[str, int]:
         """When the first lease ends in the zone of each program that may look for ended leases."""

@@ -5,7 +5,7 @@ from dataclasses import replace
 
 from zonelab.engine.message import Delivery, Message
 from zonelab.engine.ports import Indeterminate, Runtime
-from zonelab.engine.queue import Extending, Repairing
+from zonelab.engine.queue import ExtendableQueue, RepairableQueue
 from zonelab.scenarios.clients.recorder import OPERATION_ERRORS
 from zonelab.scenarios.queues.acknowledging import acknowledge, extend_lease
 from zonelab.studies.properties.gated_program import Program
@@ -73,7 +73,7 @@ class Operations:
 
     async def extend(self, program: Program, delivery: Delivery, number: int, timeout_ms: int) -> None:
         """Extend a lease and tell the ledger until when it may last; one that had ended counts as a new delivery."""
-        assert isinstance(program.queue, Extending)
+        assert isinstance(program.queue, ExtendableQueue)
         message_id, invoke_ms, ok_ms = delivery.message.id, self._now_ms(), None
         late = invoke_ms > self._ledger.held_until_ms(message_id, number)
         applied = True
@@ -99,7 +99,7 @@ class Operations:
 
     async def process_unacks(self, program: Program) -> None:
         """Run the handler of ended leases once; an error only disturbs the ledger."""
-        assert isinstance(program.queue, Repairing)
+        assert isinstance(program.queue, RepairableQueue)
         program.repairing = True
         try:
             await program.queue.process_unacks()

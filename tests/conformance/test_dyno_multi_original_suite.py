@@ -6,8 +6,8 @@ original sleeps to let a due time or a lease pass, the clock is set instead.
 
 from support.engine.dyno_v2 import ShardContent, make_multi, shard_content
 
-from zonelab.engine.dyno.hosts import Host, RackSuffixShards
-from zonelab.engine.dyno.v2.builder import Cluster, build_queue
+from zonelab.engine.dyno.hosts import DynoHost, RackSuffixShards
+from zonelab.engine.dyno.v2.builder import ShardCluster, build_queue
 from zonelab.engine.dyno.v2.multi import MultiQueue
 from zonelab.engine.message import Message
 
@@ -18,12 +18,12 @@ MS = 1_000_000
 
 def test_multi_queue(target):
     """``MultiQueueTests``: two racks, two shards; what is due in the other shard is not waited for."""
-    hosts = [Host(name="host1", rack="us-east-1a"), Host(name="host2", rack="us-east-2b")]
+    hosts = [DynoHost(name="host1", rack="us-east-1a"), DynoHost(name="host2", rack="us-east-2b")]
     queue = build_queue(
         queue_name=target.name,
         redis_key_prefix="test",
         unack_ms=50_000,
-        servers=Cluster(hosts=lambda: hosts, quorum=target.quorum("a"), non_quorum=target.local("a")),
+        servers=ShardCluster(hosts=lambda: hosts, quorum=target.quorum("a"), non_quorum=target.local("a")),
         runtime=target.lab.runtime,
         clock=target.clock,
         shard_supplier=RackSuffixShards(hosts=lambda: hosts, local_rack="us-east-1a"),

@@ -12,8 +12,8 @@ import pytest
 from support.engine.dyno_v2 import make_pipelined, shard_content
 
 from zonelab.engine.dyno import DynoQueue, IdHash, RoundRobin
-from zonelab.engine.dyno.hosts import Host, SingleShard
-from zonelab.engine.dyno.v2.builder import Cluster, build_queue
+from zonelab.engine.dyno.hosts import DynoHost, SingleShard
+from zonelab.engine.dyno.v2.builder import ShardCluster, build_queue
 from zonelab.engine.message import Message
 
 LEASE_MS = 1000
@@ -55,8 +55,8 @@ def queue(made, target):
         queue_name=target.name,
         redis_key_prefix="test",
         unack_ms=LEASE_MS,
-        servers=Cluster(
-            hosts=lambda: [Host(name="localhost", rack="us-east-1a")],
+        servers=ShardCluster(
+            hosts=lambda: [DynoHost(name="localhost", rack="us-east-1a")],
             quorum=target.quorum("a"),
             non_quorum=target.local("a"),
         ),

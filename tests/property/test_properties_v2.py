@@ -15,8 +15,8 @@ from zonelab.cluster.votes.levels import LEVELS_OF_ONE_DC
 from zonelab.engine.dyno.message_json import encode
 from zonelab.engine.dyno.scores import due_score
 from zonelab.engine.dyno.v2 import PipelinedQueue, steps
-from zonelab.engine.dyno.v2.lease import Lease, deliveries_of
-from zonelab.engine.dyno.v2.pop import FreshPopper
+from zonelab.engine.dyno.v2.lease import LeaseTimes, deliveries_of
+from zonelab.engine.dyno.v2.pop import V2FreshPopper
 from zonelab.engine.message import Receipt
 from zonelab.studies.properties import DynoV2QueueMachine, Trouble
 
@@ -39,13 +39,13 @@ class OwnLease(PipelinedQueue):
 
     def __init__(self, name, **options):
         super().__init__(name, **options)
-        self._popper = FreshPopper(self._context, lease=self.lease)
+        self._popper = V2FreshPopper(self._context, lease=self.lease)
 
     async def lease(self, context, ids):
         start_ms = context.clock.now_ms()
         end_ms = start_ms + context.settings.unack_ms
         taken = await self.take(context.quorum, context.keys, ids, end_ms)
-        times = Lease(start_ms=start_ms, leased_ms=context.clock.now_ms(), end_ms=end_ms)
+        times = LeaseTimes(start_ms=start_ms, leased_ms=context.clock.now_ms(), end_ms=end_ms)
         raws = await steps.payloads(context.quorum, context.keys, taken)
         return deliveries_of(context.keys.shard, zip(taken, raws, strict=True), times)
 

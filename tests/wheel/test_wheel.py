@@ -53,7 +53,7 @@ def make(testbed, scenario):
 TYPED = """
 from collections.abc import Sequence
 from zonelab import Message, connect, queues
-from zonelab.queues import BlockingDelayQueue, Delivered, Handling, Outcome
+from zonelab.queues import BlockingDelayQueue, BatchContext, BatchMessage, ConsumeStatus
 from zonelab.runs import hunt, run
 from zonelab.testing import AsyncCluster, Level, SimCluster, cluster, sim_test
 
@@ -61,8 +61,8 @@ def work(jobs: BlockingDelayQueue) -> None:
     reveal_type((jobs.push(Message(id="1")), jobs.pop, jobs.extend, jobs.get("1"), jobs.size(), jobs.name))
     reveal_type([jobs.ack(delivery) for delivery in jobs.pop(1, wait_ms=5_000)])
 
-def handle(delivered: Sequence[Delivered], handling: Handling) -> Outcome:
-    return Outcome.SUCCESS if delivered[0].record.body else Outcome.SUSPEND
+def handle(delivered: Sequence[BatchMessage], handling: BatchContext) -> ConsumeStatus:
+    return ConsumeStatus.SUCCESS if delivered[0].record.body else ConsumeStatus.SUSPEND
 
 async def serve(lab: AsyncCluster) -> int:
     async with queues.open("jobs", lab) as jobs, queues.open_ordered("orders", "redis://h") as orders, lab.fault("cut"):

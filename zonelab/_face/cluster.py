@@ -14,7 +14,7 @@ from zonelab.cluster.real.zones import zones as real_zones
 from zonelab.cluster.sim.cluster import SimCluster
 from zonelab.cluster.testbed import Testbed
 from zonelab.cluster.zone import ClusterError
-from zonelab.engine.sync import Run
+from zonelab.engine.sync import CoroutineRunner
 from zonelab.scenarios.arms import On
 from zonelab.scenarios.run.network_settings import network_options
 from zonelab.scenarios.run.simulated import settings_of
@@ -257,7 +257,7 @@ class Cluster(BlockingPlace):
         return self._within
 
     @property
-    def _runner(self) -> Run:
+    def _runner(self) -> CoroutineRunner:
         if self._running is None:
             raise ClusterError("the cluster is not up: use it within its `with` block")
         return self._running.run

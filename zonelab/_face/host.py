@@ -10,7 +10,7 @@ from zonelab.cluster.connections.answered import AnsweredConnection
 from zonelab.cluster.testbed import Testbed
 from zonelab.cluster.zone import ClusterError
 from zonelab.engine.ports import Clock, Connection, Runtime
-from zonelab.engine.sync import Run
+from zonelab.engine.sync import CoroutineRunner
 from zonelab.scenarios.clients.services import Services
 from zonelab.scenarios.queues.catalogue import queue_under_test
 from zonelab.scenarios.queues.under_test import Naming, QueueUnderTest, RunsServices, is_empty
@@ -195,7 +195,7 @@ class BlockingPlace(ABC):
 
     @property
     @abstractmethod
-    def _runner(self) -> Run: ...
+    def _runner(self) -> CoroutineRunner: ...
 
     @property
     def _is_simulated(self) -> bool:

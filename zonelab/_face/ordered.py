@@ -8,17 +8,17 @@ from typing import TYPE_CHECKING
 from zonelab._face.host import PROGRAM, SharedQueue
 from zonelab._face.opened import Opened
 from zonelab.engine.common.lifecycle import Startable
-from zonelab.engine.fifo.consumer.listener import Delivered, Handling, Outcome
+from zonelab.engine.fifo.consumer.listener import BatchContext, BatchMessage, ConsumeStatus
 from zonelab.engine.queue import Queue
-from zonelab.engine.sync import Run, StartableFacade, blocking
+from zonelab.engine.sync import CoroutineRunner, StartableFacade, blocking
 from zonelab.scenarios.logs import LOGGER
 from zonelab.scenarios.queues.under_test import Member, Ordered
 
 if TYPE_CHECKING:
     from zonelab.scenarios.clients.listening import Acknowledging
 
-Handler = Callable[[Sequence[Delivered], Handling], Outcome | Awaitable[Outcome | None] | None]
-"""A listener, an ordinary function or a coroutine. None it returns counts as ``Outcome.SUCCESS``."""
+Handler = Callable[[Sequence[BatchMessage], BatchContext], ConsumeStatus | Awaitable[ConsumeStatus | None] | None]
+"""A listener, an ordinary function or a coroutine. None it returns counts as ``ConsumeStatus.SUCCESS``."""
 
 _HANDING_NS = 1_000
 """The time to hand a batch over: in simulation, what happens in no time at all has no order for a checker."""
@@ -49,9 +49,10 @@ class OrderedQueue(Opened):
 
         Args:
             handler: an ordinary function or a coroutine function. It is called with a batch of one partition (a
-                sequence of ``Delivered``, up to ``batch`` of ``open_ordered``) and a ``Handling``, one batch of a
-                partition after the other. It returns what became of it, an ``Outcome``; None is success. An exception,
-                or ``Outcome.SUSPEND``, has the batch handed out again after a pause, and holds up what follows.
+                sequence of up to ``batch`` of ``open_ordered`` ``BatchMessage`` objects) and a ``BatchContext``, one
+                batch of a partition after the other. It returns a ``ConsumeStatus``; None counts as success. After an
+                exception or ``ConsumeStatus.SUSPEND`` the same batch is delivered again after a pause, before any
+                message that follows it.
 
         Returns:
             A ``Listening`` for ``async with``, or a ``BlockingListening`` for ``with``.
@@ -139,7 +140,7 @@ class Listening(Startable):
             self._shared.users.remove(self)
             await member.close()
 
-    async def _listen(self, delivered: Sequence[Delivered], handling: Handling) -> Outcome:
+    async def _listen(self, delivered: Sequence[BatchMessage], handling: BatchContext) -> ConsumeStatus:
         if self._observer is not None:
             self._observer.delivered(handling.partition.name, delivered)
         await self._shared.runtime.sleep(_HANDING_NS)
@@ -149,8 +150,8 @@ class Listening(Startable):
                 outcome = await outcome
         except Exception:
             LOGGER.exception("a listener of %s failed; what it was handed comes again", self._shared.name)
-            return Outcome.SUSPEND
-        return Outcome.SUCCESS if outcome is None else outcome
+            return ConsumeStatus.SUSPEND
+        return ConsumeStatus.SUCCESS if outcome is None else outcome
 
 
 class BlockingOrderedQueue(StartableFacade):
@@ -164,7 +165,7 @@ class BlockingOrderedQueue(StartableFacade):
             ...
     """
 
-    def __init__(self, queue: OrderedQueue, run: Run, *, in_threads: bool) -> None:
+    def __init__(self, queue: OrderedQueue, run: CoroutineRunner, *, in_threads: bool) -> None:
         super().__init__(queue, run)
         self._ordered, self._in_threads = queue, in_threads
         self.name, self.zone = queue.name, queue.zone
@@ -198,7 +199,7 @@ class BlockingListening(StartableFacade):
 def _in_thread(handler: Handler) -> Handler:
     """``handler`` in a thread, so that it keeps nobody waiting and may use the topic itself."""
 
-    async def called(delivered: Sequence[Delivered], handling: Handling) -> Outcome | None:
+    async def called(delivered: Sequence[BatchMessage], handling: BatchContext) -> ConsumeStatus | None:
         outcome = await asyncio.to_thread(handler, delivered, handling)
         return await outcome if isawaitable(outcome) else outcome
 

@@ -7,7 +7,7 @@ from zonelab._face.opened import Opened
 from zonelab.cluster.zone import ClusterError
 from zonelab.engine.message import Delivery, Message
 from zonelab.engine.queue import OPTIONAL, Queue
-from zonelab.engine.sync import Run, StartableFacade, blocking
+from zonelab.engine.sync import CoroutineRunner, StartableFacade, blocking
 from zonelab.scenarios.queues.acknowledging import acknowledge, extend_lease
 
 
@@ -190,7 +190,7 @@ class BlockingDelayQueue(StartableFacade):
             ...
     """
 
-    def __init__(self, queue: DelayQueue, run: Run) -> None:
+    def __init__(self, queue: DelayQueue, run: CoroutineRunner) -> None:
         super().__init__(queue, run)
         self.name, self.zone = queue.name, queue.zone
 

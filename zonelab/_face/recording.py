@@ -13,7 +13,7 @@ from zonelab.cluster.testbed import Testbed
 from zonelab.engine.fifo.events import Observer
 from zonelab.engine.message import Delivery, Message, Receipt
 from zonelab.engine.ports import PortError
-from zonelab.engine.queue import Extending, Queue
+from zonelab.engine.queue import ExtendableQueue, Queue
 from zonelab.scenarios.clients.listening import Acknowledging
 from zonelab.scenarios.clients.recorder import OPERATION_ERRORS, Actor, Delivered, Recorder
 from zonelab.scenarios.queues.acknowledging import acknowledge, extend_lease
@@ -111,7 +111,7 @@ class RecordedQueue:
 
     async def extend(self, delivery: Delivery, *, timeout_ms: int) -> bool:
         """Extend a lease, and record it."""
-        assert isinstance(self._queue, Extending)
+        assert isinstance(self._queue, ExtendableQueue)
         known = self._recording.deliveries.get(delivery)
         if known is None:
             return await extend_lease(self._queue, delivery, timeout_ms=timeout_ms)
@@ -145,7 +145,7 @@ class _Kept:
         return bool(await self._keep(acknowledge(self._queue, delivery)))
 
     async def set_unack_timeout(self, delivery: Any, /, *, timeout_ms: int) -> bool:
-        assert isinstance(self._queue, Extending)
+        assert isinstance(self._queue, ExtendableQueue)
         return bool(await self._keep(extend_lease(self._queue, delivery, timeout_ms=timeout_ms)))
 
     async def _keep(self, operation: Awaitable[Any]) -> Any:

@@ -21,7 +21,7 @@ from zonelab.cluster.real.upstream import pack
 from zonelab.cluster.votes.levels import Level
 from zonelab.cluster.zone import Address, ClusterError, Persistence, Restart, Zone, ZoneError, ZoneState
 from zonelab.engine.ports import Argument, Command, Connection, Reply, Runtime, ServerError
-from zonelab.engine.sync import Facade, Run, blocking
+from zonelab.engine.sync import CoroutineRunner, Facade, blocking
 
 Answer = int | bytes | None | list["Answer | ServerError"]
 """A reply that is no error; within a list, errors are values."""
@@ -166,7 +166,7 @@ class BlockingServer(Facade, BlockingPlace):
             ...
     """
 
-    def __init__(self, server: Server, run: Run) -> None:
+    def __init__(self, server: Server, run: CoroutineRunner) -> None:
         super().__init__(server, run)
         self._server = server
         self.zone, self.zones, self.is_port = server.zone, server.zones, server.is_port
@@ -178,7 +178,7 @@ class BlockingServer(Facade, BlockingPlace):
         return self._server
 
     @property
-    def _runner(self) -> Run:
+    def _runner(self) -> CoroutineRunner:
         return self._run
 
 

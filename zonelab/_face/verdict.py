@@ -7,7 +7,7 @@ from zonelab._face.ordered import Listening
 from zonelab._face.queue import DelayQueue
 from zonelab.analysis.checkers.verdict import Verdict
 from zonelab.cluster.zone import ClusterError
-from zonelab.engine.fifo.consumer.listener import Delivered, Handling, Outcome
+from zonelab.engine.fifo.consumer.listener import BatchContext, BatchMessage, ConsumeStatus
 from zonelab.engine.ports import PortError, ServerError
 from zonelab.scenarios.queues.under_test import is_empty
 from zonelab.scenarios.run_phases import SETTLE_BOUND_S
@@ -72,8 +72,8 @@ async def _consume(consumer: DelayQueue) -> None:
         return  # the history has it; coordinators may still reconnect
 
 
-async def _done(delivered: Sequence[Delivered], handling: Handling) -> Outcome:
-    return Outcome.SUCCESS
+async def _done(delivered: Sequence[BatchMessage], handling: BatchContext) -> ConsumeStatus:
+    return ConsumeStatus.SUCCESS
 
 
 async def _settled(host: Host) -> None:

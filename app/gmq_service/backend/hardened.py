@@ -13,7 +13,7 @@ from zonelab.engine.dyno.hardened import HardenedQueue, HardenedSettings
 from zonelab.engine.dyno.hardened.context import HardenedContext
 from zonelab.engine.gmq.hardened import HardenedDispatcher
 from zonelab.engine.gmq.jobs import Job
-from zonelab.engine.gmq.served_jobs import Ack
+from zonelab.engine.gmq.served_jobs import AckOutcome
 from zonelab.engine.gmq.settings import SECONDS_MAX
 from zonelab.engine.message import Delivery, Message
 from zonelab.engine.ports import Clock, Connection, Runtime
@@ -89,12 +89,12 @@ class HardenedJobs:
                 return await self._delivered(queue, topic, deliveries[0], wanted)
         return None
 
-    async def ack(self, job_id: str) -> Ack:
+    async def ack(self, job_id: str) -> AckOutcome:
         queue, delivery = self._held.pop(job_id, (None, None))
         if queue is None or delivery is None:
-            return Ack.NOT_RESERVED
+            return AckOutcome.NOT_RESERVED
         try:
-            return Ack.DONE if await queue.ack(delivery) else Ack.READY_AGAIN
+            return AckOutcome.DONE if await queue.ack(delivery) else AckOutcome.READY_AGAIN
         except BaseException:
             self._held[job_id] = queue, delivery
             raise

@@ -4,7 +4,7 @@ from collections.abc import Callable, Sequence
 from typing import Protocol
 
 from zonelab.engine.gmq.jobs import Job
-from zonelab.engine.gmq.served_jobs import Ack
+from zonelab.engine.gmq.served_jobs import AckOutcome
 from zonelab.engine.ports import ServerError
 
 
@@ -26,7 +26,7 @@ class Jobs(Protocol):
     async def pop(self, topics: Sequence[str], wanted: Callable[[], bool]) -> Job | None:
         """A job that is ready, now. None if there is none, or it is not ``wanted`` any more when it has been taken."""
 
-    async def ack(self, job_id: str) -> Ack: ...
+    async def ack(self, job_id: str) -> AckOutcome: ...
 
     async def remove(self, job_id: str) -> bool:
         """Delete a job in whatever state."""

@@ -5,10 +5,10 @@ from dataclasses import replace
 
 from zonelab.app.gmq_service.backend.jobs import Refused
 from zonelab.engine.common.pipelines import read
-from zonelab.engine.gmq.channel import Channel
-from zonelab.engine.gmq.dispatcher import GmqDispatcher, Handed
+from zonelab.engine.gmq.channel import GoChannel
+from zonelab.engine.gmq.dispatcher import DispatchedCard, GmqDispatcher
 from zonelab.engine.gmq.jobs import Job
-from zonelab.engine.gmq.served_jobs import Ack, ServedJobs
+from zonelab.engine.gmq.served_jobs import AckOutcome, ServedJobs
 from zonelab.engine.gmq.settings import SECONDS_MAX, GmqSettings
 from zonelab.engine.ports import Clock, Command, Connection, Runtime
 
@@ -25,7 +25,7 @@ class ListedJobs:
         settings: GmqSettings,
         on_ready: Callable[[str], None],
     ) -> None:
-        cards: Channel[Handed] = Channel(runtime)
+        cards: GoChannel[DispatchedCard] = GoChannel(runtime)
         self._compat = settings.compat
         self._connection = connection
         self._on_ready = on_ready
@@ -59,7 +59,7 @@ class ListedJobs:
                 return None
         return None
 
-    async def ack(self, job_id: str) -> Ack:
+    async def ack(self, job_id: str) -> AckOutcome:
         return await self._served.ack(job_id)
 
     async def remove(self, job_id: str) -> bool:

@@ -26,7 +26,7 @@ from zonelab.cluster.admin.exposition import MEDIA_TYPE
 from zonelab.cluster.admin.guard import Guard
 from zonelab.engine.common.failures import COMMAND_FAILURES
 from zonelab.engine.common.pipelines import read
-from zonelab.engine.gmq.jobs import Status
+from zonelab.engine.gmq.jobs import JobStatus
 from zonelab.engine.gmq.keys import GmqKeys
 from zonelab.engine.ports import Command, Connection
 
@@ -36,10 +36,10 @@ LIMIT_MAX = 10_000
 
 _KEYS_MAX = 10_000
 _COLOURS = {
-    Status.DEFAULT: ("cyan", "default"),
-    Status.DELAY: ("orange", "delay"),
-    Status.READY: ("red", "ready"),
-    Status.RESERVED: ("blue", "reserved"),
+    JobStatus.DEFAULT: ("cyan", "default"),
+    JobStatus.DELAY: ("orange", "delay"),
+    JobStatus.READY: ("red", "ready"),
+    JobStatus.RESERVED: ("blue", "reserved"),
 }
 _NO_KEY = "bucketKey不能为空"
 
@@ -194,6 +194,6 @@ def _badge(status: str) -> str:
         colour, name = "black", "unknown"
     else:
         colour, name = (
-            _COLOURS.get(Status(int(status)), ("black", "delete")) if int(status) < 4 else ("black", "delete")
+            _COLOURS.get(JobStatus(int(status)), ("black", "delete")) if int(status) < 4 else ("black", "delete")
         )
     return f'<span class="layui-badge layui-bg-{colour}">{name}</span>'

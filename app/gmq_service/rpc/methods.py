@@ -15,17 +15,17 @@ from zonelab.cluster.connections.failures import STORAGE_REFUSED
 from zonelab.engine.common.failures import COMMAND_FAILURES
 from zonelab.engine.gmq.jobs import BrokenJob, Job
 from zonelab.engine.gmq.keys import GmqKeys
-from zonelab.engine.gmq.served_jobs import Ack
+from zonelab.engine.gmq.served_jobs import AckOutcome
 from zonelab.engine.ports import ServerError, Unavailable
 
 ATOI = 'strconv.Atoi: parsing "": invalid syntax'
 _ACKS = {
-    Ack.DONE: "true",
-    Ack.GONE: "false",
-    Ack.READY_AGAIN: "TTR has expired and will be consumed again",
-    Ack.NOT_RESERVED: "Job is not be reserved",
-    Ack.NOT_READY: "Unknown error",
-    Ack.MISSING: ATOI,
+    AckOutcome.DONE: "true",
+    AckOutcome.GONE: "false",
+    AckOutcome.READY_AGAIN: "TTR has expired and will be consumed again",
+    AckOutcome.NOT_RESERVED: "Job is not be reserved",
+    AckOutcome.NOT_READY: "Unknown error",
+    AckOutcome.MISSING: ATOI,
 }
 _RESERVED = "3"
 _KINDS = ((bool, "bool"), (str, "string"), (int, "number"), (float, "number"), (list, "array"), (dict, "object"))
@@ -56,7 +56,7 @@ class Methods:
         self._methods: dict[str, Callable[[Any, Caller], Awaitable[str]]] = {
             "Push": self._push,
             "Pop": self._pop,
-            "Ack": self._ack,
+            "AckOutcome": self._ack,
         }
 
     async def answer(self, request: Request, caller: Caller) -> tuple[str, Outcome]:

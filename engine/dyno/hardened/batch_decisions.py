@@ -3,13 +3,13 @@
 from collections.abc import Awaitable, Callable, Sequence
 
 from zonelab.engine.common.failures import COMMAND_FAILURES
-from zonelab.engine.dyno.hardened.records.steps import Lease, in_steps
+from zonelab.engine.dyno.hardened.records.steps import HardenedLease, in_steps
 from zonelab.engine.ports import PortError, ServerError, Unavailable
 
-Decide = Callable[[Sequence[Lease]], Awaitable[list[bool]]]
+Decide = Callable[[Sequence[HardenedLease]], Awaitable[list[bool]]]
 
 
-async def decided_each(decide: Decide, leases: Sequence[Lease]) -> list[bool | PortError | ServerError]:
+async def decided_each(decide: Decide, leases: Sequence[HardenedLease]) -> list[bool | PortError | ServerError]:
     """For each lease the answer, or the error for want of one.
 
     A vote compares whole answers, so one lease about which the zones differ spoils the answer about all. What is
@@ -18,7 +18,7 @@ async def decided_each(decide: Decide, leases: Sequence[Lease]) -> list[bool | P
     return [answer for part in in_steps(leases) for answer in await _decided(decide, part)]
 
 
-async def _decided(decide: Decide, leases: Sequence[Lease]) -> list[bool | PortError | ServerError]:
+async def _decided(decide: Decide, leases: Sequence[HardenedLease]) -> list[bool | PortError | ServerError]:
     try:
         return list(await decide(leases))
     except COMMAND_FAILURES as error:

@@ -8,7 +8,7 @@ from zonelab.engine.common.timings import MetricsSource
 from zonelab.engine.dyno.hardened.mechanisms import Hardening
 from zonelab.engine.dyno.hardened.queue import HardenedQueue
 from zonelab.engine.dyno.hardened.settings import HardenedSettings
-from zonelab.engine.dyno.hosts import Host, ShardSupplier
+from zonelab.engine.dyno.hosts import DynoHost, ShardSupplier
 from zonelab.engine.dyno.sharding import ShardingStrategy
 from zonelab.engine.dyno.v2.builder import supplier_of
 from zonelab.engine.ports import Clock, Connection, Runtime
@@ -21,7 +21,7 @@ class ReplicatedHosts:
     quorum: Connection
     safe: Connection
     local: Connection
-    zones: Mapping[Host, Connection]
+    zones: Mapping[DynoHost, Connection]
 
 
 class HardenedOptions(TypedDict, total=False):

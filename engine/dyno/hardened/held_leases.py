@@ -6,7 +6,7 @@ from functools import partial
 
 from zonelab.engine.dyno.hardened.batch_decisions import decided_each
 from zonelab.engine.dyno.hardened.context import HardenedContext
-from zonelab.engine.dyno.hardened.records.steps import Lease
+from zonelab.engine.dyno.hardened.records.steps import HardenedLease
 
 
 @dataclass(slots=True)
@@ -18,7 +18,7 @@ class HeldLease:
     ``asked_ms``: the end that an extension asked for, which the heartbeat does not shorten.
     """
 
-    lease: Lease
+    lease: HardenedLease
     since_ns: int
     resting: bool = False
     asked_ms: int = 0
@@ -36,13 +36,13 @@ class HeldLeases:
         self.on_extended: Callable[[str, int], None] | None = None
         """Told the id and the new end of every lease that the heartbeat moved."""
 
-    def add(self, lease: Lease) -> None:
+    def add(self, lease: HardenedLease) -> None:
         self._held_leases[lease.id, lease.token] = HeldLease(lease, self._context.runtime.now_ns())
 
     def of(self, message_id: str, token: str) -> HeldLease | None:
         return self._held_leases.get((message_id, token))
 
-    def drop(self, lease: Lease) -> None:
+    def drop(self, lease: HardenedLease) -> None:
         self._held_leases.pop((lease.id, lease.token), None)
 
     def forget_ended(self, now_ms: int) -> None:

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from zonelab.engine.common.failures import COMMAND_FAILURES
 from zonelab.engine.dyno.hardened.context import HardenedContext
 from zonelab.engine.dyno.hardened.mechanisms import Hardening
-from zonelab.engine.dyno.hardened.records.record import Status
+from zonelab.engine.dyno.hardened.records.record import RecordStatus
 from zonelab.engine.ports import Unavailable
 
 GRANTED = "G"
@@ -16,7 +16,7 @@ DIVERGED = (ABSENT, "D", "X")
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Leased:
+class LeaseResult:
     """``mine``: ids that are leased. ``diverged``: ids over which the zones differ."""
 
     token: str
@@ -33,7 +33,7 @@ class Leaser:
         self._context = context
         self._count = 0
 
-    async def lease(self, payloads: Mapping[str, bytes], *, lease_ms: int | None = None) -> Leased:
+    async def lease(self, payloads: Mapping[str, bytes], *, lease_ms: int | None = None) -> LeaseResult:
         """Lease those of the ids that can be, for ``lease_ms`` or as long as the queue's leases are.
 
         ``payloads``: by id, as they were read. Raises what the port raises if there is none, for want of answers.
@@ -41,7 +41,7 @@ class Leaser:
         context, ids = self._context, list(payloads)
         start_ms = context.clock.now_ms()
         ends_ms = start_ms + (lease_ms or context.settings.lease_ms)
-        leased = Leased(token=self._token(), start_ms=start_ms, ends_ms=ends_ms)
+        leased = LeaseResult(token=self._token(), start_ms=start_ms, ends_ms=ends_ms)
         try:
             answers = await context.steps.lease(payloads, token=leased.token, now_ms=start_ms, ends_ms=ends_ms)
         except Unavailable:
@@ -76,7 +76,7 @@ class Leaser:
         mine = []
         for message_id in ids:
             found = [of_zone[message_id] for of_zone in records.values()]
-            shown = [one for one in found if one and one.status is Status.LEASED and one.token == token]
+            shown = [one for one in found if one and one.status is RecordStatus.LEASED and one.token == token]
             if len(shown) >= replicas.majority:
                 mine.append(message_id)
         self._context.counters.proven += len(mine)

@@ -8,10 +8,10 @@ from zonelab.engine.common.polling import pop_when_ready
 from zonelab.engine.dyno.errors import PayloadError
 from zonelab.engine.dyno.hardened.context import HardenedContext
 from zonelab.engine.dyno.hardened.held_leases import HeldLeases
-from zonelab.engine.dyno.hardened.lease import Leased, Leaser
+from zonelab.engine.dyno.hardened.lease import Leaser, LeaseResult
 from zonelab.engine.dyno.hardened.mechanisms import Hardening
-from zonelab.engine.dyno.hardened.records.record import Status
-from zonelab.engine.dyno.hardened.records.steps import STEP_MAX, Head, Lease
+from zonelab.engine.dyno.hardened.records.record import RecordStatus
+from zonelab.engine.dyno.hardened.records.steps import STEP_MAX, HardenedLease, Head
 from zonelab.engine.dyno.hardened.upkeep.replica_repair import ReplicaRepair
 from zonelab.engine.dyno.hardened.upkeep.shard_takeover import ServedShards
 from zonelab.engine.dyno.message_json import decode
@@ -135,7 +135,7 @@ class HardenedPopper:
         worn = []
         for message_id in ids:
             found = [record for of_zone in records.values() if (record := of_zone[message_id])]
-            free = [one for one in found if one.status is Status.WAITING or one.ends_ms <= ended_ms]
+            free = [one for one in found if one.status is RecordStatus.WAITING or one.ends_ms <= ended_ms]
             if len([one for one in free if one.tries >= most]) >= replicas.majority:
                 worn.append(message_id)
         return worn
@@ -161,13 +161,13 @@ class HardenedPopper:
                 worn.append(head.id)
         return messages, worn, unreadable, broken
 
-    def _delivered(self, leased: Leased, messages: Mapping[str, Message], shard: str) -> list[Delivery]:
+    def _delivered(self, leased: LeaseResult, messages: Mapping[str, Message], shard: str) -> list[Delivery]:
         leased_ms = self._context.clock.now_ms()
         self._held_leases.forget_ended(leased_ms)
         if leased_ms >= leased.ends_ms:
             return []  # the answer took longer than the lease
         for message_id in leased.mine:
-            self._held_leases.add(Lease(message_id, leased.token, leased.ends_ms))
+            self._held_leases.add(HardenedLease(message_id, leased.token, leased.ends_ms))
         return [
             Delivery(
                 message=messages[message_id],

@@ -17,7 +17,7 @@ from zonelab.engine.dyno.hardened.context import HardenedContext, HardenedCounte
 from zonelab.engine.dyno.hardened.held_leases import HeldLeases
 from zonelab.engine.dyno.hardened.mechanisms import Hardening
 from zonelab.engine.dyno.hardened.pop import HardenedPopper
-from zonelab.engine.dyno.hardened.records.steps import Lease, Put, in_steps
+from zonelab.engine.dyno.hardened.records.steps import HardenedLease, PutRequest, in_steps
 from zonelab.engine.dyno.hardened.settings import HardenedSettings
 from zonelab.engine.dyno.hardened.upkeep.keeper import Keeper
 from zonelab.engine.dyno.hardened.upkeep.replica_repair import ReplicaRepair
@@ -209,7 +209,7 @@ class HardenedQueue(BackgroundQueue):
         (extended,) = await self._steps.extend([held.lease], ends_ms=ends_ms)
         if extended:
             later_ms = max(ends_ms, held.lease.ends_ms)
-            held.lease = Lease(delivery.message.id, delivery.token, later_ms)
+            held.lease = HardenedLease(delivery.message.id, delivery.token, later_ms)
             held.asked_ms = later_ms
         else:
             self.counters.refused += 1
@@ -289,16 +289,16 @@ class HardenedQueue(BackgroundQueue):
         name = f"{what} {self.name} {self.settings.instance}"
         return Periodic(action, interval_ms=interval_ms, runtime=self._context.runtime, name=name, spread=True)
 
-    def _put(self, message: Message, *, now_ms: int) -> Put:
+    def _put(self, message: Message, *, now_ms: int) -> PutRequest:
         shard = chosen_shard(self._strategy, self.settings.shards, message)
         due_ms = now_ms + message.timeout_ms
-        return Put.of(message, shard=shard, due_ms=due_ms, now_ms=now_ms, settings=self.settings)
+        return PutRequest.of(message, shard=shard, due_ms=due_ms, now_ms=now_ms, settings=self.settings)
 
     async def _beat(self) -> None:
         if self.settings.has(Hardening.LEASE_HEARTBEAT):
             await self._held_leases.beat()
 
-    def _rested(self, delivery: Delivery) -> Lease | None:
+    def _rested(self, delivery: Delivery) -> HardenedLease | None:
         """The lease of ``delivery`` as it is now; nobody works on it any more."""
         held = self._held_leases.of(delivery.message.id, delivery.token)
         if held is not None:
@@ -306,9 +306,9 @@ class HardenedQueue(BackgroundQueue):
             return held.lease
         if self.settings.has(Hardening.DELIVERY_TOKENS):
             return None
-        return Lease(delivery.message.id, delivery.token, delivery.lease_end_ms)
+        return HardenedLease(delivery.message.id, delivery.token, delivery.lease_end_ms)
 
-    def _is_valid(self, lease: Lease, now_ms: int) -> bool:
+    def _is_valid(self, lease: HardenedLease, now_ms: int) -> bool:
         return now_ms <= lease.ends_ms or not self.settings.has(Hardening.DELIVERY_TOKENS)
 
 

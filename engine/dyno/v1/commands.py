@@ -6,7 +6,7 @@ from typing import Any
 from zonelab.engine.ports import Argument, Command, Connection, Indeterminate, ServerError, Unavailable
 
 
-class Commands:
+class V1Commands:
     """Single commands over one connection. Each raises ``PortError`` and, for an error reply, ``ServerError``."""
 
     def __init__(self, connection: Connection) -> None:

@@ -5,8 +5,8 @@ from dataclasses import dataclass, field
 
 from zonelab.engine.common.timings import QueueMetrics
 from zonelab.engine.dyno.results import Counters
-from zonelab.engine.dyno.v1.commands import Commands
-from zonelab.engine.dyno.v1.keys import Keys
+from zonelab.engine.dyno.v1.commands import V1Commands
+from zonelab.engine.dyno.v1.keys import QueueKeys
 from zonelab.engine.dyno.v1.scripts import ORIGINAL_SCRIPTS, SCRIPTS
 from zonelab.engine.dyno.v1.settings import DynoSettings
 from zonelab.engine.ports import Clock, Runtime
@@ -18,9 +18,9 @@ class Context:
 
     runtime: Runtime
     clock: Clock
-    quorum: Commands
-    local: Commands
-    keys: Keys
+    quorum: V1Commands
+    local: V1Commands
+    keys: QueueKeys
     settings: DynoSettings
     counters: Counters = field(default_factory=Counters)
     metrics: QueueMetrics | None = None

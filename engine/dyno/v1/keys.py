@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Keys:
+class QueueKeys:
     """Keys of the queue ``queue`` under ``prefix``: one payload hash for all shards, two sorted sets per shard."""
 
     prefix: str

@@ -51,7 +51,7 @@ class Prefetch:
 Take = Callable[[Context, Prefetch, int], Coroutine[Any, Any, list[Delivery]]]
 
 
-class OriginalPopper:
+class V1OriginalPopper:
     """Reads ahead into ``prefetch``, waits until it holds enough, and lets ``take`` make deliveries of it."""
 
     def __init__(self, context: Context, prefetch: Prefetch, take: Take) -> None:

@@ -11,7 +11,7 @@ from zonelab.engine.dyno.errors import PayloadError
 from zonelab.engine.dyno.scores import eligible_until
 from zonelab.engine.dyno.v1.context import Context
 from zonelab.engine.dyno.v1.lease import lease, lease_together
-from zonelab.engine.dyno.v1.original_pop import OriginalPopper, Prefetch, take_one_by_one, take_together
+from zonelab.engine.dyno.v1.original_pop import Prefetch, V1OriginalPopper, take_one_by_one, take_together
 from zonelab.engine.message import Delivery
 from zonelab.engine.ports import Argument
 
@@ -53,7 +53,7 @@ async def lease_all_together(
     deliveries += await lease_together(context, arguments, shards=shards, count=count - len(deliveries))
 
 
-class FreshPopper:
+class V1FreshPopper:
     """Reads the heads of the waiting sets anew for every pop and for every round of waiting.
 
     Nothing read is kept for a later pop, so a message whose due time moved on is not delivered early. Ids that a
@@ -136,10 +136,10 @@ class FreshPopper:
 class Poppers:
     """``own``: from the own shard; ``every``: from every shard, the own first; ``bulk``: by one script."""
 
-    own: FreshPopper | OriginalPopper
-    own_bulk: FreshPopper | OriginalPopper
-    every: FreshPopper | OriginalPopper
-    every_bulk: FreshPopper | OriginalPopper
+    own: V1FreshPopper | V1OriginalPopper
+    own_bulk: V1FreshPopper | V1OriginalPopper
+    every: V1FreshPopper | V1OriginalPopper
+    every_bulk: V1FreshPopper | V1OriginalPopper
 
 
 def make_poppers(context: Context) -> Poppers:
@@ -148,15 +148,15 @@ def make_poppers(context: Context) -> Poppers:
         here = Prefetch(context, own, forgets_demand=True)
         everywhere = Prefetch(context, shards, forgets_demand=False)
         return Poppers(
-            own=OriginalPopper(context, here, take_one_by_one),
-            own_bulk=OriginalPopper(context, here, take_together),
-            every=OriginalPopper(context, everywhere, take_one_by_one),
-            every_bulk=OriginalPopper(context, everywhere, take_together),
+            own=V1OriginalPopper(context, here, take_one_by_one),
+            own_bulk=V1OriginalPopper(context, here, take_together),
+            every=V1OriginalPopper(context, everywhere, take_one_by_one),
+            every_bulk=V1OriginalPopper(context, everywhere, take_together),
         )
     claims = no_claims(context)
     return Poppers(
-        own=FreshPopper(context, shards=own, claims=claims),
-        own_bulk=FreshPopper(context, shards=own, claims=claims, lease_candidates=lease_all_together),
-        every=FreshPopper(context, shards=shards, claims=claims),
-        every_bulk=FreshPopper(context, shards=shards, claims=claims, lease_candidates=lease_all_together),
+        own=V1FreshPopper(context, shards=own, claims=claims),
+        own_bulk=V1FreshPopper(context, shards=own, claims=claims, lease_candidates=lease_all_together),
+        every=V1FreshPopper(context, shards=shards, claims=claims),
+        every_bulk=V1FreshPopper(context, shards=shards, claims=claims, lease_candidates=lease_all_together),
     )

@@ -20,9 +20,9 @@ from zonelab.engine.dyno.sharding import RoundRobin, ShardingStrategy, chosen_sh
 from zonelab.engine.dyno.v1 import peek
 from zonelab.engine.dyno.v1 import search as patterns
 from zonelab.engine.dyno.v1.ack import Acks
-from zonelab.engine.dyno.v1.commands import Commands
+from zonelab.engine.dyno.v1.commands import V1Commands
 from zonelab.engine.dyno.v1.context import Context
-from zonelab.engine.dyno.v1.keys import Keys
+from zonelab.engine.dyno.v1.keys import QueueKeys
 from zonelab.engine.dyno.v1.lease import lease_chosen
 from zonelab.engine.dyno.v1.pop import make_poppers
 from zonelab.engine.dyno.v1.settings import DynoSettings
@@ -66,13 +66,13 @@ class DynoQueue(BackgroundQueue):
             raise ValueError(f"name must be a non-empty string, got {name!r}")
         self.name = name
         self.settings = settings
-        self.keys = Keys(prefix=settings.prefix, queue=name)
+        self.keys = QueueKeys(prefix=settings.prefix, queue=name)
         counters = Counters()
         self._context = Context(
             runtime=runtime,
             clock=clock,
-            quorum=Commands(quorum),
-            local=Commands(local),
+            quorum=V1Commands(quorum),
+            local=V1Commands(local),
             keys=self.keys,
             settings=settings,
             counters=counters,

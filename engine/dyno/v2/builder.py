@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from zonelab.engine.common.timings import MetricsSource
-from zonelab.engine.dyno.hosts import Host, HostSupplier, RackSuffixShards, ShardSupplier
+from zonelab.engine.dyno.hosts import DynoHost, HostSupplier, RackSuffixShards, ShardSupplier
 from zonelab.engine.dyno.sharding import ShardingStrategy
 from zonelab.engine.dyno.v2.multi import MultiQueue
 from zonelab.engine.dyno.v2.queue import PipelinedQueue
@@ -16,7 +16,7 @@ from zonelab.engine.ports import Clock, Connection, Runtime
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Cluster:
+class ShardCluster:
     """One replicated cluster for all shards. ``non_quorum``: for reads that may be old; ``quorum`` if not given."""
 
     hosts: HostSupplier
@@ -28,7 +28,7 @@ class Cluster:
 class Hosts:
     """Separate servers without replication, each with a shard of its own. Of two hosts of one shard the last counts."""
 
-    connections: Mapping[Host, Connection]
+    connections: Mapping[DynoHost, Connection]
 
 
 def build_queue(
@@ -36,7 +36,7 @@ def build_queue(
     queue_name: str,
     redis_key_prefix: str,
     unack_ms: int,
-    servers: Cluster | Hosts,
+    servers: ShardCluster | Hosts,
     runtime: Runtime,
     clock: Clock,
     local_rack: str = "",
@@ -80,11 +80,11 @@ def build_queue(
     return MultiQueue(queue_name, shard=own, queues=queues, strategy=strategy)
 
 
-def _hosts(servers: Cluster | Hosts) -> tuple[Host, ...]:
-    return tuple(servers.hosts() if isinstance(servers, Cluster) else servers.connections)
+def _hosts(servers: ShardCluster | Hosts) -> tuple[DynoHost, ...]:
+    return tuple(servers.hosts() if isinstance(servers, ShardCluster) else servers.connections)
 
 
-def supplier_of(hosts: Sequence[Host], shard_supplier: ShardSupplier | None, local_rack: str) -> ShardSupplier:
+def supplier_of(hosts: Sequence[DynoHost], shard_supplier: ShardSupplier | None, local_rack: str) -> ShardSupplier:
     """``shard_supplier``, or the last character of the rack. Raises ``ValueError`` for no host and for no rack."""
     if not hosts:
         raise ValueError("servers must have at least one host, got none")
@@ -95,15 +95,15 @@ def supplier_of(hosts: Sequence[Host], shard_supplier: ShardSupplier | None, loc
 
 def _shard_queue(
     name: str,
-    servers: Cluster | Hosts,
-    host: Host,
+    servers: ShardCluster | Hosts,
+    host: DynoHost,
     *,
     runtime: Runtime,
     clock: Clock,
     settings: PipelinedSettings,
     metrics: MetricsSource | None,
 ) -> PipelinedQueue:
-    if isinstance(servers, Cluster):
+    if isinstance(servers, ShardCluster):
         quorum, local = servers.quorum, servers.non_quorum or servers.quorum
     else:
         quorum = local = servers.connections[host]

@@ -18,7 +18,7 @@ from zonelab.engine.message import Delivery
 
 
 @dataclass(frozen=True, slots=True)
-class Leased:
+class BatchLease:
     """What came of leasing a batch. ``error``: a stored payload is no message; its lease stays until it ends."""
 
     deliveries: list[Delivery]
@@ -26,7 +26,7 @@ class Leased:
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Lease:
+class LeaseTimes:
     """The times of a batch's lease, as in ``zonelab.engine.message.Delivery``."""
 
     start_ms: int
@@ -34,7 +34,7 @@ class Lease:
     end_ms: int
 
 
-async def lease_batch(context: PipelinedContext, ids: Sequence[str]) -> Leased:
+async def lease_batch(context: PipelinedContext, ids: Sequence[str]) -> BatchLease:
     """Lease ``ids`` of the shard, all until the same time. What is not among the deliveries is a miss.
 
     A miss of the second step leaves its lease in place: to remove it could remove the lease of another consumer that a
@@ -47,14 +47,14 @@ async def lease_batch(context: PipelinedContext, ids: Sequence[str]) -> Leased:
         leased = list(compress(ids, await steps.lease(quorum, keys, ids, end_ms=end_ms)))
         effects.count += len(leased)
         taken = list(compress(leased, await steps.unlist(quorum, keys, leased)))
-        lease = Lease(start_ms=start_ms, leased_ms=context.clock.now_ms(), end_ms=end_ms)
+        lease = LeaseTimes(start_ms=start_ms, leased_ms=context.clock.now_ms(), end_ms=end_ms)
         raws = await steps.payloads(quorum, keys, taken)
     found = deliveries_of(keys.shard, zip(taken, raws, strict=True), lease)
     context.counters.misses += len(ids) - len(found.deliveries)
     return found
 
 
-def deliveries_of(shard: str, taken: Iterable[tuple[str, bytes | None]], lease: Lease) -> Leased:
+def deliveries_of(shard: str, taken: Iterable[tuple[str, bytes | None]], lease: LeaseTimes) -> BatchLease:
     """What is delivered of the ids ``taken``, each with its JSON; those without are left out."""
     deliveries, error = [], None
     for message_id, raw in taken:
@@ -74,4 +74,4 @@ def deliveries_of(shard: str, taken: Iterable[tuple[str, bytes | None]], lease: 
                 lease_end_ms=lease.end_ms,
             )
         )
-    return Leased(deliveries, error)
+    return BatchLease(deliveries, error)

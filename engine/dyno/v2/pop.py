@@ -8,13 +8,13 @@ from zonelab.engine.common.polling import NS_PER_MS, pop_in_rounds
 from zonelab.engine.dyno.scores import eligible_until
 from zonelab.engine.dyno.v2 import steps
 from zonelab.engine.dyno.v2.context import PipelinedContext
-from zonelab.engine.dyno.v2.lease import Leased, lease_batch
+from zonelab.engine.dyno.v2.lease import BatchLease, lease_batch
 from zonelab.engine.message import Delivery
 
-LeaseBatch = Callable[[PipelinedContext, Sequence[str]], Awaitable[Leased]]
+LeaseBatch = Callable[[PipelinedContext, Sequence[str]], Awaitable[BatchLease]]
 
 
-class FreshPopper:
+class V2FreshPopper:
     """Reads the head of the waiting set for every pop and every round of waiting, and leases it in batches.
 
     Pops of one object run side by side: ids that one of them is leasing are left to it. Misses are replaced within the
@@ -77,7 +77,7 @@ class FreshPopper:
         return deliveries
 
 
-class OriginalPopper:
+class V2OriginalPopper:
     """The original's pop: one at a time for each object, and every round leases what it finds.
 
     Source: https://github.com/Netflix/dyno-queues, ``v2/RedisPipelineQueue.pop``. Its defects are kept: leases taken in

@@ -8,7 +8,7 @@ from zonelab.engine.dyno.message_json import encode
 from zonelab.engine.dyno.scores import due_score
 from zonelab.engine.dyno.v2 import steps
 from zonelab.engine.dyno.v2.context import PipelinedContext
-from zonelab.engine.dyno.v2.steps import Entry
+from zonelab.engine.dyno.v2.steps import ListingEntry
 from zonelab.engine.message import Message, Receipt
 from zonelab.engine.ports import Indeterminate, Reply, ServerError
 
@@ -18,7 +18,7 @@ async def push_batch(context: PipelinedContext, messages: Sequence[Message]) -> 
     keys, now_ms = context.keys, context.clock.now_ms()
     due_ms = [now_ms + message.timeout_ms for message in messages]
     entries = [
-        Entry(message.id, encode(message), due_score(due, priority=message.priority))
+        ListingEntry(message.id, encode(message), due_score(due, priority=message.priority))
         for message, due in zip(messages, due_ms, strict=True)
     ]
     receipts = [

@@ -20,7 +20,7 @@ from zonelab.engine.dyno.v2 import steps
 from zonelab.engine.dyno.v2.ack import BatchAcks
 from zonelab.engine.dyno.v2.context import PipelinedContext
 from zonelab.engine.dyno.v2.keys import PipelinedKeys
-from zonelab.engine.dyno.v2.pop import FreshPopper, OriginalPopper
+from zonelab.engine.dyno.v2.pop import V2FreshPopper, V2OriginalPopper
 from zonelab.engine.dyno.v2.push import push_batch
 from zonelab.engine.dyno.v2.settings import PipelinedSettings
 from zonelab.engine.dyno.v2.unack import original_process_unacks, process_unacks, waiting_count
@@ -82,7 +82,7 @@ class PipelinedQueue(BackgroundQueue, Unsupported):
         self._quorum = quorum
         self._local = local
         self._acks = BatchAcks(self._context)
-        self._popper = (OriginalPopper if settings.compat else FreshPopper)(self._context)
+        self._popper = (V2OriginalPopper if settings.compat else V2FreshPopper)(self._context)
         self.unack_handler = Periodic(
             self.process_unacks,
             interval_ms=settings.unack_interval_ms,

@@ -19,7 +19,7 @@ REQUEUE = Path(__file__).with_name("lua").joinpath("requeue.lua").read_text(enco
 
 
 @dataclass(frozen=True, slots=True)
-class Entry:
+class ListingEntry:
     """A message to be listed: its JSON and its score (due time in ms and priority, ``zonelab.engine.dyno.scores``)."""
 
     message_id: str
@@ -35,7 +35,7 @@ class EndedLease:
     score: bytes
 
 
-def push_commands(keys: PipelinedKeys, entries: Sequence[Entry]) -> list[Command]:
+def push_commands(keys: PipelinedKeys, entries: Sequence[ListingEntry]) -> list[Command]:
     """Two commands an entry, its payload before its id: a pipeline that is cut leaves no id without payload."""
     commands: list[Command] = []
     for entry in entries:

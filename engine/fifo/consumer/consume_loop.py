@@ -10,12 +10,12 @@ from typing import Any
 
 from zonelab.engine.common.mutex import Mutex, Semaphore
 from zonelab.engine.fifo.consumer.context import NS_PER_MS, MemberContext
-from zonelab.engine.fifo.consumer.hooks import Handled, Watchers, how
-from zonelab.engine.fifo.consumer.listener import Delivered, Handling, Outcome
+from zonelab.engine.fifo.consumer.hooks import HandledBatch, Watchers, how
+from zonelab.engine.fifo.consumer.listener import BatchContext, BatchMessage, ConsumeStatus
 from zonelab.engine.fifo.consumer.ownership import Ownership
-from zonelab.engine.fifo.consumer.process_queue import Cached, ProcessQueue
+from zonelab.engine.fifo.consumer.process_queue import CachedMessage, ProcessQueue
 from zonelab.engine.fifo.consumer.results import GOES_ON, Results
-from zonelab.engine.fifo.log.record import Record
+from zonelab.engine.fifo.log.record import PartitionRecord
 from zonelab.engine.fifo.partition import Partition
 from zonelab.engine.ports import Promise
 
@@ -89,15 +89,17 @@ class ConsumeLoop:
                 self._again(queue, lane, pause_ms)
                 return
 
-    async def _worked_on(self, queue: ProcessQueue, lane: str, batch: Sequence[Cached]) -> int | None:
-        handling = Handling(partition=queue.partition, fence=self._context.zones.fence(queue.partition) or (0, 0))
+    async def _worked_on(self, queue: ProcessQueue, lane: str, batch: Sequence[CachedMessage]) -> int | None:
+        handling = BatchContext(partition=queue.partition, fence=self._context.zones.fence(queue.partition) or (0, 0))
         wanted = await self._results.without_parked(queue, lane, batch)
         if not wanted or queue.dropped:
             return GOES_ON
         said = await self._handed_over(queue, wanted, handling)
         return await self._results.of(queue, lane, wanted, said, handling)
 
-    async def _handed_over(self, queue: ProcessQueue, batch: Sequence[Cached], handling: Handling) -> Outcome | None:
+    async def _handed_over(
+        self, queue: ProcessQueue, batch: Sequence[CachedMessage], handling: BatchContext
+    ) -> ConsumeStatus | None:
         now_ns = self._context.runtime.now_ns()
         delivered = [self._told(queue.partition, each, now_ns) for each in batch]
         self._listening[queue.partition] += 1
@@ -115,18 +117,18 @@ class ConsumeLoop:
         self._released(queue.partition)
         duration_ms = (self._context.runtime.now_ns() - begun_ns) / NS_PER_MS
         returned = how(said, raised=raised, duration_ms=duration_ms)
-        handled = Handled(
+        handled = HandledBatch(
             partition=queue.partition, messages=delivered, said=said, returned=returned, duration_ms=duration_ms
         )
         self.watchers.after(handled, handling)
         return said
 
-    def _told(self, partition: Partition, cached: Cached, now_ns: int) -> Delivered:
+    def _told(self, partition: Partition, cached: CachedMessage, now_ns: int) -> BatchMessage:
         record, offset, attempt = cached.entry.record, cached.entry.offset, cached.failed + 1
         op_id = self._context.observer.start(**self._columns(partition, record, offset, attempt), time_ns=now_ns)
-        return Delivered(record=record, offset=offset, attempt=attempt, op_id=op_id)
+        return BatchMessage(record=record, offset=offset, attempt=attempt, op_id=op_id)
 
-    def _columns(self, partition: Partition, record: Record, offset: int, attempt: int) -> dict[str, Any]:
+    def _columns(self, partition: Partition, record: PartitionRecord, offset: int, attempt: int) -> dict[str, Any]:
         told = {"offset": offset, "attempt": attempt, "key": record.key, "message_id": record.id, "epoch": record.epoch}
         return {**self._context.columns(partition), **told}
 

@@ -15,7 +15,7 @@ from zonelab.engine.fifo.settings import ConsumerSettings, Times
 from zonelab.engine.fifo.zones.dead_letters import DeadLetters
 from zonelab.engine.fifo.zones.locks import Locks
 from zonelab.engine.fifo.zones.members import Members
-from zonelab.engine.fifo.zones.parked import Parked
+from zonelab.engine.fifo.zones.parked import ParkedKeys
 from zonelab.engine.ports import Clock, Connection, Runtime, Task
 
 NS_PER_MS = 1_000_000
@@ -29,7 +29,7 @@ class Zones:
     locks: Locks
     members: Members
     dead_letters: DeadLetters
-    parked: Parked
+    parked: ParkedKeys
 
     def fence(self, _partition: Partition) -> tuple[int, int] | None:
         """Generation and token under which this member has the partition; None where locks have no tokens."""
@@ -58,7 +58,7 @@ class Zones:
                 group, level=level, near=near, keys=keys, expiry_ms=times.member_expiry, scan_ms=times.member_scan
             ),
             dead_letters=DeadLetters(group, level=level, keys=keys),
-            parked=Parked(level=level, keys=keys),
+            parked=ParkedKeys(level=level, keys=keys),
         )
 
 

@@ -10,14 +10,14 @@ from enum import StrEnum
 from typing import Protocol
 
 from zonelab.engine.common.timings import Stat
-from zonelab.engine.fifo.consumer.listener import Delivered, Handling, Outcome
+from zonelab.engine.fifo.consumer.listener import BatchContext, BatchMessage, ConsumeStatus
 from zonelab.engine.fifo.partition import Partition
 
 TIME_OUT_MS = 15 * 60_000
 """RocketMQ's: who takes longer is only called that. Nothing is interrupted."""
 
 
-class Returned(StrEnum):
+class ConsumeReturnType(StrEnum):
     """How a listener came back, in RocketMQ's words."""
 
     SUCCESS = "success"
@@ -28,25 +28,25 @@ class Returned(StrEnum):
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Handled:
+class HandledBatch:
     """``said``: the listener's answer; None: it gave none. ``duration_ms``: how long it took."""
 
     partition: Partition
-    messages: Sequence[Delivered]
-    said: Outcome | None
-    returned: Returned
+    messages: Sequence[BatchMessage]
+    said: ConsumeStatus | None
+    returned: ConsumeReturnType
     duration_ms: float
 
     @property
     def success(self) -> bool:
-        return self.said in (Outcome.SUCCESS, Outcome.COMMIT)
+        return self.said in (ConsumeStatus.SUCCESS, ConsumeStatus.COMMIT)
 
 
 class Hook(Protocol):
     """Called before and after each batch. What it raises is lost: it cannot disturb the listener's work."""
 
-    def before(self, partition: Partition, messages: Sequence[Delivered], /) -> None: ...
-    def after(self, handled: Handled, /) -> None: ...
+    def before(self, partition: Partition, messages: Sequence[BatchMessage], /) -> None: ...
+    def after(self, handled: HandledBatch, /) -> None: ...
 
 
 @dataclass(slots=True)
@@ -60,23 +60,23 @@ class Statistics:
     failed: int = 0
     consumed_ms: Stat = field(default_factory=Stat)
 
-    def count(self, handled: Handled, handling: Handling) -> None:
+    def count(self, handled: HandledBatch, handling: BatchContext) -> None:
         """Count a batch that was handled: how long it took, and whether it is done or comes again."""
         number = len(handled.messages)
         self.consumed_ms.record(handled.duration_ms)
-        if handled.said in (None, Outcome.SUSPEND):
+        if handled.said in (None, ConsumeStatus.SUSPEND):
             self.failed += number
-        elif handled.said is Outcome.SUCCESS or handling.commits_itself:
+        elif handled.said is ConsumeStatus.SUCCESS or handling.commits_itself:
             self.ok += number
 
 
-def how(said: Outcome | None, *, raised: bool, duration_ms: float) -> Returned:
+def how(said: ConsumeStatus | None, *, raised: bool, duration_ms: float) -> ConsumeReturnType:
     """In RocketMQ's order of cases."""
     if said is None:
-        return Returned.EXCEPTION if raised else Returned.RETURNED_NULL
+        return ConsumeReturnType.EXCEPTION if raised else ConsumeReturnType.RETURNED_NULL
     if duration_ms >= TIME_OUT_MS:
-        return Returned.TIME_OUT
-    return Returned.FAILED if said is Outcome.SUSPEND else Returned.SUCCESS
+        return ConsumeReturnType.TIME_OUT
+    return ConsumeReturnType.FAILED if said is ConsumeStatus.SUSPEND else ConsumeReturnType.SUCCESS
 
 
 class Watchers:
@@ -86,12 +86,12 @@ class Watchers:
         self._hooks = tuple(hooks)
         self.statistics = Statistics()
 
-    def before(self, partition: Partition, messages: Sequence[Delivered]) -> None:
+    def before(self, partition: Partition, messages: Sequence[BatchMessage]) -> None:
         for hook in self._hooks:
             with suppress(Exception):
                 hook.before(partition, messages)
 
-    def after(self, handled: Handled, handling: Handling) -> None:
+    def after(self, handled: HandledBatch, handling: BatchContext) -> None:
         """Tell every hook that a batch was handled. What a hook raises is dropped."""
         self.statistics.count(handled, handling)
         for hook in self._hooks:

@@ -4,11 +4,11 @@ from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 
-from zonelab.engine.fifo.log.record import Record
+from zonelab.engine.fifo.log.record import PartitionRecord
 from zonelab.engine.fifo.partition import Partition
 
 
-class Outcome(StrEnum):
+class ConsumeStatus(StrEnum):
     """What a listener says of a batch. An exception, or None, counts as ``suspend``.
 
     ``success``: it is done. ``suspend``: try it again, in a while. ``rollback`` and ``commit``, by hand: all since the
@@ -18,10 +18,10 @@ class Outcome(StrEnum):
 
         from collections.abc import Sequence
 
-        def handle(delivered: Sequence[Delivered], handling: Handling) -> Outcome:
+        def handle(delivered: Sequence[BatchMessage], handling: BatchContext) -> ConsumeStatus:
             print(delivered[0].record.body, delivered[0].attempt)
             handling.suspend_ms = 100
-            return Outcome.SUSPEND if delivered[0].attempt == 1 else Outcome.SUCCESS
+            return ConsumeStatus.SUSPEND if delivered[0].attempt == 1 else ConsumeStatus.SUCCESS
 
         with cluster("sim") as lab, queues.open_ordered("orders", lab) as orders:
             orders.push(Message(id="1", key="order-1", payload="hello"))
@@ -36,27 +36,27 @@ class Outcome(StrEnum):
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Delivered:
+class BatchMessage:
     """One message of a batch that a listener is handed.
 
     ``record``: the message, with ``id``, ``key``, ``body`` and ``due_ms``. ``offset``: its place in the partition,
     from 0. ``attempt``: from 1, as this member counts; another member begins anew. ``op_id``: of this delivery.
     """
 
-    record: Record
+    record: PartitionRecord
     offset: int
     attempt: int
     op_id: int
 
 
 @dataclass(kw_only=True, slots=True)
-class Handling:
+class BatchContext:
     """What a listener may set while it handles a batch.
 
-    ``commits_itself``: what succeeds is done; otherwise ``Outcome.COMMIT`` says so. ``suspend_ms``: the pause before
-    the next try instead of the group's; None: that. ``fence``: generation and token of the grant under which it works,
-    for whoever takes the effect and has to refuse older ones; (0, 0) where grants have none. ``partition``: that of
-    the batch, with ``topic`` and ``name``.
+    ``commits_itself``: what succeeds is done; otherwise ``ConsumeStatus.COMMIT`` says so. ``suspend_ms``: the pause
+    before the next try instead of the group's; None: that. ``fence``: generation and token of the grant under which it
+    works, for whoever takes the effect and has to refuse older ones; (0, 0) where grants have none. ``partition``: that
+    of the batch, with ``topic`` and ``name``.
     """
 
     partition: Partition
@@ -65,4 +65,4 @@ class Handling:
     suspend_ms: int | None = None
 
 
-Listener = Callable[[Sequence[Delivered], Handling], Awaitable[Outcome | None]]
+Listener = Callable[[Sequence[BatchMessage], BatchContext], Awaitable[ConsumeStatus | None]]

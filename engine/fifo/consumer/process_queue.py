@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 from heapq import heappop, heappush
 
 from zonelab.engine.fifo.log.progress import Progress
-from zonelab.engine.fifo.log.record import Entry
+from zonelab.engine.fifo.log.record import LogEntry
 from zonelab.engine.fifo.partition import Partition
 from zonelab.engine.fifo.settings import Order
 
@@ -14,7 +14,7 @@ NONE_FAILED: Mapping[int, int] = {}
 WHOLE = ""
 """The only lane of a partition whose messages are all in one order."""
 
-_LANES: dict[Order, Callable[[Entry], str]] = {
+_LANES: dict[Order, Callable[[LogEntry], str]] = {
     Order.GLOBAL: lambda _: WHOLE,
     Order.PARTITION: lambda _: WHOLE,
     Order.KEY: lambda entry: entry.record.key,
@@ -23,10 +23,10 @@ _LANES: dict[Order, Callable[[Entry], str]] = {
 
 
 @dataclass(slots=True)
-class Cached:
+class CachedMessage:
     """``failed``: how often it failed here; unless partitions are fenced another member begins at 0, as in RocketMQ."""
 
-    entry: Entry
+    entry: LogEntry
     failed: int = 0
 
     @property
@@ -39,11 +39,11 @@ class _Lane:
     """What is in one order: messages that wait, with a heap of their offsets, and those that were taken."""
 
     requested: bool = False
-    waiting: dict[int, Cached] = field(default_factory=dict)
+    waiting: dict[int, CachedMessage] = field(default_factory=dict)
     order: list[int] = field(default_factory=list)
-    taken: dict[int, Cached] = field(default_factory=dict)
+    taken: dict[int, CachedMessage] = field(default_factory=dict)
 
-    def wait(self, cached: Cached) -> None:
+    def wait(self, cached: CachedMessage) -> None:
         heappush(self.order, cached.entry.offset)
         self.waiting[cached.entry.offset] = cached
 
@@ -105,7 +105,7 @@ class ProcessQueue:
         self.next_offset = progress.cursor
         self._finished.update(progress.above)
 
-    def put(self, entries: Iterable[Entry], *, failed: Mapping[int, int] = NONE_FAILED) -> list[str]:
+    def put(self, entries: Iterable[LogEntry], *, failed: Mapping[int, int] = NONE_FAILED) -> list[str]:
         """Cache ``entries``, which failed so often. The lanes for which a request has to be begun."""
         begun = []
         for entry in entries:
@@ -113,7 +113,7 @@ class ProcessQueue:
             heappush(self._unfinished, entry.offset)
             if entry.offset in self._finished:
                 continue
-            cached = Cached(entry, failed.get(entry.offset, 0))
+            cached = CachedMessage(entry, failed.get(entry.offset, 0))
             self.cached += 1
             self.cached_bytes += cached.size
             name = self._lane_of(entry)
@@ -124,7 +124,7 @@ class ProcessQueue:
                 begun.append(name)
         return begun
 
-    def take(self, count: int, lane: str = WHOLE) -> list[Cached]:
+    def take(self, count: int, lane: str = WHOLE) -> list[CachedMessage]:
         """The first messages of ``lane`` that wait, which are then consumed. The request ends if there are none."""
         own = self._lanes[lane]
         offsets = [heappop(own.order) for _ in range(min(count, len(own.order)))]
@@ -141,7 +141,7 @@ class ProcessQueue:
         taken = self._lanes[lane].taken
         return self.finish(list(taken.values()), lane) if taken else None
 
-    def finish(self, batch: Iterable[Cached], lane: str = WHOLE) -> Progress:
+    def finish(self, batch: Iterable[CachedMessage], lane: str = WHOLE) -> Progress:
         """Those of what was taken are done, and no others; how far that is."""
         own = self._lanes[lane]
         for each in batch:
@@ -155,7 +155,7 @@ class ProcessQueue:
         """All that was taken of ``lane`` waits again."""
         self.put_back(list(self._lanes[lane].taken.values()), lane)
 
-    def put_back(self, batch: Iterable[Cached], lane: str = WHOLE) -> None:
+    def put_back(self, batch: Iterable[CachedMessage], lane: str = WHOLE) -> None:
         """``batch`` waits again; what was taken before it does not."""
         own = self._lanes[lane]
         for each in batch:

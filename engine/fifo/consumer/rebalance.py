@@ -12,7 +12,7 @@ from zonelab.engine.fifo.consumer.process_queue import ProcessQueue
 from zonelab.engine.fifo.consumer.pull import Pulls
 from zonelab.engine.fifo.consumer.revoke import Revoke
 from zonelab.engine.fifo.partition import Partition
-from zonelab.engine.fifo.settings import Sharing
+from zonelab.engine.fifo.settings import MessageModel
 from zonelab.engine.fifo.topics.followed import FollowedRoute
 from zonelab.engine.ports import Promise
 
@@ -88,7 +88,7 @@ class Rebalance:
 
     async def _share(self) -> list[Partition]:
         partitions = self._partitions if self._route is None else sorted(self._route.known.consumed)
-        if self._context.settings.sharing is Sharing.BROADCASTING:
+        if self._context.settings.sharing is MessageModel.BROADCASTING:
             return partitions
         members = await self._context.zones.members.names()
         by_topic = [list(each) for _, each in groupby(partitions, key=lambda partition: partition.topic)]

@@ -6,11 +6,11 @@ from typing import Any
 from zonelab.engine.common.failures import COMMAND_FAILURES
 from zonelab.engine.fifo.consumer.asked import asked
 from zonelab.engine.fifo.consumer.context import MemberContext
-from zonelab.engine.fifo.consumer.listener import Handling, Outcome
+from zonelab.engine.fifo.consumer.listener import BatchContext, ConsumeStatus
 from zonelab.engine.fifo.consumer.offsets import Offsets
-from zonelab.engine.fifo.consumer.process_queue import Cached, ProcessQueue
+from zonelab.engine.fifo.consumer.process_queue import CachedMessage, ProcessQueue
 from zonelab.engine.fifo.log.progress import Progress
-from zonelab.engine.fifo.log.record import Entry
+from zonelab.engine.fifo.log.record import LogEntry
 from zonelab.engine.fifo.settings import Poison
 
 LEVELS_SKIPPED = 3
@@ -28,20 +28,27 @@ class Results:
         self._context, self._offsets = context, offsets
 
     async def of(
-        self, queue: ProcessQueue, lane: str, batch: Sequence[Cached], said: Outcome | None, handling: Handling
+        self,
+        queue: ProcessQueue,
+        lane: str,
+        batch: Sequence[CachedMessage],
+        said: ConsumeStatus | None,
+        handling: BatchContext,
     ) -> int | None:
         """Carry out ``said`` for ``batch``, just taken from ``lane``: ``GOES_ON``, or the pause in ms."""
-        outcome = said or Outcome.SUSPEND
-        if outcome is Outcome.SUSPEND:
+        outcome = said or ConsumeStatus.SUSPEND
+        if outcome is ConsumeStatus.SUSPEND:
             return await self._failed(queue, lane, batch, handling)
-        if handling.commits_itself or outcome is Outcome.COMMIT:
+        if handling.commits_itself or outcome is ConsumeStatus.COMMIT:
             await self._commit(queue, lane)
-        elif outcome is Outcome.ROLLBACK:
+        elif outcome is ConsumeStatus.ROLLBACK:
             queue.roll_back(lane)
             return self._pause(handling)
         return GOES_ON
 
-    async def without_parked(self, queue: ProcessQueue, lane: str, batch: Sequence[Cached]) -> list[Cached]:
+    async def without_parked(
+        self, queue: ProcessQueue, lane: str, batch: Sequence[CachedMessage]
+    ) -> list[CachedMessage]:
         """Those of ``batch`` that a listener may have; messages of parked keys go aside.
 
         One that cannot be put aside now goes to the listener: it will fail, and be parked then.
@@ -65,7 +72,9 @@ class Results:
         settings = self._context.settings
         return queue.cached > settings.credit or queue.cached_bytes > settings.credit_bytes
 
-    async def _failed(self, queue: ProcessQueue, lane: str, batch: Sequence[Cached], handling: Handling) -> int | None:
+    async def _failed(
+        self, queue: ProcessQueue, lane: str, batch: Sequence[CachedMessage], handling: BatchContext
+    ) -> int | None:
         settings = self._context.settings
         buries = settings.poison is Poison.SKIP
         again, left = False, []
@@ -85,12 +94,12 @@ class Results:
             await self._commit(queue, lane)
         return GOES_ON
 
-    def _tell_failed(self, queue: ProcessQueue, failed: Cached, handling: Handling) -> None:
+    def _tell_failed(self, queue: ProcessQueue, failed: CachedMessage, handling: BatchContext) -> None:
         columns = {**columns_of(failed.entry), "attempt": failed.failed, "pause_ms": self._pause(handling)}
         with asked(self._context, "fail", [queue.partition], **columns):
             pass  # it is counted here alone, where another member will not find it
 
-    async def _bury(self, queue: ProcessQueue, dead: Cached) -> bool:
+    async def _bury(self, queue: ProcessQueue, dead: CachedMessage) -> bool:
         context, rules = self._context, self._context.settings.rules
         levels = context.times_ms.dead_letter_levels
         level = min(LEVELS_SKIPPED + dead.failed, len(levels))
@@ -107,7 +116,7 @@ class Results:
             return False
         return True
 
-    async def _park(self, queue: ProcessQueue, lane: str, poison: Cached) -> bool:
+    async def _park(self, queue: ProcessQueue, lane: str, poison: CachedMessage) -> bool:
         entry = poison.entry
         try:
             with asked(self._context, "park", [queue.partition], **columns_of(entry)):
@@ -128,13 +137,13 @@ class Results:
         if not queue.dropped:
             self._offsets.reach(queue.partition, reached)
 
-    def _pause(self, handling: Handling) -> int:
+    def _pause(self, handling: BatchContext) -> int:
         times = self._context.times_ms
         wanted = times.suspend if handling.suspend_ms is None else handling.suspend_ms
         return min(max(wanted, times.suspend_least), times.suspend_most)
 
 
-def columns_of(entry: Entry) -> dict[str, Any]:
+def columns_of(entry: LogEntry) -> dict[str, Any]:
     """The columns of the order history that say which record an event is about."""
     record = entry.record
     return {"offset": entry.offset, "epoch": record.epoch, "message_id": record.id, "key": record.key}

@@ -12,7 +12,7 @@ from collections.abc import Iterable, Mapping
 from hashlib import sha1
 from itertools import count
 
-from zonelab.engine.fifo.fenced.copying import Copying, send
+from zonelab.engine.fifo.fenced.copying import PartitionCopy, send
 from zonelab.engine.fifo.fenced.keys import LOG_REGISTER, FencedKeys
 from zonelab.engine.fifo.fenced.scripts import run
 from zonelab.engine.fifo.fenced.views import Views, ZoneView, generation_of
@@ -31,7 +31,7 @@ class Admission:
 
     def __init__(self, session: str, *, views: Views, sends: Connection, keys: FencedKeys, checks: bool = True) -> None:
         self._session, self._views, self._sends, self._keys, self._checks = session, views, sends, keys, checks
-        self._copying = Copying(views=views, sends=sends, keys=keys)
+        self._copying = PartitionCopy(views=views, sends=sends, keys=keys)
         self._eras: dict[Partition, str] = {}
         self._generations: dict[Partition, int] = {}
         self._attempts = count(1)

@@ -22,7 +22,7 @@ async def send(connection: Connection, command: Command) -> None:
         return
 
 
-class Copying:
+class PartitionCopy:
     """Copies a partition. ``views`` read it from each zone, ``sends`` writes to every zone."""
 
     def __init__(self, *, views: Views, sends: Connection, keys: FencedKeys) -> None:

@@ -7,9 +7,9 @@ from typing import Self
 
 from zonelab.engine.common.mutex import Mutex
 from zonelab.engine.fifo.fenced.keys import group_register
-from zonelab.engine.fifo.fenced.register import NOTHING, Effects, Register, Store
+from zonelab.engine.fifo.fenced.register import NOTHING, Register, RegisterStore, WriteEffects
 from zonelab.engine.fifo.log.progress import Progress
-from zonelab.engine.fifo.log.record import Record
+from zonelab.engine.fifo.log.record import PartitionRecord
 from zonelab.engine.fifo.partition import Partition
 
 
@@ -53,7 +53,7 @@ class SetAside:
     """A message that a group will not handle. ``why``: dead or parked. ``attempts``: that it had."""
 
     offset: int
-    record: Record
+    record: PartitionRecord
     why: str
     attempts: int
 
@@ -61,7 +61,7 @@ class SetAside:
 class GroupCursor:
     """Of ``group`` in ``partition``. Every change raises as ``Register.write`` does."""
 
-    def __init__(self, store: Store, partition: Partition, group: str) -> None:
+    def __init__(self, store: RegisterStore, partition: Partition, group: str) -> None:
         self._group = group
         self.register = Register(store=store, partition=partition, name=group_register(group))
         self.state = CursorState(progress=Progress(0))
@@ -104,13 +104,13 @@ class GroupCursor:
             return replace(state.moved_to(done), parked=tuple(dict.fromkeys((*state.parked, *park))))
 
         await self._change(
-            change, Effects(aside=[(f"{self._group} {each.offset}", self._told(each)) for each in these])
+            change, WriteEffects(aside=[(f"{self._group} {each.offset}", self._told(each)) for each in these])
         )
 
     async def release(self) -> None:
         await self.register.give_up()
 
-    async def _change(self, change: Callable[[CursorState], CursorState], effects: Effects = NOTHING) -> None:
+    async def _change(self, change: Callable[[CursorState], CursorState], effects: WriteEffects = NOTHING) -> None:
         """One at a time, each from what the one before left."""
         async with self._turn:
             state = change(self.state)

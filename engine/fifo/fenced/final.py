@@ -10,7 +10,7 @@ from zonelab.engine.fifo.fenced.keys import LOG_REGISTER, FencedKeys, group_regi
 from zonelab.engine.fifo.fenced.log import LogState
 from zonelab.engine.fifo.fenced.views import RegisterView, generation_of
 from zonelab.engine.fifo.log.progress import Progress
-from zonelab.engine.fifo.log.record import Record
+from zonelab.engine.fifo.log.record import PartitionRecord
 from zonelab.engine.fifo.partition import Partition
 from zonelab.engine.ports import Command, Connection
 
@@ -34,9 +34,9 @@ async def final_rows(
     rows: list[dict[str, Any]] = []
     for at, stored in sorted((int(name), value.decode()) for name, value in _pairs(log)):
         under, _, text = stored.partition(" ")
-        record = Record.parse(text)
+        record = PartitionRecord.parse(text)
         rows.append({**common, "place": "log", "offset": at, "token": int(under), **_of(record)})
-    waits = (Record.parse(text.decode()) for texts in inboxes for text in texts)
+    waits = (PartitionRecord.parse(text.decode()) for texts in inboxes for text in texts)
     rows += [{**common, "place": "inbox", "offset": -1, **_of(record)} for record in waits]
     for group, register in zip(groups, registers, strict=True):
         view = RegisterView.parse(register)
@@ -54,7 +54,7 @@ async def final_rows(
     return rows
 
 
-async def unplaced(zone_alone: Connection, keys: FencedKeys, partition: Partition) -> list[Record]:
+async def unplaced(zone_alone: Connection, keys: FencedKeys, partition: Partition) -> list[PartitionRecord]:
     """What ``zone_alone`` has in the inbox and its log has not. Raises what the port raises."""
     commands: list[Command] = [("HGET", keys.registers(partition), LOG_REGISTER), *_inboxes(keys, partition)]
     register, inbox, delayed = await read(zone_alone, commands)
@@ -93,11 +93,11 @@ async def waiting(
     return max(unfinished) + len(_without_offset(state, texts))
 
 
-def _without_offset(log: LogState, texts: Iterable[bytes]) -> list[Record]:
+def _without_offset(log: LogState, texts: Iterable[bytes]) -> list[PartitionRecord]:
     """Of what is in inboxes; what a log that has ended lacks is none of it, and was confirmed to nobody."""
     if log.ended:
         return []
-    records = [Record.parse(text.decode()) for text in texts]
+    records = [PartitionRecord.parse(text.decode()) for text in texts]
     return [one for one in records if not log.has(one.producer, one.sequence)]
 
 
@@ -109,7 +109,7 @@ def _pairs(flat: Sequence[bytes]) -> list[tuple[bytes, bytes]]:
     return list(zip(flat[::2], flat[1::2], strict=True))
 
 
-def _of(record: Record) -> dict[str, Any]:
+def _of(record: PartitionRecord) -> dict[str, Any]:
     return {
         "key": record.key,
         "message_id": record.id,

@@ -10,7 +10,7 @@ from zonelab.engine.fifo.fenced.register import ATTEMPTS
 from zonelab.engine.fifo.fenced.scripts import run
 from zonelab.engine.fifo.fenced.views import Unadmitted
 from zonelab.engine.fifo.log.partition_log import Sealed
-from zonelab.engine.fifo.log.record import Record
+from zonelab.engine.fifo.log.record import PartitionRecord
 from zonelab.engine.fifo.partition import Partition
 from zonelab.engine.ports import Clock, Connection, Indeterminate
 
@@ -21,7 +21,7 @@ class Inbox:
     def __init__(self, *, decides: Connection, admission: Admission, keys: FencedKeys, clock: Clock) -> None:
         self._decides, self._admission, self._keys, self._clock = decides, admission, keys, clock
 
-    async def put(self, partition: Partition, records: Sequence[Record], *, delayed: bool = False) -> None:
+    async def put(self, partition: Partition, records: Sequence[PartitionRecord], *, delayed: bool = False) -> None:
         """Two zones have ``records`` when it returns; what was there stays. ``delayed``: none is due at once.
 
         Raises what the port raises, and ``Sealed`` if two zones take nothing more; the third may have them.

@@ -1,10 +1,11 @@
 """The log of a fenced partition: one writer gives offsets, to records that it finds in the inboxes of single zones.
 
-A record follows those of its producer that are due before it (``Record.front``), and has one offset. The writer's
-register holds the end of the log, where its last write began, and of each producer the last number and those in front
-of it that still wait, delayed; records lie beside it, each under the token of its writer. What lies in front of the
-last write was decided before that was sent, so each write takes what the one before it gave offsets to out of the
-inboxes: until then a zone that took a write which nobody decided still has the record where other writers look for it.
+A record follows those of its producer that are due before it (``PartitionRecord.front``), and has one offset. The
+writer's register holds the end of the log, where its last write began, and of each producer the last number and those
+in front of it that still wait, delayed; records lie beside it, each under the token of its writer. What lies in front
+of the last write was decided before that was sent, so each write takes what the one before it gave offsets to out of
+the inboxes: until then a zone that took a write which nobody decided still has the record where other writers look for
+it.
 """
 
 import json
@@ -15,10 +16,10 @@ from typing import Self
 
 from zonelab.engine.common.mutex import Mutex
 from zonelab.engine.fifo.fenced.keys import LOG_REGISTER, SEAL_REGISTER
-from zonelab.engine.fifo.fenced.register import Effects, Register, Store
+from zonelab.engine.fifo.fenced.register import Register, RegisterStore, WriteEffects
 from zonelab.engine.fifo.fenced.trimming import slowest_cursor
 from zonelab.engine.fifo.fenced.views import RegisterView, ZoneView, attempt
-from zonelab.engine.fifo.log.record import Entry, Record
+from zonelab.engine.fifo.log.record import LogEntry, PartitionRecord
 from zonelab.engine.fifo.partition import Partition
 from zonelab.engine.ports import Command, Indeterminate
 
@@ -61,7 +62,7 @@ class LogState:
         more = trimmed or ([1] if self.ended else [])
         return json.dumps([self.end, self.since, self.last, *more], ensure_ascii=False, separators=(",", ":"))
 
-    def holds(self, record: Record) -> bool | None:
+    def holds(self, record: PartitionRecord) -> bool | None:
         """Whether ``record`` has an offset. None: it has none yet, or its producer is forgotten."""
         if self.has(record.producer, record.sequence):
             return True
@@ -72,7 +73,7 @@ class LogState:
         known, _, *waits = self.last.get(producer, (0, 0))
         return number <= known and number not in waits
 
-    def with_records(self, records: Sequence[tuple[int, Record]]) -> "LogState":
+    def with_records(self, records: Sequence[tuple[int, PartitionRecord]]) -> "LogState":
         """The state after ``records`` with their offsets; it knows the last sequence of the latest producers only."""
         last = dict(self.last)
         for offset, each in records:
@@ -95,14 +96,14 @@ class FencedLog:
     """
 
     def __init__(
-        self, store: Store, partition: Partition, *, near: str, one_writer: bool = True, proves: bool = True
+        self, store: RegisterStore, partition: Partition, *, near: str, one_writer: bool = True, proves: bool = True
     ) -> None:
         self._store, self.partition, self._near, self._proves = store, partition, near, proves
         self.register = Register(store=store, partition=partition, name=LOG_REGISTER, exclusive=one_writer)
         self._state = LogState()
         self._adopted = False
         self._turn = Mutex(store.runtime)
-        self._known: dict[int, Record] = {}
+        self._known: dict[int, PartitionRecord] = {}
         self._given: list[str] = []
         self._empty_looks = 0
         self._retry_ns = 0
@@ -127,12 +128,12 @@ class FencedLog:
         if self._store.adopts and found.number:
             records = await self._last_write(found)
             self._state = replace(self._state, since=self._state.end - len(records))
-            await self.register.write(self._state.text(), Effects(records=records))
+            await self.register.write(self._state.text(), WriteEffects(records=records))
             self._given = [text for _, text in records]
         self._adopted = True
         return True
 
-    async def read(self, offset: int, count: int) -> list[Entry]:
+    async def read(self, offset: int, count: int) -> list[LogEntry]:
         """Up to ``count`` decided records from ``offset`` on. The writer looks for new ones if it has none."""
         if not self.writes:
             await self._take_in_a_while()
@@ -143,7 +144,7 @@ class FencedLog:
         if not found or found[0] is None:
             return await self._stored(offset, min(count, READ_MAX))
         known = found[: found.index(None)] if None in found else found
-        return [Entry(offset + each, record) for each, record in enumerate(known) if record is not None]
+        return [LogEntry(offset + each, record) for each, record in enumerate(known) if record is not None]
 
     def forget(self, before: int) -> None:
         """What is in front of ``before`` is not read again."""
@@ -173,7 +174,7 @@ class FencedLog:
                     return
                 state = replace(self._state.with_records([]), ended=True)
                 removed = list(dict.fromkeys((*self._given, *left)))
-                await self.register.write(state.text(), Effects(removed=removed))
+                await self.register.write(state.text(), WriteEffects(removed=removed))
                 self._state, self._given = state, []
 
     async def trim(self, *, kept: int, groups: Sequence[str] = ()) -> int:
@@ -193,7 +194,7 @@ class FencedLog:
             state = before.trimmed(first=min(floor, slowest - kept), floor=slowest - kept)
             if (state.first, state.floor) == (before.first, before.floor):
                 return 0
-            await self.register.write(state.text(), Effects(removed=self._given))
+            await self.register.write(state.text(), WriteEffects(removed=self._given))
             self._state, self._given = state, []
             return state.first - before.first
 
@@ -219,7 +220,7 @@ class FencedLog:
                     return
                 entries = [entry for entry in (*missing, *last) if entry.offset >= self._state.first]
                 records = {entry.offset: entry.record.text() for entry in entries}
-                await self.register.write(self._state.text(), Effects(records=sorted(records.items())))
+                await self.register.write(self._state.text(), WriteEffects(records=sorted(records.items())))
 
     async def _take_in_a_while(self) -> None:
         now_ns = self._store.runtime.now_ns()
@@ -258,12 +259,12 @@ class FencedLog:
         if chosen or not set(known) <= set(self._given):
             await self._append(chosen, known)
 
-    async def _append(self, chosen: Sequence[Record], known: Sequence[str]) -> None:
+    async def _append(self, chosen: Sequence[PartitionRecord], known: Sequence[str]) -> None:
         """``chosen`` get offsets; ``known``, which have some, leave the inboxes."""
         records = [(self._state.end + number, record) for number, record in enumerate(chosen)]
         state = self._state.with_records(records)
         texts = [(offset, record.text()) for offset, record in records]
-        effects = Effects(records=texts, removed=list(dict.fromkeys((*self._given, *known))))
+        effects = WriteEffects(records=texts, removed=list(dict.fromkeys((*self._given, *known))))
         if self._proves:
             await self.register.write(state.text(), effects)
         else:
@@ -292,7 +293,7 @@ class FencedLog:
         return inbox, delayed
 
     def _lacks(self, text: str) -> bool:
-        record = Record.parse(text)
+        record = PartitionRecord.parse(text)
         return not self._state.has(record.producer, record.sequence)
 
     async def _left(self, *, due_ms: int | None, sealed: bool = False) -> list[str] | None:
@@ -313,14 +314,16 @@ class FencedLog:
             return None
         return list(dict.fromkeys(raw.decode() for view in counted for raws in view.more for raw in raws))
 
-    def _in_order(self, texts: Iterable[str]) -> tuple[list[Record], list[str]]:
+    def _in_order(self, texts: Iterable[str]) -> tuple[list[PartitionRecord], list[str]]:
         """Those whose turn it is, in the order of (due, epoch, number), not too many; and those that the log has.
 
         Behind one that lacks what is in front of it, no other of its producer has its turn.
         """
         known, chosen, waits = [], [], set()
         given: set[tuple[str, int]] = set()
-        for record, text in sorted(((Record.parse(text), text) for text in texts), key=lambda each: each[0].order):
+        for record, text in sorted(
+            ((PartitionRecord.parse(text), text) for text in texts), key=lambda each: each[0].order
+        ):
             producer, number, front = record.producer, record.sequence, record.front
             if self._state.has(producer, number):
                 known.append(text)
@@ -331,7 +334,7 @@ class FencedLog:
                 given.add((producer, number))
         return chosen[:READ_MAX], known
 
-    async def _stored(self, offset: int, count: int) -> list[Entry]:
+    async def _stored(self, offset: int, count: int) -> list[LogEntry]:
         """Records as the zones have them, up to the first that is not certain.
 
         The writer knows that all in front of its end were decided: of two zones the newer is right. Anybody else takes
@@ -349,7 +352,7 @@ class FencedLog:
             text = self._agreed([raw.decode() for raw in raws if raw is not None], answered=len(raws))
             if text is None:
                 break
-            entries.append(Entry(at, Record.parse(text.partition(" ")[2])))
+            entries.append(LogEntry(at, PartitionRecord.parse(text.partition(" ")[2])))
         if self.writes:
             self._known.update((entry.offset, entry.record) for entry in entries)
         return entries
@@ -374,7 +377,7 @@ class FencedLog:
         newest = max(texts, key=lambda text: int(text.partition(" ")[0]))
         return newest if self.writes or texts.count(newest) >= majority else None
 
-    async def _missed(self) -> list[Entry]:
+    async def _missed(self) -> list[LogEntry]:
         """Some of the records that a zone that takes part lacks or has otherwise, behind those compared before."""
         views = self._store.views
         counts = await views.ask(("HLEN", self._store.keys.log(self.partition)))
@@ -391,7 +394,7 @@ class FencedLog:
             texts = [raw.decode() for raw in raws if raw is not None]
             text = self._agreed(texts, answered=len(raws))
             if text is not None and len(texts) < len(raws):
-                entries.append(Entry(at, Record.parse(text.partition(" ")[2])))
+                entries.append(LogEntry(at, PartitionRecord.parse(text.partition(" ")[2])))
         return entries
 
     async def _read(self, offsets: range) -> dict[str, ZoneView]:

@@ -30,7 +30,7 @@ class Fenced(ServerError):
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Effects:
+class WriteEffects:
     """What a write does beside the state, in the same step.
 
     ``records``: offsets and records that go to the log. ``removed``: records that leave the inbox.
@@ -52,11 +52,11 @@ class Effects:
         return words
 
 
-NOTHING = Effects()
+NOTHING = WriteEffects()
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Store:
+class RegisterStore:
     """What registers of one session need of the world.
 
     ``decides``: a connection that answers what two zones answered. ``clock_margin_ms``: a lease counts as ended so
@@ -89,7 +89,7 @@ class Register:
     ours; 0: it is not.
     """
 
-    store: Store
+    store: RegisterStore
     partition: Partition
     name: str
     exclusive: bool = True
@@ -97,7 +97,7 @@ class Register:
     number: int = 0
     state: str = ""
     ends_ms: int = 0
-    effects: Effects = NOTHING
+    effects: WriteEffects = NOTHING
     turn: Mutex = field(init=False)
 
     def __post_init__(self) -> None:
@@ -146,7 +146,7 @@ class Register:
         self.effects = NOTHING
         return newest
 
-    def write_soon(self, state: str, effects: Effects) -> None:
+    def write_soon(self, state: str, effects: WriteEffects) -> None:
         """As ``write``, but nobody waits for it and nobody knows."""
 
         async def written() -> None:
@@ -155,7 +155,7 @@ class Register:
 
         self.store.runtime.spawn(written(), name=f"write of {self.name}")
 
-    async def write(self, state: str, effects: Effects = NOTHING) -> None:
+    async def write(self, state: str, effects: WriteEffects = NOTHING) -> None:
         """Write ``state`` and be sure of it. Whoever makes it out of the state before does so one at a time.
 
         Raises ``Fenced`` if it is not ours any more, and what the port raises if nobody knows; it is not ours then.
@@ -196,7 +196,7 @@ class Register:
         self.token, self.number, self.state = max(1, newest.promised), newest.number, newest.state
         return RegisterView(state=newest.state)
 
-    async def _write(self, state: str, effects: Effects, number: int, *, gives_up: bool) -> None:
+    async def _write(self, state: str, effects: WriteEffects, number: int, *, gives_up: bool) -> None:
         store, token = self.store, self.token
         if not token:
             raise Fenced(f"register {self.name} of {self.partition.name} is not ours")

@@ -8,15 +8,15 @@ from zonelab.engine.common.mutex import Mutex
 from zonelab.engine.fifo.fenced.cursor import CursorState
 from zonelab.engine.fifo.fenced.keys import LOG_REGISTER, ROUTE_REGISTER, SEAL_REGISTER, group_register, route_partition
 from zonelab.engine.fifo.fenced.log import LogState
-from zonelab.engine.fifo.fenced.register import NS_PER_MS, Register, Store
+from zonelab.engine.fifo.fenced.register import NS_PER_MS, Register, RegisterStore
 from zonelab.engine.fifo.fenced.trimming import groups_of
 from zonelab.engine.fifo.fenced.views import RegisterView, Views
 from zonelab.engine.fifo.keys import FifoKeys
 from zonelab.engine.fifo.log.partition_log import PartitionLogs
 from zonelab.engine.fifo.log.progress import Progress
-from zonelab.engine.fifo.log.record import Delayed, Record
+from zonelab.engine.fifo.log.record import DelayedRecord, PartitionRecord
 from zonelab.engine.fifo.partition import Partition
-from zonelab.engine.fifo.topics.route import Route
+from zonelab.engine.fifo.topics.route import TopicRoute
 from zonelab.engine.fifo.topics.routes import Routes
 from zonelab.engine.ports import Unavailable
 
@@ -31,7 +31,7 @@ async def known_log(views: Views, partition: Partition) -> LogState | None:
     return None if shown is None else LogState.parse(shown[0].state)
 
 
-async def held(views: Views, partition: Partition, record: Record) -> bool | None:
+async def held(views: Views, partition: Partition, record: PartitionRecord) -> bool | None:
     """Whether ``record`` is in the log as two zones show it; None if nobody knows yet."""
     log = await known_log(views, partition)
     return None if log is None else log.holds(record)
@@ -40,20 +40,20 @@ async def held(views: Views, partition: Partition, record: Record) -> bool | Non
 class FencedRoutes(Routes):
     """The route of ``topic`` is what two zones show alike, and whoever changes it owns its register meanwhile."""
 
-    def __init__(self, topic: str, *, zones: tuple[str, ...], store: Store, keys: FifoKeys) -> None:
+    def __init__(self, topic: str, *, zones: tuple[str, ...], store: RegisterStore, keys: FifoKeys) -> None:
         super().__init__(topic, zones=zones, level=store.decides, keys=keys)
         self._store, self._partition = store, route_partition(topic, zones)
         self._turn = Mutex(store.runtime)
 
-    async def read(self) -> Route | None:
+    async def read(self) -> TopicRoute | None:
         """None: the topic was not created. Raises ``Unavailable`` if no two zones show the same."""
         shown = await self._store.views.alike(self._partition, ROUTE_REGISTER)
         if shown is None:
             raise Unavailable(f"topic {self._topic}: no two zones show the same route")
         state = shown[0].state
-        return Route.parse(state, topic=self._topic, zones=self._zones) if state else None
+        return TopicRoute.parse(state, topic=self._topic, zones=self._zones) if state else None
 
-    async def _put(self, expected: str, new: Route) -> bool:
+    async def _put(self, expected: str, new: TopicRoute) -> bool:
         """What is found counts from now on, whoever wrote it, or ``new`` if that was expected."""
         async with self._turn:
             register = Register(store=self._store, partition=self._partition, name=ROUTE_REGISTER)
@@ -67,7 +67,7 @@ class FencedRoutes(Routes):
 class SealedLogs(PartitionLogs):
     """What a resize, and whoever waits for its end, asks of fenced partitions. ``store``: of one session."""
 
-    def __init__(self, store: Store, *, keys: FifoKeys) -> None:
+    def __init__(self, store: RegisterStore, *, keys: FifoKeys) -> None:
         super().__init__(level=store.decides, reads=store.decides, keys=keys)
         self._store = store
 
@@ -97,10 +97,10 @@ class SealedLogs(PartitionLogs):
             found[group] = 0 if progress is None else progress.cursor
         return found
 
-    async def holds(self, partition: Partition, record: Record) -> bool | None:
+    async def holds(self, partition: Partition, record: PartitionRecord) -> bool | None:
         return await held(self._store.views, partition, record)
 
-    async def delayed(self, partition: Partition) -> list[Delayed]:
+    async def delayed(self, partition: Partition) -> list[DelayedRecord]:
         """None: a sealed log ends after all that was delayed is in it."""
         return []
 

@@ -10,7 +10,7 @@ from typing import Any
 from zonelab.engine.common.pipelines import read, write
 from zonelab.engine.fifo.keys import FifoKeys
 from zonelab.engine.fifo.log.progress import Progress
-from zonelab.engine.fifo.log.record import Delayed, Entry, Record
+from zonelab.engine.fifo.log.record import DelayedRecord, LogEntry, PartitionRecord
 from zonelab.engine.fifo.partition import Partition
 from zonelab.engine.fifo.scripts import run
 from zonelab.engine.ports import Command, Connection, ServerError
@@ -31,7 +31,7 @@ class EndedWithout(Sealed):
 
 
 @dataclass(frozen=True, slots=True)
-class Appended:
+class AppendResult:
     """``offset``: None if it gets one later. ``duplicate``: the record was there before, at this offset."""
 
     offset: int | None
@@ -42,7 +42,7 @@ class Appended:
 class Page:
     """``end``: the offset of the next record. ``due_ms``: when one that waits is due; None: none waits."""
 
-    entries: list[Entry]
+    entries: list[LogEntry]
     end: int
     due_ms: int | None
 
@@ -59,12 +59,12 @@ class PartitionLogs:
     async def append(
         self,
         partition: Partition,
-        record: Record,
+        record: PartitionRecord,
         *,
         idempotent: bool,
         now_ms: int | None = None,
         due_ms: int | None = None,
-    ) -> Appended:
+    ) -> AppendResult:
         """The offset of ``record``, now in the log, behind all that is due by ``now_ms``.
 
         ``due_ms``: it waits until then, and goes in in the order of (due, epoch, sequence). ``idempotent``: not a
@@ -76,15 +76,15 @@ class PartitionLogs:
         words = (record.text(), record.producer, sequence, now, due, record.place)
         code, number = await self._write("append", run("append", self._log_keys(partition), *words))
         if code in (DELAYED, DELAYED_BEFORE):
-            return Appended(None, code == DELAYED_BEFORE)
+            return AppendResult(None, code == DELAYED_BEFORE)
         if code in (APPENDED, DUPLICATE):
-            return Appended(number, code == DUPLICATE)
+            return AppendResult(number, code == DUPLICATE)
         if code == SEALED:
             raise Sealed(f"partition {partition.name} is sealed at {number}")
         what = "is older than" if code == OLD else "leaves a gap after"
         raise OutOfSequence(f"number {record.sequence} of producer {record.producer!r} {what} {number}")
 
-    async def read(self, partition: Partition, *, offset: int, count: int) -> list[Entry]:
+    async def read(self, partition: Partition, *, offset: int, count: int) -> list[LogEntry]:
         """Up to ``count`` records from ``offset`` on; an offset that the log lacks is passed over."""
         return (await self.page(partition, offset=offset, count=count)).entries
 
@@ -96,19 +96,19 @@ class PartitionLogs:
             ("ZRANGE", self._keys.delayed(partition), 0, 0, "WITHSCORES"),
         ]
         raws, end, first = await read(self._reads, commands)
-        return Page([Entry.parse(raw) for raw in raws], int(end or 0), int(float(first[1])) if first else None)
+        return Page([LogEntry.parse(raw) for raw in raws], int(end or 0), int(float(first[1])) if first else None)
 
     async def deliver(self, partition: Partition, *, now_ms: int) -> int:
         """Put what is due by ``now_ms`` into the log; how many records that were."""
         return int(await self._write("deliver", run("deliver", self._log_keys(partition), now_ms)))
 
-    async def delayed(self, partition: Partition) -> list[Delayed]:
+    async def delayed(self, partition: Partition) -> list[DelayedRecord]:
         """What is not in the log yet, in the order in which it will be."""
         command: Command = ("ZRANGE", self._keys.delayed(partition), 0, -1, "WITHSCORES")
         (found,) = await read(self._reads, [command])
-        return [Delayed.parse(raw, score) for raw, score in zip(found[::2], found[1::2], strict=True)]
+        return [DelayedRecord.parse(raw, score) for raw, score in zip(found[::2], found[1::2], strict=True)]
 
-    async def delay_there(self, partition: Partition, records: list[Delayed]) -> None:
+    async def delay_there(self, partition: Partition, records: list[DelayedRecord]) -> None:
         """Those wait for ``partition``, once, however often it is said."""
         pairs = [each for delayed in records for each in (delayed.due_ms, delayed.text())]
         if pairs:
@@ -132,7 +132,7 @@ class PartitionLogs:
         """No record follows the last one any more; the offset that the next would have had."""
         return int(await self._write("seal", run("seal", [self._keys.meta(partition)])))
 
-    async def holds(self, _partition: Partition, _record: Record) -> bool | None:
+    async def holds(self, _partition: Partition, _record: PartitionRecord) -> bool | None:
         """Whether ``_record``, of a producer that gave up on it, is in a log that has ended. None: nobody knows yet."""
         return False
 

@@ -6,7 +6,7 @@ from typing import Self
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Record:
+class PartitionRecord:
     """``sequence``: the number of the message among those of ``producer`` in its partition; from 1.
 
     ``epoch``: how often the topic had been resized when it was sent, as its producer knew. ``due_ms``: when it is due
@@ -51,25 +51,25 @@ class Record:
 
 
 @dataclass(frozen=True, slots=True)
-class Entry:
+class LogEntry:
     """A record at its offset."""
 
     offset: int
-    record: Record
+    record: PartitionRecord
 
     @classmethod
     def parse(cls, raw: bytes) -> Self:
         offset, _, text = raw.decode().partition(" ")
-        return cls(int(offset), Record.parse(text))
+        return cls(int(offset), PartitionRecord.parse(text))
 
 
 @dataclass(frozen=True, slots=True)
-class Delayed:
+class DelayedRecord:
     """A record that is not in the log before ``due_ms``, by its producer's clock. ``place``: of the record at first."""
 
     due_ms: int
     place: str
-    record: Record
+    record: PartitionRecord
 
     def text(self) -> str:
         return f"{self.place} {self.record.producer} {self.record.text()}"
@@ -77,4 +77,4 @@ class Delayed:
     @classmethod
     def parse(cls, raw: bytes, score: bytes) -> Self:
         epoch, sequence, _producer, text = raw.decode().split(" ", 3)
-        return cls(int(float(score)), f"{epoch} {sequence}", Record.parse(text))
+        return cls(int(float(score)), f"{epoch} {sequence}", PartitionRecord.parse(text))

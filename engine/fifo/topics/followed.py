@@ -5,7 +5,7 @@ from contextlib import suppress
 from zonelab.engine.common.failures import COMMAND_FAILURES
 from zonelab.engine.fifo.log.partition_log import PartitionLogs
 from zonelab.engine.fifo.partition import Partition
-from zonelab.engine.fifo.topics.route import Route
+from zonelab.engine.fifo.topics.route import TopicRoute
 from zonelab.engine.fifo.topics.routes import Routes
 from zonelab.engine.ports import Runtime
 
@@ -15,7 +15,9 @@ NS_PER_MS = 1_000_000
 class FollowedRoute:
     """``known`` is where it begins. It is asked for again every ``refresh_ms``: 30 s in RocketMQ."""
 
-    def __init__(self, known: Route, *, routes: Routes, logs: PartitionLogs, runtime: Runtime, refresh_ms: int) -> None:
+    def __init__(
+        self, known: TopicRoute, *, routes: Routes, logs: PartitionLogs, runtime: Runtime, refresh_ms: int
+    ) -> None:
         if refresh_ms < 1:
             raise ValueError(f"refresh_ms must be at least 1, got {refresh_ms}")
         self.known = known
@@ -23,7 +25,7 @@ class FollowedRoute:
         self._refresh_ns = refresh_ms * NS_PER_MS
         self._read_ns = runtime.now_ns()
 
-    async def current(self) -> Route:
+    async def current(self) -> TopicRoute:
         """As it was known ``refresh_ms`` ago, or later. If nobody answers it stays as it is."""
         if self._runtime.now_ns() - self._read_ns >= self._refresh_ns:
             with suppress(*COMMAND_FAILURES):

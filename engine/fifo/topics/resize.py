@@ -2,12 +2,12 @@
 
 from dataclasses import replace
 
-from zonelab.engine.fifo.events import Observer, Unobserved
+from zonelab.engine.fifo.events import NullObserver, Observer
 from zonelab.engine.fifo.log.partition_log import PartitionLogs
-from zonelab.engine.fifo.log.record import Delayed
+from zonelab.engine.fifo.log.record import DelayedRecord
 from zonelab.engine.fifo.partition import Partition, partitions_of
 from zonelab.engine.fifo.routing.selectors import selector
-from zonelab.engine.fifo.topics.route import Predecessors, Route
+from zonelab.engine.fifo.topics.route import Predecessors, TopicRoute
 from zonelab.engine.fifo.topics.routes import Routes
 from zonelab.engine.ports import Runtime
 
@@ -18,7 +18,7 @@ class ResizeRefused(Exception):
     """The resize did not begin, and changed nothing."""
 
 
-class Resizing:
+class TopicResize:
     """Of one topic, by whoever administers it.
 
     ``to`` keeps the order of every key: the partitions are sealed, others are opened in their place, and a group begins
@@ -37,9 +37,9 @@ class Resizing:
         poll_ms: int = 100,
     ) -> None:
         self._routes, self._logs, self._runtime, self._poll_ns = routes, logs, runtime, poll_ms * NS_PER_MS
-        self._observer = observer or Unobserved()
+        self._observer = observer or NullObserver()
 
-    async def to(self, count: int, *, select: str) -> Route:
+    async def to(self, count: int, *, select: str) -> TopicRoute:
         """To ``count`` partitions, and wait until every group has finished the sealed ones.
 
         ``select``: the selector of the topic's producers. Goes on with one to the same ``count`` that was broken off,
@@ -63,7 +63,7 @@ class Resizing:
             await self._runtime.sleep(self._poll_ns)
         return await self._routes.change(route, replace(route, drained=True))
 
-    async def numbers(self, *, write: int | None = None, read: int | None = None) -> Route:
+    async def numbers(self, *, write: int | None = None, read: int | None = None) -> TopicRoute:
         """Tell programs another number of partitions to write to, or to read. Raises as ``to`` does."""
         route = await self._known()
         if route.resizing is not None:
@@ -76,7 +76,7 @@ class Resizing:
         self._tell("opened", route)
         return route
 
-    async def _opened(self, route: Route, select: str) -> Route:
+    async def _opened(self, route: TopicRoute, select: str) -> TopicRoute:
         ends = []
         for partition in route.written:
             end = await self._logs.seal(partition)
@@ -90,11 +90,11 @@ class Resizing:
         self._tell("opened", route)
         return route
 
-    async def _take_along(self, route: Route, new: list[Partition], select: str) -> None:
+    async def _take_along(self, route: TopicRoute, new: list[Partition], select: str) -> None:
         """What is not due yet waits for the new partition of its key, where it stood, and belongs to the new epoch."""
         choose = selector(select, random=self._runtime.random("resize"))
         for partition in route.written:
-            by_new: dict[Partition, list[Delayed]] = {}
+            by_new: dict[Partition, list[DelayedRecord]] = {}
             for delayed in await self._logs.delayed(partition):
                 moved = replace(delayed, record=replace(delayed.record, epoch=route.epoch + 1))
                 by_new.setdefault(new[choose(delayed.record.key, len(new))], []).append(moved)
@@ -102,11 +102,11 @@ class Resizing:
                 await self._logs.delay_there(where, records)
             await self._logs.forget_delayed(partition)
 
-    def _tell(self, status: str, route: Route) -> None:
+    def _tell(self, status: str, route: TopicRoute) -> None:
         for partition in route.written:
             self._observer.note("resize", partition=partition.name, epoch=route.epoch, status=status)
 
-    async def _unfinished(self, route: Route) -> list[str]:
+    async def _unfinished(self, route: TopicRoute) -> list[str]:
         """What groups have left of the sealed partitions."""
         left = []
         if route.old is not None:
@@ -116,13 +116,13 @@ class Resizing:
                         left.append(f"group {group} is at {cursor} of {end} in {partition.name}")
         return left
 
-    async def _left(self, route: Route) -> str:
+    async def _left(self, route: TopicRoute) -> str:
         if route.sealing is not None:
             return "its partitions are being sealed"
         left = await self._unfinished(route)
         return left[0] if left else "and about to end"
 
-    async def _known(self) -> Route:
+    async def _known(self) -> TopicRoute:
         route = await self._routes.read()
         if route is None:
             raise ResizeRefused("the topic was not created")

@@ -29,7 +29,7 @@ class Predecessors:
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Route:
+class TopicRoute:
     """``write``, ``read``: how many partitions of ``series`` producers and consumers go by.
 
     ``epoch``: how often that changed. ``sealing``: a resize to so many is under way, and the partitions take no more;

@@ -3,7 +3,7 @@
 from zonelab.engine.common.pipelines import read, write
 from zonelab.engine.fifo.keys import FifoKeys
 from zonelab.engine.fifo.scripts import run
-from zonelab.engine.fifo.topics.route import Route
+from zonelab.engine.fifo.topics.route import TopicRoute
 from zonelab.engine.ports import Connection, ServerError
 
 
@@ -17,14 +17,14 @@ class Routes:
     def __init__(self, topic: str, *, zones: tuple[str, ...], level: Connection, keys: FifoKeys) -> None:
         self._topic, self._zones, self._level, self._key = topic, zones, level, keys.route(topic)
 
-    async def read(self) -> Route | None:
+    async def read(self) -> TopicRoute | None:
         """None: the topic was not created."""
         (raw,) = await read(self._level, [("GET", self._key)])
-        return None if raw is None else Route.parse(raw.decode(), topic=self._topic, zones=self._zones)
+        return None if raw is None else TopicRoute.parse(raw.decode(), topic=self._topic, zones=self._zones)
 
-    async def create(self, count: int) -> Route:
+    async def create(self, count: int) -> TopicRoute:
         """With ``count`` partitions, unless it is there; as it is now."""
-        new = Route(topic=self._topic, zones=self._zones, write=count, read=count)
+        new = TopicRoute(topic=self._topic, zones=self._zones, write=count, read=count)
         if await self._put("", new):
             return new
         known = await self.read()
@@ -32,12 +32,12 @@ class Routes:
             raise RouteChanged(f"topic {self._topic} was created and is not there")
         return known
 
-    async def change(self, old: Route, new: Route) -> Route:
+    async def change(self, old: TopicRoute, new: TopicRoute) -> TopicRoute:
         """``new`` in place of ``old``. Raises ``RouteChanged`` if that is not what is there."""
         if not await self._put(old.text(), new):
             raise RouteChanged(f"the route of topic {self._topic} is no longer {old.text()}")
         return new
 
-    async def _put(self, expected: str, new: Route) -> bool:
+    async def _put(self, expected: str, new: TopicRoute) -> bool:
         (done,) = await write(self._level, [run("change_route", [self._key], expected, new.text())], name="route")
         return bool(done)

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 from zonelab.engine.common.pipelines import read, write
 from zonelab.engine.fifo.keys import FifoKeys
-from zonelab.engine.fifo.log.record import Entry
+from zonelab.engine.fifo.log.record import LogEntry
 from zonelab.engine.fifo.partition import Partition
 from zonelab.engine.fifo.scripts import run
 from zonelab.engine.ports import Connection
@@ -28,7 +28,7 @@ class DeadLetters:
         self._level = level
         self._listed, self._count = keys.dead_letters(group), keys.dead_letter_count(group)
 
-    async def add(self, partition: Partition, entry: Entry, *, attempts: int, delay_ms: int) -> None:
+    async def add(self, partition: Partition, entry: LogEntry, *, attempts: int, delay_ms: int) -> None:
         text = json.dumps([entry.record.id, partition.name, entry.offset, attempts])
         await write(self._level, [run("dead_letter", [self._listed, self._count], text, delay_ms)], name="dead letter")
 

@@ -2,18 +2,18 @@
 
 from zonelab.engine.common.pipelines import read, write
 from zonelab.engine.fifo.keys import FifoKeys
-from zonelab.engine.fifo.log.record import Entry
+from zonelab.engine.fifo.log.record import LogEntry
 from zonelab.engine.fifo.partition import Partition
 from zonelab.engine.ports import Command, Connection
 
 
-class Parked:
+class ParkedKeys:
     """A member learns of parked keys when it gets a partition, and of those that were taken up again then, too."""
 
     def __init__(self, *, level: Connection, keys: FifoKeys) -> None:
         self._level, self._keys = level, keys
 
-    async def add(self, partition: Partition, group: str, entry: Entry) -> None:
+    async def add(self, partition: Partition, group: str, entry: LogEntry) -> None:
         """Once, however often."""
         text = f"{entry.offset} {entry.record.text()}"
         command: Command = ("ZADD", self._keys.parked(partition, group), entry.offset, text)
@@ -22,12 +22,12 @@ class Parked:
     async def parked_keys(self, partition: Partition, group: str) -> set[str]:
         return {entry.record.key for entry in await self.listed(partition, group)}
 
-    async def listed(self, partition: Partition, group: str) -> list[Entry]:
+    async def listed(self, partition: Partition, group: str) -> list[LogEntry]:
         """In the order of their offsets."""
         (raws,) = await read(self._level, [("ZRANGE", self._keys.parked(partition, group), 0, -1)])
-        return [Entry.parse(raw) for raw in raws]
+        return [LogEntry.parse(raw) for raw in raws]
 
-    async def take_up(self, partition: Partition, group: str, key: str) -> list[Entry]:
+    async def take_up(self, partition: Partition, group: str, key: str) -> list[LogEntry]:
         """Those of ``key``, in order, which are parked no more: whoever asks for them is to handle them."""
         taken = [entry for entry in await self.listed(partition, group) if entry.record.key == key]
         if taken:

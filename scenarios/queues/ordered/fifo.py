@@ -12,19 +12,19 @@ from zonelab.cluster.testbed import Testbed
 from zonelab.engine.common.failures import COMMAND_FAILURES
 from zonelab.engine.fifo.consumer.context import NS_PER_MS, MemberContext, Zones
 from zonelab.engine.fifo.consumer.listener import Listener
-from zonelab.engine.fifo.events import Observer, Unobserved
+from zonelab.engine.fifo.events import NullObserver, Observer
 from zonelab.engine.fifo.keys import FifoKeys
 from zonelab.engine.fifo.log.partition_log import PartitionLogs
 from zonelab.engine.fifo.log.progress import Progress
-from zonelab.engine.fifo.log.record import Delayed, Entry
+from zonelab.engine.fifo.log.record import DelayedRecord, LogEntry
 from zonelab.engine.fifo.member import Member
 from zonelab.engine.fifo.partition import Partition, partitions_of
 from zonelab.engine.fifo.producer import Producer
 from zonelab.engine.fifo.routing.selectors import selector
-from zonelab.engine.fifo.settings import Begin, ConsumerSettings, Sharing
+from zonelab.engine.fifo.settings import Begin, ConsumerSettings, MessageModel
 from zonelab.engine.fifo.topics.followed import FollowedRoute
-from zonelab.engine.fifo.topics.resize import Resizing
-from zonelab.engine.fifo.topics.route import Route
+from zonelab.engine.fifo.topics.resize import TopicResize
+from zonelab.engine.fifo.topics.route import TopicRoute
 from zonelab.engine.fifo.topics.routes import Routes
 from zonelab.engine.message import Message, Receipt
 from zonelab.engine.queue import Queue
@@ -69,7 +69,7 @@ class FifoUnderTest:
         routes, logs = self._topic_of(site, f"{self._program}{name}")
         return ResizeProgram(
             routes,
-            Resizing(routes, logs=logs, runtime=site.runtime, observer=observer),
+            TopicResize(routes, logs=logs, runtime=site.runtime, observer=observer),
             resizes=self._settings.resizes,
             partitions=len(self._partitions),
             select=self._settings.selector,
@@ -90,7 +90,7 @@ class FifoUnderTest:
 
     def observer(self, zone: str) -> Observer:
         if self._history is None:
-            return Unobserved()
+            return NullObserver()
         lease_ns = self._group.times_ms.lease * NS_PER_MS
         return OrderObserver(self._history, self._testbed.runtime, zone=zone, lease_ns=lease_ns)
 
@@ -115,7 +115,7 @@ class FifoUnderTest:
 
     async def member(self, zone: str, wrap: Wrap, *, name: str, listener: Listener, observer: Observer) -> Member:
         site, settings = self._site(zone, wrap), self._settings_of(name)
-        member = _place(name) if settings.sharing is Sharing.BROADCASTING else name
+        member = _place(name) if settings.sharing is MessageModel.BROADCASTING else name
         self._rooms[member] = zone
         session = self._session_of(name)
         context = MemberContext(
@@ -176,7 +176,7 @@ class FifoUnderTest:
                         zone, "queue", entry.record.id, shard=name, score=entry.offset, serving=partition.home == zone
                     )
             async for member, due_ms in sorted_set(self._testbed.direct(zone), self._keys.delayed(partition)):
-                waits = Delayed.parse(member.encode(), str(due_ms).encode()).record.id
+                waits = DelayedRecord.parse(member.encode(), str(due_ms).encode()).record.id
                 yield state_row(zone, "queue", waits, shard=name, score=due_ms, serving=partition.home == zone)
         async for dead in self._dead(zone, self._settings.group):
             yield state_row(zone, "dead", dead["message_id"], shard=dead["partition"], score=dead["offset"])
@@ -196,9 +196,9 @@ class FifoUnderTest:
             async for dead in self._dead(zone, group):
                 yield dead
 
-    async def _entries(self, zone: str, name: str) -> AsyncIterator[Entry]:
+    async def _entries(self, zone: str, name: str) -> AsyncIterator[LogEntry]:
         async for member, _ in sorted_set(self._testbed.direct(zone), self._keys.log(self._by_name[name])):
-            yield Entry.parse(member.encode())
+            yield LogEntry.parse(member.encode())
 
     async def _dead(self, zone: str, group: str) -> AsyncIterator[dict[str, Any]]:
         async for member, _ in sorted_set(self._testbed.direct(zone), self._keys.dead_letters(group)):
@@ -242,7 +242,7 @@ class FifoUnderTest:
         count = len(self._partitions)
         routes, logs = self._topic_of(site, f"{self._program}route")
         route = FollowedRoute(
-            Route(topic=self._topic, zones=self._scenario.zones, write=count, read=count),
+            TopicRoute(topic=self._topic, zones=self._scenario.zones, write=count, read=count),
             routes=routes,
             logs=logs,
             runtime=site.runtime,

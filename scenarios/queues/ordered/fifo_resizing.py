@@ -6,7 +6,7 @@ from zonelab.engine.common.failures import COMMAND_FAILURES
 from zonelab.engine.common.lifecycle import Startable
 from zonelab.engine.fifo.consumer.context import NS_PER_MS
 from zonelab.engine.fifo.events import Observer
-from zonelab.engine.fifo.topics.resize import ResizeRefused, Resizing
+from zonelab.engine.fifo.topics.resize import ResizeRefused, TopicResize
 from zonelab.engine.fifo.topics.routes import Routes
 from zonelab.engine.ports import Runtime, Task
 from zonelab.scenarios.spec.ordered.resizes import Practice, Resize
@@ -21,7 +21,7 @@ class ResizeProgram(Startable):
     def __init__(
         self,
         routes: Routes,
-        resizing: Resizing,
+        resizing: TopicResize,
         *,
         resizes: Sequence[Resize],
         partitions: int,

@@ -3,10 +3,10 @@
 import json
 from typing import Any
 
-from zonelab.engine.fifo.log.record import Entry
+from zonelab.engine.fifo.log.record import LogEntry
 
 
-def log_row(zone: str, partition: str, entry: Entry) -> dict[str, Any]:
+def log_row(zone: str, partition: str, entry: LogEntry) -> dict[str, Any]:
     record = entry.record
     return {
         "place": "log",

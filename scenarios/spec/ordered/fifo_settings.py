@@ -8,9 +8,18 @@ from typing import Annotated, Any, ClassVar
 from pydantic import BeforeValidator, Field, model_validator
 
 from zonelab.engine.fifo.modes import FACTOR, MARGIN_SHARE, Profile, group_settings
-from zonelab.engine.fifo.modes import Mode as EngineMode
-from zonelab.engine.fifo.producer import Sending
-from zonelab.engine.fifo.settings import FOREVER, Begin, ConsumerSettings, LeaseClock, Order, Poison, Sharing, Times
+from zonelab.engine.fifo.modes import GroupMode as EngineMode
+from zonelab.engine.fifo.producer import SendMode
+from zonelab.engine.fifo.settings import (
+    FOREVER,
+    Begin,
+    ConsumerSettings,
+    LeaseClock,
+    MessageModel,
+    Order,
+    Poison,
+    Times,
+)
 from zonelab.scenarios.fields import Count, Millis, MillisFrom0
 from zonelab.scenarios.spec.ordered.resizes import Resize
 from zonelab.scenarios.spec.queue_settings import Mode, QueueSettings, named
@@ -54,7 +63,7 @@ class FifoQueueSettings(QueueSettings):
     partitions: Annotated[int, Field(strict=True, ge=1, le=1_024)] = 4
     selector: Annotated[SelectorName, _nearest(SelectorName)] = SelectorName.HASH
     assignment: Annotated[AssignmentName, _nearest(AssignmentName)] = AssignmentName.AVERAGE
-    producer: Annotated[Sending, _nearest(Sending)] = Sending.ORDERED
+    producer: Annotated[SendMode, _nearest(SendMode)] = SendMode.ORDERED
     profile: Annotated[Profile, _nearest(Profile)] = Profile.SCALED
     factor: Count = FACTOR
     """What the profile ``scaled`` divides by."""
@@ -83,7 +92,7 @@ class FifoQueueSettings(QueueSettings):
     """Other groups, which get every message, too. The consumers of a zone are in ``group`` and these in turn."""
     kept: Annotated[int, Field(strict=True, ge=0, le=FOREVER)] = ConsumerSettings().kept
     """So many records behind the slowest group stay in a partition's log; older ones are deleted."""
-    sharing: Annotated[Sharing, _nearest(Sharing)] = Sharing.CLUSTERING
+    sharing: Annotated[MessageModel, _nearest(MessageModel)] = MessageModel.CLUSTERING
     """``broadcasting``: every consumer gets every message, and has offsets of its own."""
     commit_every: Count | None = None
     """Listeners commit by hand after so many messages of a partition; none: each batch is committed."""
@@ -123,9 +132,9 @@ class FifoQueueSettings(QueueSettings):
         return max(1, self.unack_ms // MARGIN_SHARE) if self.margin_ms is None else self.margin_ms
 
     @property
-    def sending(self) -> Sending:
+    def sending(self) -> SendMode:
         """Fenced partitions take numbered records only."""
-        return Sending.IDEMPOTENT if self.fenced else self.producer
+        return SendMode.IDEMPOTENT if self.fenced else self.producer
 
     @property
     def groups(self) -> tuple[str, ...]:
@@ -162,7 +171,7 @@ class FifoQueueSettings(QueueSettings):
             clock_margin_ms=self.margin_of_clocks_ms,
             lease_clock=self.lease_clock,
             kept=self.kept,
-            groups=() if self.sharing is Sharing.BROADCASTING else self.groups,
+            groups=() if self.sharing is MessageModel.BROADCASTING else self.groups,
         )
 
 

@@ -19,7 +19,7 @@ from support.programs import until
 
 from zonelab.cluster.real.runtime import RealRuntime
 from zonelab.engine.fifo.log.partition_log import PartitionLogs
-from zonelab.engine.fifo.log.record import Record
+from zonelab.engine.fifo.log.record import PartitionRecord
 
 pytestmark = pytest.mark.real
 
@@ -80,7 +80,7 @@ def produce(port):
         connection = await connected(port, runtime)
         logs = PartitionLogs(level=connection, reads=connection, keys=KEYS)
         for number in range(MESSAGES):
-            record = Record(id=f"x{number}", key="k", body="", producer="p", sequence=number + 1)
+            record = PartitionRecord(id=f"x{number}", key="k", body="", producer="p", sequence=number + 1)
             await logs.append(PARTITIONS[0], record, idempotent=True)
 
     asyncio.run(append_all())

@@ -6,7 +6,7 @@ from itertools import count
 from typing import Any
 
 from zonelab.engine.common.timings import MetricsSource
-from zonelab.engine.dyno import DynoQueue, DynoSettings, Keys, ShardingStrategy
+from zonelab.engine.dyno import DynoQueue, DynoSettings, QueueKeys, ShardingStrategy
 from zonelab.engine.ports import Command, Connection, Indeterminate, Reply, Runtime, Unavailable
 
 EPOCH_MS = 1_700_000_000_000
@@ -97,7 +97,7 @@ class Content:
         return " ".join(parts)
 
 
-async def content(connection: Connection, keys: Keys, shards: tuple[str, ...] = SHARDS) -> Content:
+async def content(connection: Connection, keys: QueueKeys, shards: tuple[str, ...] = SHARDS) -> Content:
     """Read the whole of a queue in one pipeline. Shards without entries are left out."""
     commands: list[Command] = [("HGETALL", keys.messages)]
     for shard in shards:

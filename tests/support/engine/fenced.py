@@ -20,16 +20,16 @@ from zonelab.cluster.votes.levels import Level
 from zonelab.cluster.zone import Persistence
 from zonelab.engine.common.failures import COMMAND_FAILURES
 from zonelab.engine.fifo.consumer.context import MemberContext
-from zonelab.engine.fifo.consumer.listener import Outcome
+from zonelab.engine.fifo.consumer.listener import ConsumeStatus
 from zonelab.engine.fifo.fenced.final import final_rows
 from zonelab.engine.fifo.fenced.keys import LOG_REGISTER, FencedKeys
 from zonelab.engine.fifo.fenced.member.zones import FencedLogs, FencedZones, Wires
 from zonelab.engine.fifo.fenced.views import Views
 from zonelab.engine.fifo.keys import FifoKeys
 from zonelab.engine.fifo.member import Member
-from zonelab.engine.fifo.modes import Mode, group_settings
+from zonelab.engine.fifo.modes import GroupMode, group_settings
 from zonelab.engine.fifo.partition import partitions_of
-from zonelab.engine.fifo.producer import Producer, Sending
+from zonelab.engine.fifo.producer import Producer, SendMode
 from zonelab.engine.fifo.routing.selectors import selector
 from zonelab.engine.message import Message
 
@@ -99,7 +99,7 @@ class FencedBench:
         self.observer = Observed(self.runtime)
         self.sink = Sink(self.observer)
         self.random = Random(seed)
-        of_mode = group_settings(Mode.FENCED)
+        of_mode = group_settings(GroupMode.FENCED)
         calm = replace(of_mode.times_ms, idle=25, notice=20)
         self.settings = replace(of_mode, **{"times_ms": calm, "reconsumed_max": 2, **changes})
         self.keys, self.fifo_keys = FencedKeys(), FifoKeys()
@@ -141,7 +141,7 @@ class FencedBench:
             name,
             partitions=self.partitions,
             select=selector("hash", random=Random(1)),
-            sending=Sending.IDEMPOTENT,
+            sending=SendMode.IDEMPOTENT,
             logs=logs,
             runtime=self.runtime,
             clock=self.cluster.clock(zone),
@@ -174,13 +174,13 @@ class FencedBench:
         async def listen(delivered, handling):
             said = [self.handle(one) for one in delivered]
             await pause.sleep(self.work_ms * MS)
-            if all(said_one in (None, Outcome.SUCCESS) for said_one in said):
+            if all(said_one in (None, ConsumeStatus.SUCCESS) for said_one in said):
                 columns = {**told, "partition": handling.partition.name, "group": context.group}
                 columns |= {"generation": handling.fence[0], "token": handling.fence[1], "epoch": 0}
                 for one in delivered:
                     if not self.sink.take(columns, one, handling.fence):
-                        return Outcome.SUSPEND
-            return next((one for one in said if one is not None), Outcome.SUCCESS)
+                        return ConsumeStatus.SUSPEND
+            return next((one for one in said if one is not None), ConsumeStatus.SUCCESS)
 
         context = MemberContext(
             name=name,

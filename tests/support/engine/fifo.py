@@ -5,9 +5,9 @@ from random import Random
 
 from zonelab.engine.fifo.keys import FifoKeys
 from zonelab.engine.fifo.log.partition_log import PartitionLogs
-from zonelab.engine.fifo.log.record import Record
+from zonelab.engine.fifo.log.record import PartitionRecord
 from zonelab.engine.fifo.partition import partitions_of
-from zonelab.engine.fifo.producer import Producer, Sending
+from zonelab.engine.fifo.producer import Producer, SendMode
 from zonelab.engine.fifo.routing.selectors import selector
 from zonelab.engine.message import Message
 
@@ -53,7 +53,7 @@ class LogBench:
         return PartitionLogs(level=connection, reads=connection, keys=self.keys)
 
     def append(self, sequence, producer="p", *, idempotent=False, logs=None):
-        record = Record(id=f"{producer}{sequence}", key="k", body="é", producer=producer, sequence=sequence)
+        record = PartitionRecord(id=f"{producer}{sequence}", key="k", body="é", producer=producer, sequence=sequence)
         return self.run((logs or self.logs).append(self.partition, record, idempotent=idempotent))
 
     def listed(self, partition=None, *, logs=None, offset=0, count=1000):
@@ -66,7 +66,7 @@ class LogBench:
             "p",
             partitions=self.partitions,
             select=selector("hash", random=Random(1)),
-            sending=Sending(sending),
+            sending=SendMode(sending),
             logs=self.logs if connection is None else self.through(connection),
             runtime=self.lab.runtime,
             **settings,

@@ -7,13 +7,13 @@ from itertools import count
 from support.engine.fifo import NS_PER_MS, LogBench
 
 from zonelab.engine.fifo.consumer.context import MemberContext, Zones
-from zonelab.engine.fifo.consumer.listener import Outcome
-from zonelab.engine.fifo.log.record import Record
+from zonelab.engine.fifo.consumer.listener import ConsumeStatus
+from zonelab.engine.fifo.log.record import PartitionRecord
 from zonelab.engine.fifo.member import Member
-from zonelab.engine.fifo.modes import Mode, group_settings
-from zonelab.engine.fifo.settings import Order, Poison, Sharing
+from zonelab.engine.fifo.modes import GroupMode, group_settings
+from zonelab.engine.fifo.settings import MessageModel, Order, Poison
 from zonelab.engine.fifo.topics.followed import FollowedRoute
-from zonelab.engine.fifo.topics.resize import Resizing
+from zonelab.engine.fifo.topics.resize import TopicResize
 from zonelab.engine.fifo.topics.routes import Routes
 
 
@@ -123,7 +123,7 @@ class Told:
 
 
 def _typed(changes):
-    enums = {"order": Order, "poison": Poison, "sharing": Sharing}
+    enums = {"order": Order, "poison": Poison, "sharing": MessageModel}
     return {name: enums.get(name, lambda same: same)(value) for name, value in changes.items()}
 
 
@@ -135,7 +135,7 @@ class GroupBench(LogBench):
 
     def __init__(self, lab, mode, *, partitions=1, work_ms=10, **changes):
         super().__init__(lab, partitions=partitions)
-        of_mode = group_settings(Mode(mode))
+        of_mode = group_settings(GroupMode(mode))
         calm = replace(of_mode.times_ms, idle=25, notice=20)  # hundreds of looks a second would only take time
         self.settings = replace(of_mode, **{"times_ms": calm, **_typed(changes)})
         self.told = Told(lab.runtime)
@@ -167,7 +167,7 @@ class GroupBench(LogBench):
         return Routes("t", zones=("a",), level=self.lab.direct("a"), keys=self.keys)
 
     def resizing(self):
-        return Resizing(self.routes(), logs=self.logs, runtime=self.lab.runtime, observer=self.told, poll_ms=20)
+        return TopicResize(self.routes(), logs=self.logs, runtime=self.lab.runtime, observer=self.told, poll_ms=20)
 
     def start(self, name, connection=None, *, route=None, clock=None, **changes):
         """A member; ``changes``: of the settings, for it alone."""
@@ -177,7 +177,7 @@ class GroupBench(LogBench):
         async def listen(delivered, handling):
             said = None if self.handle is None else self.handle(delivered, handling)
             await pause.sleep(self.work_ms * NS_PER_MS)
-            return Outcome.SUCCESS if said is None else said
+            return ConsumeStatus.SUCCESS if said is None else said
 
         listener = self.listener or listen
         context = MemberContext(
@@ -223,7 +223,7 @@ class GroupBench(LogBench):
         async def append_all():
             for sequence in range(first + 1, first + number + 1):
                 key = keys[(sequence - 1) % len(keys)]
-                record = Record(id=f"p{sequence}", key=key, body="", producer="p", sequence=sequence)
+                record = PartitionRecord(id=f"p{sequence}", key=key, body="", producer="p", sequence=sequence)
                 await self.logs.append(partition or self.partition, record, idempotent=False)
 
         self.run(append_all())

@@ -16,11 +16,11 @@ from zonelab.cluster.real.connection import RedisUpstream
 from zonelab.cluster.real.runtime import RealRuntime
 from zonelab.cluster.zone import Address
 from zonelab.engine.fifo.consumer.context import MemberContext, Zones
-from zonelab.engine.fifo.consumer.listener import Outcome
-from zonelab.engine.fifo.events import Unobserved
+from zonelab.engine.fifo.consumer.listener import ConsumeStatus
+from zonelab.engine.fifo.events import NullObserver
 from zonelab.engine.fifo.keys import FifoKeys
 from zonelab.engine.fifo.member import Member
-from zonelab.engine.fifo.modes import Mode, group_settings
+from zonelab.engine.fifo.modes import GroupMode, group_settings
 from zonelab.engine.fifo.partition import partitions_of
 
 PARTITIONS = partitions_of("t", 1, ("a",))
@@ -49,9 +49,9 @@ async def consume(name: str, port: int, work_ms: int) -> None:
         tell("start", batch[0].offset)
         await asyncio.sleep(work_ms / 1_000)
         tell("end", batch[0].offset)
-        return Outcome.SUCCESS
+        return ConsumeStatus.SUCCESS
 
-    settings = group_settings(Mode.ROCKETMQ_5_3)
+    settings = group_settings(GroupMode.ROCKETMQ_5_3)
     context = MemberContext(
         name=name,
         session=name,
@@ -60,7 +60,7 @@ async def consume(name: str, port: int, work_ms: int) -> None:
         clock=NodeClock(epoch_ns=runtime.epoch_ns, run_ns=runtime.now_ns),
         zones=Zones.of(settings, level=connection, reads=connection, near=connection, keys=KEYS),
         listener=listen,
-        observer=Unobserved(),
+        observer=NullObserver(),
     )
     await Member(context, partitions=PARTITIONS, room_of=lambda _: "a").start()
     tell("joined")

@@ -10,7 +10,7 @@ from zonelab.analysis.checkers.order.order import OrderRun, order_verdict
 from zonelab.analysis.runs.order import FINAL_ORDER, ORDER, OrderHistory, OrderKind
 from zonelab.analysis.runs.order_rules import OrderRules
 from zonelab.analysis.runs.tables import MemoryTable
-from zonelab.engine.fifo.producer import Producer, Sending
+from zonelab.engine.fifo.producer import Producer, SendMode
 from zonelab.engine.fifo.routing.selectors import selector
 from zonelab.engine.message import Message
 
@@ -64,7 +64,7 @@ class JudgedBench(GroupBench):
             name,
             partitions=self.partitions,
             select=selector(choose, random=Random(1)),
-            sending=Sending(sending),
+            sending=SendMode(sending),
             logs=logs or self.logs,
             runtime=self.lab.runtime,
             route=route,

@@ -2,7 +2,7 @@
 
 from support.engine.dyno import EPOCH_MS, OnServer
 
-from zonelab.engine.gmq import Channel, GmqDispatcher, GmqKeys, GmqQueue, GmqSettings, Handed
+from zonelab.engine.gmq import DispatchedCard, GmqDispatcher, GmqKeys, GmqQueue, GmqSettings, GoChannel
 from zonelab.engine.message import Message
 
 TTR_S = 10
@@ -68,7 +68,7 @@ class GmqBench(OnServer):
         self.clock = lab.cluster.clock("a")
         self.settings = GmqSettings(**{"ttr_s": TTR_S, "poll_interval_ms": 1, **settings})
         self.keys = GmqKeys(prefix=self.settings.prefix)
-        self.cards = Channel[Handed](lab.runtime)
+        self.cards = GoChannel[DispatchedCard](lab.runtime)
         self.queue = self.another()
         self.dispatcher = self.program()
 

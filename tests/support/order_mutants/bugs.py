@@ -10,7 +10,7 @@ from zonelab.engine.common.failures import COMMAND_FAILURES
 from zonelab.engine.fifo.consumer import process_queue
 from zonelab.engine.fifo.consumer.consume_loop import ConsumeLoop
 from zonelab.engine.fifo.consumer.results import GOES_ON, Results, columns_of
-from zonelab.engine.fifo.fenced.cursor import CursorState, Effects, GroupCursor, SetAside
+from zonelab.engine.fifo.fenced.cursor import CursorState, GroupCursor, SetAside, WriteEffects
 from zonelab.engine.fifo.fenced.member.ownership import FencedOwnership
 from zonelab.engine.fifo.fenced.member.results import FencedResults
 from zonelab.engine.fifo.fenced.member.told import told
@@ -77,7 +77,7 @@ async def aside_in_two(self: FencedResults, queue: Any, lane: str, batch: Any) -
         cursor: GroupCursor = tenure.cursor
         with told(self._context, "dead_letter", queue.partition, [columns_of(each.entry) for each in batch]):
             aside = [(f"{cursor._group} {each.offset}", cursor._told(each)) for each in these]
-            await cursor._change(lambda state: state, Effects(aside=aside))
+            await cursor._change(lambda state: state, WriteEffects(aside=aside))
         await cursor._change(finished)
     except COMMAND_FAILURES:
         self._lose(queue)

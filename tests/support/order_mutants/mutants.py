@@ -31,7 +31,7 @@ from zonelab.engine.fifo.consumer.results import Results
 from zonelab.engine.fifo.fenced.cursor import GroupCursor
 from zonelab.engine.fifo.fenced.mechanisms import Fencing
 from zonelab.engine.fifo.fenced.member.results import FencedResults
-from zonelab.engine.fifo.producer import Producer, Sending
+from zonelab.engine.fifo.producer import Producer, SendMode
 from zonelab.engine.fifo.settings import Begin
 from zonelab.scenarios.clients.sinks import Sink
 from zonelab.scenarios.fault_draws.fault_classes import EngineMode, FaultClass, scenario_of_class
@@ -187,8 +187,8 @@ MUTANTS = {
         breaks=Property.PRODUCED_IN_ORDER,
         mode=EngineMode.ROCKETMQ_5_3,
         faults=FaultClass.CUT_DROP,
-        changed=of_queue(producer=Sending.ASYNCHRONOUS),
-        control=of_queue(producer=Sending.ORDERED),
+        changed=of_queue(producer=SendMode.ASYNCHRONOUS),
+        control=of_queue(producer=SendMode.ORDERED),
     ),
     "retry to another partition": OrderMutant(
         breaks=Property.PRODUCED_IN_ORDER,

@@ -11,7 +11,7 @@ from zonelab.engine.dyno.results import UnackResult
 from zonelab.engine.dyno.scores import due_score
 from zonelab.engine.dyno.v1.ack import Acks
 from zonelab.engine.dyno.v1.context import Context
-from zonelab.engine.dyno.v1.pop import FreshPopper, no_claims
+from zonelab.engine.dyno.v1.pop import V1FreshPopper, no_claims
 from zonelab.engine.dyno.v1.unack import UnackHandler
 from zonelab.engine.message import Delivery, Message, Receipt
 from zonelab.engine.queue import Queue
@@ -64,7 +64,7 @@ class RepairsNothing(ToldToRepair):
         queue.process_unacks = process_unacks  # type: ignore[method-assign]
 
 
-def _popper(context: Context, step: Callable[[Context, str], Awaitable[Delivery | None]]) -> FreshPopper:
+def _popper(context: Context, step: Callable[[Context, str], Awaitable[Delivery | None]]) -> V1FreshPopper:
     """A popper whose leasing is ``step``."""
 
     async def lease_each(
@@ -75,7 +75,7 @@ def _popper(context: Context, step: Callable[[Context, str], Awaitable[Delivery 
                 delivery = await step(context, message_id)
                 deliveries += [] if delivery is None else [delivery]
 
-    return FreshPopper(
+    return V1FreshPopper(
         context, shards=(context.settings.shard,), claims=no_claims(context), lease_candidates=lease_each
     )
 

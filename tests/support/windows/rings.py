@@ -10,10 +10,10 @@ from support.windows.stage import NAME, PREFIX, SIMULATION, Stage, X, said
 from zonelab.cluster.sim.cluster import SimCluster
 from zonelab.cluster.topology.topology import DataCentre, Topology
 from zonelab.cluster.votes.levels import Level
-from zonelab.engine.dyno import Keys, LocalOnly
+from zonelab.engine.dyno import LocalOnly, QueueKeys
 
 TOPOLOGY = Topology((DataCentre("dc", tuple(even_rack(zone, 2) for zone in SHARDS)),))
-KEYS = Keys(prefix=PREFIX, queue=NAME)
+KEYS = QueueKeys(prefix=PREFIX, queue=NAME)
 
 
 def ring() -> SimCluster:

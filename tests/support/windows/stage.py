@@ -15,7 +15,7 @@ from zonelab.cluster.sim.cluster import SimCluster, SimSettings
 from zonelab.cluster.sim.schedule import Schedule, TieBreak
 from zonelab.cluster.votes.levels import Level
 from zonelab.cluster.zone import Restart
-from zonelab.engine.dyno import DynoQueue, DynoSettings, Keys, LocalOnly, ShardingStrategy, UnackResult
+from zonelab.engine.dyno import DynoQueue, DynoSettings, LocalOnly, QueueKeys, ShardingStrategy, UnackResult
 from zonelab.engine.dyno.v2 import PipelinedQueue
 from zonelab.engine.dyno.v2.multi import MultiQueue
 from zonelab.engine.message import Delivery, Message
@@ -129,7 +129,7 @@ class Stage:
         self.compat = compat
         self.level = Level.DC_QUORUM
         self.cluster = cluster or SimCluster(SHARDS, SIMULATION)
-        self.keys = Keys(prefix=PREFIX, queue=NAME)
+        self.keys = QueueKeys(prefix=PREFIX, queue=NAME)
 
     def connection(self, zone: str, level: Level) -> Connection:
         return self.cluster.connection(zone, level)

@@ -11,8 +11,17 @@ import pytest
 from zonelab.engine.dyno.hardened.settings import HardenedSettings
 from zonelab.engine.dyno.v1.settings import DynoSettings
 from zonelab.engine.dyno.v2.settings import PipelinedSettings
-from zonelab.engine.fifo.modes import Mode, Profile, group_settings
-from zonelab.engine.fifo.settings import Begin, ConsumerSettings, LeaseClock, Order, Poison, Rules, Sharing, Times
+from zonelab.engine.fifo.modes import GroupMode, Profile, group_settings
+from zonelab.engine.fifo.settings import (
+    Begin,
+    ConsumerSettings,
+    LeaseClock,
+    MessageModel,
+    ModeRules,
+    Order,
+    Poison,
+    Times,
+)
 from zonelab.engine.gmq.settings import GmqSettings
 from zonelab.engine.youzan.settings import YouzanSettings
 
@@ -78,11 +87,11 @@ OTHERS: dict[type, dict[str, Any]] = {
     ConsumerSettings: {
         "group": "group",
         "times_ms": Times(),
-        "rules": Rules(),
+        "rules": ModeRules(),
         "assignment": "average",
         "begins": Begin.FIRST,
         "order": Order.PARTITION,
-        "sharing": Sharing.CLUSTERING,
+        "sharing": MessageModel.CLUSTERING,
         "poison": Poison.SKIP,
         "groups": (),
         "lease_clock": LeaseClock.MARGIN,
@@ -165,13 +174,13 @@ NOT_SET_THERE = """
     resume suspend_least suspend_most leave
 """
 OTHER_TIMES_MS = {
-    Mode.ROCKETMQ_5_3: {},
-    Mode.ROCKETMQ_4_9: {"first_pull": 0, "revoke_wait": 1_000},
-    Mode.FENCED: {"first_pull": 0, "revoke_wait": 10_000, "relock_retry": 1_000, "leave": 0},
+    GroupMode.ROCKETMQ_5_3: {},
+    GroupMode.ROCKETMQ_4_9: {"first_pull": 0, "revoke_wait": 1_000},
+    GroupMode.FENCED: {"first_pull": 0, "revoke_wait": 10_000, "relock_retry": 1_000, "leave": 0},
 }
 
 
-@pytest.mark.parametrize("mode", Mode)
+@pytest.mark.parametrize("mode", GroupMode)
 def test_times_are_rocketmqs_and_each_profile_divides_those_that_it_names(mode):
     times_ms = {name: round(1_000 * seconds) for name, seconds in ROCKETMQ_5_3_S.items()} | OTHER_TIMES_MS[mode]
     levels_ms = tuple(1_000 * level for level in DELAY_LEVELS_S)
@@ -187,7 +196,7 @@ def test_times_are_rocketmqs_and_each_profile_divides_those_that_it_names(mode):
         levels = levels_ms if kept else tuple(level // divisor for level in levels_ms)
         made = group_settings(mode, profile)
         assert made.times_ms == Times(**divided, **LOOKS_MS, dead_letter_levels=levels)
-        fenced = mode is Mode.FENCED
+        fenced = mode is GroupMode.FENCED
         assert made.clock_margin_ms == (made.times_ms.lease // 20 if fenced else 0)
         assert made.reconsumed_max == (16 if fenced else AS_OFTEN_AS_YOU_LIKE)
 
@@ -209,10 +218,10 @@ def test_a_time_of_a_group_is_at_least_a_millisecond_but_for_two(name):
 
 def test_members_lock_where_there_is_an_order_and_partitions_are_shared_out():
     for order in Order:
-        for sharing in Sharing:
+        for sharing in MessageModel:
             made = ConsumerSettings(group="g", order=order, sharing=sharing)
-            assert made.locks is (order is not Order.NONE and sharing is Sharing.CLUSTERING)
-            assert made.keeper("m") == ("g" if sharing is Sharing.CLUSTERING else "g/m")
+            assert made.locks is (order is not Order.NONE and sharing is MessageModel.CLUSTERING)
+            assert made.keeper("m") == ("g" if sharing is MessageModel.CLUSTERING else "g/m")
 
 
 @pytest.mark.parametrize(

@@ -9,7 +9,7 @@ from types import ModuleType
 import pytest
 
 from zonelab import ClusterError, Indeterminate, Message, Receipt, ScenarioError, Unavailable, queues
-from zonelab.queues import Outcome
+from zonelab.queues import ConsumeStatus
 from zonelab.scenarios.queues.zset import ZsetUnderTest
 from zonelab.testing import cluster
 
@@ -150,7 +150,7 @@ def test_ordered_messages_are_handed_to_a_listener_in_order(mode):
     def handle(delivered, handling):
         (one,) = delivered
         shown.append((one.attempt, one.record.body))
-        return Outcome.SUSPEND if shown[-1] == (1, "pay") else None
+        return ConsumeStatus.SUSPEND if shown[-1] == (1, "pay") else None
 
     with cluster("sim") as lab:
         with queues.open_ordered("orders", lab, mode=mode) as orders:

@@ -3,12 +3,12 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from zonelab.engine.dyno.v1.keys import Keys
+from zonelab.engine.dyno.v1.keys import QueueKeys
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class HardenedKeys(Keys):
-    """Payloads, waiting and leased ids are where ``Keys`` has them."""
+class HardenedKeys(QueueKeys):
+    """Payloads, waiting and leased ids are where ``QueueKeys`` has them."""
 
     @property
     def records(self) -> str:

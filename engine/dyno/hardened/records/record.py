@@ -8,22 +8,22 @@ PRIORITY_WEIGHT = 10_000_000_000_000
 """A rank is priority times this plus the due time in ms: exact in a double until the year 2286."""
 
 
-class Status(StrEnum):
+class RecordStatus(StrEnum):
     WAITING = "w"
     LEASED = "l"
     DONE = "d"
     DEAD = "x"
 
 
-_STATUS = {status.value: status for status in Status}
+_STATUS = {status.value: status for status in RecordStatus}
 
 
 @dataclass(frozen=True, slots=True)
-class Record:
+class MessageRecord:
     """``raw`` is what Redis holds; ``ends_ms`` is the end of the last lease, and the record's version."""
 
     raw: bytes
-    status: Status
+    status: RecordStatus
     shard: str
     tries: int
     ends_ms: int
@@ -34,14 +34,14 @@ class Record:
         status, shard, _, _, tries, ends, token = raw.decode().split(" ")
         return cls(raw, _STATUS[status], shard, int(tries), int(ends), token)
 
-    def moved(self, shard: str) -> "Record":
+    def moved(self, shard: str) -> "MessageRecord":
         """The same in another shard."""
         status, _, *rest = self.raw.decode().split(" ")
         return self.parse(" ".join([status, shard, *rest]).encode())
 
     @property
     def buried(self) -> bool:
-        return self.status is Status.DONE
+        return self.status is RecordStatus.DONE
 
 
 def rank(due_ms: int, *, priority: int) -> int:

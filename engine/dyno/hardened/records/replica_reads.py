@@ -5,10 +5,10 @@ from typing import Any
 
 from zonelab.engine.common.failures import COMMAND_FAILURES
 from zonelab.engine.dyno.hardened.records.keys import HardenedKeys
-from zonelab.engine.dyno.hardened.records.record import Record
+from zonelab.engine.dyno.hardened.records.record import MessageRecord
 from zonelab.engine.ports import Command, Connection, Reply, Runtime, ServerError
 
-Records = Mapping[str, Mapping[str, Record | None]]
+Records = Mapping[str, Mapping[str, MessageRecord | None]]
 """Zone → id → its record there; only the zones that answered."""
 
 
@@ -52,8 +52,8 @@ class Replicas:
         return {message_id: raw for message_id, raw in zip(ids, found, strict=True) if raw is not None}
 
 
-def _record(raw: bytes | None) -> Record | None:
-    return None if raw is None else Record.parse(raw)
+def _record(raw: bytes | None) -> MessageRecord | None:
+    return None if raw is None else MessageRecord.parse(raw)
 
 
 async def _attempt(zone: Connection, commands: Sequence[Command]) -> list[Any] | None:

@@ -17,7 +17,7 @@ _SAME_PAYLOAD = (_FOLDER / "_same_payload.lua").read_text(encoding="utf-8")
 _ON_MESSAGES["lease_same"] = f"{_RECORDS}\n{_SAME_PAYLOAD}\n{_TEXTS['lease']}"
 
 
-class Scripts:
+class RecordScripts:
     """Makes the commands for the queue whose ``keys`` and ``shards`` are given."""
 
     def __init__(self, *, keys: HardenedKeys, shards: Sequence[str]) -> None:

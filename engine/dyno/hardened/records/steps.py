@@ -8,8 +8,8 @@ from typing import Any, Self, TypeVar
 from zonelab.engine.common.failures import COMMAND_FAILURES
 from zonelab.engine.dyno.hardened.mechanisms import Hardening
 from zonelab.engine.dyno.hardened.records.keys import HardenedKeys
-from zonelab.engine.dyno.hardened.records.record import PRIORITY_WEIGHT, Record, rank
-from zonelab.engine.dyno.hardened.records.scripts import Scripts
+from zonelab.engine.dyno.hardened.records.record import PRIORITY_WEIGHT, MessageRecord, rank
+from zonelab.engine.dyno.hardened.records.scripts import RecordScripts
 from zonelab.engine.dyno.hardened.settings import HardenedSettings
 from zonelab.engine.dyno.message_json import encode
 from zonelab.engine.dyno.scores import due_score
@@ -31,7 +31,7 @@ def in_steps(items: Sequence[Item]) -> Iterator[Sequence[Item]]:
 
 
 @dataclass(frozen=True, slots=True)
-class Put:
+class PutRequest:
     """What the script ``put`` is told of a message. ``due``: it is ready at once, instead of delayed."""
 
     id: str
@@ -57,7 +57,7 @@ class Put:
 
 
 @dataclass(frozen=True, slots=True)
-class Lease:
+class HardenedLease:
     """A lease as its holder knows it."""
 
     id: str
@@ -66,11 +66,11 @@ class Lease:
 
 
 @dataclass(frozen=True, slots=True)
-class Change:
+class RecordChange:
     """The record ``new`` for each zone that still has ``seen``; with the payload, if a zone may lack it."""
 
     id: str
-    seen: Record | None
+    seen: MessageRecord | None
     new: bytes
     payload: bytes | None = None
 
@@ -88,7 +88,7 @@ class Head:
     """An id in the order of service, with what the zone that was asked has of it."""
 
     id: str
-    record: Record | None
+    record: MessageRecord | None
     payload: bytes | None
 
 
@@ -115,9 +115,9 @@ class Steps:
         self._others = tuple(others)
         self._keys = keys
         self._settings = settings
-        self._scripts = Scripts(keys=keys, shards=settings.shards)
+        self._scripts = RecordScripts(keys=keys, shards=settings.shards)
 
-    async def put(self, puts: Sequence[Put]) -> list[tuple[str, float]]:
+    async def put(self, puts: Sequence[PutRequest]) -> list[tuple[str, float]]:
         """List messages; for each the shard where it is now, and its score there."""
         known = int(self._settings.has(Hardening.IDEMPOTENT_PUSH))
         words: list[Argument] = [known]
@@ -127,7 +127,7 @@ class Steps:
         told = (answer.decode().split(" ") for answer in answers)
         return [(shard, float(score)) for shard, score in told]
 
-    async def put_new(self, puts: Sequence[Put]) -> list[bool]:
+    async def put_new(self, puts: Sequence[PutRequest]) -> list[bool]:
         """List messages; false for those whose ids two zones knew, alive or acknowledged."""
         words = [word for put in puts for word in (put.id, put.payload, put.shard, put.score, put.rank, int(put.due))]
         return [bool(answer) for answer in await self._run(self._level, self._scripts.on_messages("put_new", *words))]
@@ -149,7 +149,7 @@ class Steps:
             ready.view, ("HMGET", self._keys.records, *ids), ("HMGET", self._keys.messages, *ids)
         )
         return [
-            Head(message_id, None if raw is None else Record.parse(raw), payload)
+            Head(message_id, None if raw is None else MessageRecord.parse(raw), payload)
             for message_id, raw, payload in zip(ids, raws, payloads, strict=True)
         ]
 
@@ -169,18 +169,18 @@ class Steps:
             words += [message_id, token]
         await self._run(self._level, self._scripts.on_messages("release", *words))
 
-    async def ack(self, leases: Sequence[Lease], *, now_ms: int) -> list[bool]:
+    async def ack(self, leases: Sequence[HardenedLease], *, now_ms: int) -> list[bool]:
         words = [word for one in leases for word in (one.id, one.token, one.ends_ms)]
         kept = int(self._settings.has(Hardening.TOMBSTONES))
         command = self._scripts.on_messages("ack", now_ms, self._compared, kept, *words)
         return [bool(answer) for answer in await self._run(self._deciding, command)]
 
-    async def extend(self, leases: Sequence[Lease], *, ends_ms: int) -> list[bool]:
+    async def extend(self, leases: Sequence[HardenedLease], *, ends_ms: int) -> list[bool]:
         words = [word for one in leases for word in (one.id, one.token, one.ends_ms, ends_ms)]
         command = self._scripts.on_messages("extend", self._compared, *words)
         return [bool(answer) for answer in await self._run(self._deciding, command)]
 
-    async def repair(self, changes: Sequence[Change], *, now_ms: int) -> None:
+    async def repair(self, changes: Sequence[RecordChange], *, now_ms: int) -> None:
         """Write ``changes`` in every zone, each only where a replica still has what was seen."""
         words: list[Argument] = [now_ms]
         for change in changes:

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 
 from zonelab.engine.dyno.errors import PayloadError
 from zonelab.engine.dyno.hardened.context import HardenedContext
-from zonelab.engine.dyno.hardened.records.steps import Put, in_steps
+from zonelab.engine.dyno.hardened.records.steps import PutRequest, in_steps
 from zonelab.engine.dyno.hardened.upkeep.replica_repair import ReplicaRepair
 from zonelab.engine.dyno.message_json import decode
 
@@ -66,7 +66,7 @@ class OrphanSweeper:
                 message = decode(payloads[message_id], message_id=message_id)
             except PayloadError:
                 continue  # not a message of this queue
-            puts.append(Put.of(message, shard=settings.shard, due_ms=now_ms, now_ms=now_ms, settings=settings))
+            puts.append(PutRequest.of(message, shard=settings.shard, due_ms=now_ms, now_ms=now_ms, settings=settings))
         for part in in_steps(puts):
             await context.steps.put(part)
             context.counters.adopted += len(part)

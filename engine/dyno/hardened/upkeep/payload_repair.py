@@ -5,14 +5,14 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 from zonelab.engine.dyno.hardened.context import HardenedContext
-from zonelab.engine.dyno.hardened.records.record import Record
-from zonelab.engine.dyno.hardened.records.steps import Change, in_steps
+from zonelab.engine.dyno.hardened.records.record import MessageRecord
+from zonelab.engine.dyno.hardened.records.steps import RecordChange, in_steps
 
 
 class Copy(NamedTuple):
     """What a zone keeps of a message that it lists."""
 
-    record: Record
+    record: MessageRecord
     payload: bytes
 
 
@@ -40,11 +40,11 @@ class PayloadRepair:
         for records, payloads in answers.values():
             for message_id, record, payload in zip(ids, records, payloads, strict=True):
                 if record is not None and payload is not None:
-                    copies[message_id].append(Copy(Record.parse(record), payload))
+                    copies[message_id].append(Copy(MessageRecord.parse(record), payload))
         return copies
 
 
-def changed(message_id: str, copies: Sequence[Copy], *, zones: int) -> list[Change]:
+def changed(message_id: str, copies: Sequence[Copy], *, zones: int) -> list[RecordChange]:
     """What to do about one message, of which the ``copies`` were found, in as many of ``zones`` zones.
 
     A push is confirmed where a majority took it, so the payload of a majority may have been confirmed, and no other can
@@ -58,4 +58,4 @@ def changed(message_id: str, copies: Sequence[Copy], *, zones: int) -> list[Chan
         return []  # a zone that did not answer decides
     source = max((copy.record for copy in copies if copy.payload == payload), key=lambda record: record.ends_ms)
     seen = dict.fromkeys(copy.record for copy in copies if copy.payload != payload)
-    return [Change(message_id, record, source.raw, payload) for record in seen]
+    return [RecordChange(message_id, record, source.raw, payload) for record in seen]

@@ -6,8 +6,8 @@ from dataclasses import dataclass, replace
 
 from zonelab.engine.common.failures import COMMAND_FAILURES
 from zonelab.engine.dyno.hardened.context import HardenedContext
-from zonelab.engine.dyno.hardened.records.record import Record, Status
-from zonelab.engine.dyno.hardened.records.steps import Change, in_steps
+from zonelab.engine.dyno.hardened.records.record import MessageRecord, RecordStatus
+from zonelab.engine.dyno.hardened.records.steps import RecordChange, in_steps
 from zonelab.engine.dyno.hardened.upkeep.payload_repair import PayloadRepair
 
 
@@ -15,12 +15,12 @@ from zonelab.engine.dyno.hardened.upkeep.payload_repair import PayloadRepair
 class Plan:
     """The record ``new``, which the zone ``source`` has, goes to every zone whose own record is one of ``seen``."""
 
-    seen: tuple[Record | None, ...]
-    new: Record
+    seen: tuple[MessageRecord | None, ...]
+    new: MessageRecord
     source: str
 
 
-def planned(found: Mapping[str, Record | None], *, zones: int) -> Plan | None:
+def planned(found: Mapping[str, MessageRecord | None], *, zones: int) -> Plan | None:
     """What to do about one message, of which ``found`` has the records of a majority of ``zones`` zones or of all.
 
     Two tombstones win. One wins if no zone that was read has a newer lease: then the ack may have been confirmed, and
@@ -33,34 +33,35 @@ def planned(found: Mapping[str, Record | None], *, zones: int) -> Plan | None:
     buried = {zone: record for zone, record in there.items() if record.buried}
     if buried:
         return _burial(found, there, buried, majority=zones // 2 + 1)
-    dead = {zone: record for zone, record in there.items() if record.status is Status.DEAD}
+    dead = {zone: record for zone, record in there.items() if record.status is RecordStatus.DEAD}
     source = _newest(dead or there)
     if source is None:
         return None
     older = tuple(
         record
         for record in found.values()
-        if record is None or (dead and record.status is not Status.DEAD and record.ends_ms <= there[source].ends_ms)
+        if record is None
+        or (dead and record.status is not RecordStatus.DEAD and record.ends_ms <= there[source].ends_ms)
     )
     return Plan(older, there[source], source) if older else _move(there, zones=zones)
 
 
-def _move(there: Mapping[str, Record], *, zones: int) -> Plan | None:
+def _move(there: Mapping[str, MessageRecord], *, zones: int) -> Plan | None:
     """To the shard that a majority of the zones has, or if all were read and none has, to the first in alphabet."""
     shards = [record.shard for record in there.values()]
     shard = max(sorted(dict.fromkeys(shards)), key=shards.count)
     if shards.count(shard) <= zones // 2 and len(shards) < zones:
         return None
     for zone, record in there.items():
-        if record.shard != shard and record.status is Status.WAITING:
+        if record.shard != shard and record.status is RecordStatus.WAITING:
             return Plan((record,), record.moved(shard), zone)
     return None
 
 
 def _burial(
-    found: Mapping[str, Record | None],
-    there: Mapping[str, Record],
-    buried: Mapping[str, Record],
+    found: Mapping[str, MessageRecord | None],
+    there: Mapping[str, MessageRecord],
+    buried: Mapping[str, MessageRecord],
     *,
     majority: int,
 ) -> Plan | None:
@@ -82,7 +83,7 @@ def _burial(
     return Plan(tuple(targets), tombstone, source) if targets else None
 
 
-def _newest(records: Mapping[str, Record]) -> str | None:
+def _newest(records: Mapping[str, MessageRecord]) -> str | None:
     return max(records, key=lambda zone: (records[zone].ends_ms, zone), default=None)
 
 
@@ -124,9 +125,9 @@ class ReplicaRepair:
             await context.steps.repair(changes, now_ms=context.clock.now_ms())
             context.counters.repaired += len(changes)
 
-    async def _changes(self, plans: Mapping[str, Plan]) -> list[Change]:
+    async def _changes(self, plans: Mapping[str, Plan]) -> list[RecordChange]:
         changes = [
-            Change(message_id, seen, plan.new.raw)
+            RecordChange(message_id, seen, plan.new.raw)
             for message_id, plan in plans.items()
             for seen in dict.fromkeys(plan.seen)
         ]

@@ -11,7 +11,7 @@ from zonelab.engine.fifo.fenced.member.tenures import Tenure, Tenures
 from zonelab.engine.fifo.fenced.member.told import told, until_ns
 from zonelab.engine.fifo.fenced.register import Fenced
 from zonelab.engine.fifo.partition import Partition
-from zonelab.engine.fifo.settings import Sharing
+from zonelab.engine.fifo.settings import MessageModel
 
 
 class FencedOwnership(Ownership):
@@ -23,7 +23,7 @@ class FencedOwnership(Ownership):
 
     def believes(self, queue: ProcessQueue) -> bool:
         """Who gets everything holds a register, too: its own, which its next life takes."""
-        alone = self._context.settings.sharing is Sharing.BROADCASTING
+        alone = self._context.settings.sharing is MessageModel.BROADCASTING
         return self._lasts(queue) if alone else super().believes(queue)
 
     async def take(self, partition: Partition) -> bool:

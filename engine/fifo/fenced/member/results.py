@@ -7,9 +7,9 @@ from collections.abc import Callable, Sequence
 
 from zonelab.engine.common.failures import COMMAND_FAILURES
 from zonelab.engine.fifo.consumer.context import NS_PER_MS, MemberContext
-from zonelab.engine.fifo.consumer.listener import Handling
+from zonelab.engine.fifo.consumer.listener import BatchContext
 from zonelab.engine.fifo.consumer.offsets import Offsets
-from zonelab.engine.fifo.consumer.process_queue import Cached, ProcessQueue
+from zonelab.engine.fifo.consumer.process_queue import CachedMessage, ProcessQueue
 from zonelab.engine.fifo.consumer.results import GOES_ON, Results, columns_of
 from zonelab.engine.fifo.fenced.cursor import SetAside
 from zonelab.engine.fifo.fenced.member.tenures import Tenure, Tenures
@@ -44,7 +44,9 @@ class FencedResults(Results):
         except COMMAND_FAILURES:
             self._lose(queue)
 
-    async def _failed(self, queue: ProcessQueue, lane: str, batch: Sequence[Cached], handling: Handling) -> int | None:
+    async def _failed(
+        self, queue: ProcessQueue, lane: str, batch: Sequence[CachedMessage], handling: BatchContext
+    ) -> int | None:
         settings = self._context.settings
         spared = settings.poison is Poison.BLOCK
         hopeless = [each for each in batch if not spared and each.failed >= settings.reconsumed_max]
@@ -63,11 +65,11 @@ class FencedResults(Results):
         queue.put_back(left, lane)
         return pause_ms
 
-    async def _park(self, queue: ProcessQueue, lane: str, poison: Cached) -> bool:
+    async def _park(self, queue: ProcessQueue, lane: str, poison: CachedMessage) -> bool:
         """A later message of a parked key."""
         return await self._put_aside(queue, lane, [poison])
 
-    async def _put_aside(self, queue: ProcessQueue, lane: str, batch: Sequence[Cached]) -> bool:
+    async def _put_aside(self, queue: ProcessQueue, lane: str, batch: Sequence[CachedMessage]) -> bool:
         parks = self._context.settings.poison is Poison.PARK
         why = "park" if parks else "dead_letter"
         these = [
@@ -87,7 +89,7 @@ class FencedResults(Results):
         queue.finish(batch, lane)
         return True
 
-    async def _counted(self, queue: ProcessQueue, batch: Sequence[Cached], pause_ms: int) -> bool:
+    async def _counted(self, queue: ProcessQueue, batch: Sequence[CachedMessage], pause_ms: int) -> bool:
         context = self._context
         until_ns = context.runtime.now_ns() + pause_ms * NS_PER_MS
         each = [{**columns_of(one.entry), "attempt": one.failed + 1, "until_ns": until_ns} for one in batch]

@@ -7,7 +7,7 @@ from zonelab.engine.common.mutex import Mutex
 from zonelab.engine.fifo.fenced.cursor import GroupCursor
 from zonelab.engine.fifo.fenced.log import FencedLog
 from zonelab.engine.fifo.fenced.mechanisms import Fencing
-from zonelab.engine.fifo.fenced.register import Store
+from zonelab.engine.fifo.fenced.register import RegisterStore
 from zonelab.engine.fifo.fenced.resizing import known_log
 from zonelab.engine.fifo.partition import Partition
 from zonelab.engine.fifo.settings import Begin
@@ -35,7 +35,7 @@ class Tenures:
 
     def __init__(
         self,
-        store: Store,
+        store: RegisterStore,
         group: str,
         *,
         near: str,

@@ -11,19 +11,19 @@ from zonelab.engine.fifo.fenced.keys import FencedKeys
 from zonelab.engine.fifo.fenced.leases import SeenLeases
 from zonelab.engine.fifo.fenced.mechanisms import Fencing
 from zonelab.engine.fifo.fenced.member.tenures import Tenure, Tenures
-from zonelab.engine.fifo.fenced.register import NS_PER_MS, Store
+from zonelab.engine.fifo.fenced.register import NS_PER_MS, RegisterStore
 from zonelab.engine.fifo.fenced.resizing import LOOK_MS, held
 from zonelab.engine.fifo.fenced.views import Views
 from zonelab.engine.fifo.keys import FifoKeys
-from zonelab.engine.fifo.log.partition_log import Appended, EndedWithout, Page, PartitionLogs, Sealed
+from zonelab.engine.fifo.log.partition_log import AppendResult, EndedWithout, Page, PartitionLogs, Sealed
 from zonelab.engine.fifo.log.progress import Progress
-from zonelab.engine.fifo.log.record import Record
+from zonelab.engine.fifo.log.record import PartitionRecord
 from zonelab.engine.fifo.partition import Partition
 from zonelab.engine.fifo.settings import ConsumerSettings, LeaseClock
 from zonelab.engine.fifo.zones.dead_letters import DeadLetters
 from zonelab.engine.fifo.zones.locks import Locks
 from zonelab.engine.fifo.zones.members import Members
-from zonelab.engine.fifo.zones.parked import Parked
+from zonelab.engine.fifo.zones.parked import ParkedKeys
 from zonelab.engine.ports import Clock, Connection, Indeterminate, Runtime
 
 ENDS_MS = 10_000
@@ -61,11 +61,11 @@ class Wires:
         checks = self.has(Fencing.ADMISSION)
         return Admission(self.session, views=views, sends=self.safe, keys=self.keys, checks=checks)
 
-    def store(self, *, lease_ms: int, margin_ms: int, lease_clock: LeaseClock = LeaseClock.MARGIN) -> Store:
+    def store(self, *, lease_ms: int, margin_ms: int, lease_clock: LeaseClock = LeaseClock.MARGIN) -> RegisterStore:
         """How registers are written here. ``lease_ms``: how long an owner holds one; ``margin_ms``: of clocks."""
         views = self.views()
         observes = lease_clock is LeaseClock.OBSERVATION and self.has(Fencing.LEASE_MARGIN)
-        return Store(
+        return RegisterStore(
             session=self.session,
             runtime=self.runtime,
             clock=self.clock,
@@ -98,12 +98,12 @@ class FencedLogs(PartitionLogs):
     async def append(
         self,
         partition: Partition,
-        record: Record,
+        record: PartitionRecord,
         *,
         idempotent: bool = True,
         now_ms: int | None = None,
         due_ms: int | None = None,
-    ) -> Appended:
+    ) -> AppendResult:
         """Two zones have ``record`` in the inbox; it has no offset yet.
 
         Where the partition is sealed it waits for the end of the log: *duplicate* if the record is in it, otherwise
@@ -114,13 +114,13 @@ class FencedLogs(PartitionLogs):
         except Sealed as error:
             if not await self._found_at_the_end(partition, record):
                 raise EndedWithout(f"{partition.name} has ended without number {record.sequence}") from error
-            return Appended(None, duplicate=True)
-        return Appended(None, duplicate=False)
+            return AppendResult(None, duplicate=True)
+        return AppendResult(None, duplicate=False)
 
-    async def holds(self, partition: Partition, record: Record) -> bool | None:
+    async def holds(self, partition: Partition, record: PartitionRecord) -> bool | None:
         return await held(self._views, partition, record)
 
-    async def append_all(self, partition: Partition, records: Sequence[Record]) -> None:
+    async def append_all(self, partition: Partition, records: Sequence[PartitionRecord]) -> None:
         """As ``append``, several in one write, which costs about as much as one.
 
         Raises ``Sealed``: what became of each, ``holds`` then tells.
@@ -157,7 +157,7 @@ class FencedLogs(PartitionLogs):
         tenure = self._tenure(partition)
         return 0 if tenure is None else await tenure.log.trim(kept=kept, groups=self._groups)
 
-    async def _found_at_the_end(self, partition: Partition, record: Record) -> bool:
+    async def _found_at_the_end(self, partition: Partition, record: PartitionRecord) -> bool:
         gives_up_ns = self._runtime.now_ns() + ENDS_MS * NS_PER_MS
         while (found := await self.holds(partition, record)) is None:
             if self._runtime.now_ns() >= gives_up_ns:
@@ -169,7 +169,7 @@ class FencedLogs(PartitionLogs):
         return None if self._tenures is None else self._tenures.held.get(partition)
 
 
-class FencedParked(Parked):
+class FencedParkedKeys(ParkedKeys):
     """The keys whose messages wait, as the state of the cursor tells them that this member writes."""
 
     def __init__(self, tenures: Tenures, *, level: Connection, keys: FifoKeys) -> None:
@@ -207,7 +207,7 @@ class FencedZones(Zones):
                 group, level=level, near=near, keys=keys, expiry_ms=times.member_expiry, scan_ms=times.member_scan
             ),
             dead_letters=DeadLetters(group, level=level, keys=keys),
-            parked=FencedParked(tenures, level=level, keys=keys),
+            parked=FencedParkedKeys(tenures, level=level, keys=keys),
             tenures=tenures,
         )
 

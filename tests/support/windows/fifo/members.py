@@ -3,7 +3,7 @@
 from support.engine.fifo import NS_PER_MS, Unsteady
 
 from zonelab.cluster.clock import NodeClock
-from zonelab.engine.fifo.consumer.listener import Outcome
+from zonelab.engine.fifo.consumer.listener import ConsumeStatus
 from zonelab.engine.fifo.log.progress import Progress
 from zonelab.engine.fifo.settings import Begin
 from zonelab.engine.ports import Unavailable
@@ -116,7 +116,7 @@ def w17_crash_before_flush(stage):
 
 
 def _fails(*offsets):
-    return lambda delivered, _: Outcome.SUSPEND if delivered[0].offset in offsets else Outcome.SUCCESS
+    return lambda delivered, _: ConsumeStatus.SUSPEND if delivered[0].offset in offsets else ConsumeStatus.SUCCESS
 
 
 def w18_poison_message(stage):
@@ -229,7 +229,7 @@ def w28_cursor_not_readable(stage):
 def _by_hand(every):
     def handle(delivered, handling):
         handling.commits_itself = False
-        return Outcome.COMMIT if delivered[0].offset % every == every - 1 else Outcome.SUCCESS
+        return ConsumeStatus.COMMIT if delivered[0].offset % every == every - 1 else ConsumeStatus.SUCCESS
 
     return handle
 
@@ -257,8 +257,8 @@ def w33_batch_fails_in_part(stage):
     def handle(delivered, _):
         if delivered[-1].offset == 3 and not failed:
             failed.append(True)
-            return Outcome.SUSPEND
-        return Outcome.SUCCESS
+            return ConsumeStatus.SUSPEND
+        return ConsumeStatus.SUCCESS
 
     stage.handle = handle
     stage.produce(8)
@@ -270,7 +270,7 @@ def w33_batch_fails_in_part(stage):
 def w34_rollback_for_ever(stage):
     def handle(delivered, handling):
         handling.commits_itself = False
-        return Outcome.ROLLBACK
+        return ConsumeStatus.ROLLBACK
 
     stage.handle = handle
     stage.produce(5)

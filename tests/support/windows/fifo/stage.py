@@ -11,7 +11,7 @@ from support.engine.fifo_verdicts import JudgedBench
 
 from zonelab.cluster.votes.levels import Level
 from zonelab.engine.fifo.consumer.context import MemberContext
-from zonelab.engine.fifo.consumer.listener import Outcome
+from zonelab.engine.fifo.consumer.listener import ConsumeStatus
 from zonelab.engine.fifo.fenced.final import final_rows
 from zonelab.engine.fifo.fenced.keys import FencedKeys
 from zonelab.engine.fifo.fenced.member.zones import FencedLogs, FencedZones, Wires
@@ -132,13 +132,13 @@ class FencedStage(FifoStage):
         async def listen(delivered, handling):
             said = None if self.handle is None else self.handle(delivered, handling)
             await pause.sleep(self.work_ms * NS_PER_MS)
-            if said in (None, Outcome.SUCCESS):
+            if said in (None, ConsumeStatus.SUCCESS):
                 told = {"group": self.settings.group, "member": name, "session": session, "epoch": 0}
                 told |= {"partition": handling.partition.name}
                 told |= dict(zip(("generation", "token"), handling.fence, strict=True))
                 if not all(self.sink.take(told, one, handling.fence) for one in delivered):
-                    return Outcome.SUSPEND
-            return Outcome.SUCCESS if said is None else said
+                    return ConsumeStatus.SUSPEND
+            return ConsumeStatus.SUCCESS if said is None else said
 
         settings = replace(self.settings, **changes)
         context = MemberContext(

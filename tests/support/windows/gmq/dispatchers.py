@@ -13,7 +13,7 @@ from support.windows.gmq.stage import (
 )
 from support.windows.stage import Wrap, X, failure
 
-from zonelab.engine.gmq import Channel, GmqDispatcher, Handed
+from zonelab.engine.gmq import DispatchedCard, GmqDispatcher, GoChannel
 from zonelab.engine.message import Message
 from zonelab.engine.ports import Connection, ServerError
 
@@ -173,7 +173,7 @@ async def id_with_a_nul_byte(stage: GmqStage) -> str:
 
 async def _two(stage: GmqStage, *, first_dies: bool) -> str:
     """What the first stored falls due when the second, of zone b, has been idle for a while."""
-    cards = Channel[Handed](stage.cluster.runtime)
+    cards = GoChannel[DispatchedCard](stage.cluster.runtime)
     first = await stage.dispatcher()
     await stage.dispatcher("b", cards=cards)
     await stage.sleep(3 * S)

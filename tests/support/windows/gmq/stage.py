@@ -8,7 +8,7 @@ from support.engine.dyno import SHARDS
 from support.engine.gmq import Refusing, Tapped
 from support.windows.stage import Died, Stage, Wrap, of_zones
 
-from zonelab.engine.gmq import Channel, GmqDispatcher, GmqKeys, GmqQueue, GmqSettings, Handed
+from zonelab.engine.gmq import DispatchedCard, GmqDispatcher, GmqKeys, GmqQueue, GmqSettings, GoChannel
 from zonelab.engine.message import Delivery, Message
 from zonelab.engine.ports import Indeterminate, ServerError
 
@@ -24,13 +24,17 @@ class GmqStage(Stage):
         super().__init__(compat=compat, cluster=cluster)
         self.settings = GmqSettings(ttr_s=TTR_S, compat=compat)
         self.gmq_keys = GmqKeys(prefix=self.settings.prefix)
-        self.cards = Channel[Handed](self.cluster.runtime)
+        self.cards = GoChannel[DispatchedCard](self.cluster.runtime)
 
     def set(self, **settings: Any) -> None:
         self.settings = replace(self.settings, **settings)
 
     def instance(
-        self, zone: str = "a", *, wrap: Wrap = lambda connection: connection, cards: Channel[Handed] | None = None
+        self,
+        zone: str = "a",
+        *,
+        wrap: Wrap = lambda connection: connection,
+        cards: GoChannel[DispatchedCard] | None = None,
     ) -> GmqQueue:
         """What a program of ``zone`` holds; its cards go to the first dispatcher if nothing is said."""
         return GmqQueue(
@@ -42,7 +46,11 @@ class GmqStage(Stage):
         )
 
     async def dispatcher(
-        self, zone: str = "a", *, wrap: Wrap = lambda connection: connection, cards: Channel[Handed] | None = None
+        self,
+        zone: str = "a",
+        *,
+        wrap: Wrap = lambda connection: connection,
+        cards: GoChannel[DispatchedCard] | None = None,
     ) -> GmqDispatcher:
         """One that runs."""
         dispatcher = GmqDispatcher(
@@ -65,7 +73,7 @@ class GmqStage(Stage):
         """Until the dispatcher has written what it was handed: the job is in ``place``, if it ever gets there."""
         await self.sleep(50)
 
-    async def later(self, duration_s: int = LATER_S, *, cards: Channel[Handed] | None = None) -> str:
+    async def later(self, duration_s: int = LATER_S, *, cards: GoChannel[DispatchedCard] | None = None) -> str:
         """What a program pops and acknowledges from now on, once a second, when a dispatcher runs again."""
         if cards is None and self.cards.closed:
             await self.dispatcher()

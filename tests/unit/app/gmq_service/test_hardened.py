@@ -10,7 +10,7 @@ from support.app.gmq_service import ModelServer, service_bench
 from zonelab.app.gmq_service.backend import hardened
 from zonelab.app.gmq_service.backend.jobs import Refused
 from zonelab.engine.gmq.jobs import Job
-from zonelab.engine.gmq.served_jobs import Ack
+from zonelab.engine.gmq.served_jobs import AckOutcome
 from zonelab.engine.ports import Unavailable
 
 
@@ -33,7 +33,7 @@ def test_pushes_pops_and_acks_are_answered_in_the_same_words():
             client = bench.client()
             pushed = await said(client, push("1"), push("1"), push("2", ttr="0"), push("3", delay="60"))
             (job,) = await said(client, call("Pop", ["none", "mail"]))
-            acks = await said(client, call("Ack", "1"), call("Ack", "1"), call("Ack", "3"))
+            acks = await said(client, call("AckOutcome", "1"), call("AckOutcome", "1"), call("AckOutcome", "3"))
             (once,) = await said(client, call("Pop", ["mail"]))
             return pushed, job, acks, once["id"], await said(client, call("Pop", ["mail"]), push("1"))
 
@@ -135,7 +135,7 @@ def test_what_the_queue_refuses_is_told_as_that_and_what_nobody_knows_can_be_ask
         queue.acks = [Unavailable("gone"), False, False]
         with pytest.raises(Unavailable):
             await jobs.ack("1")
-        assert await jobs.ack("1") is Ack.READY_AGAIN
+        assert await jobs.ack("1") is AckOutcome.READY_AGAIN
         await jobs.push(once)
         assert await jobs.pop(["mail"], lambda: True) is None
         with pytest.raises(Refused, match="is there, or was within the last day"):

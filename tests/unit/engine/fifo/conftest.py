@@ -3,7 +3,7 @@
 import pytest
 from support.cluster.sim_lab import simulated_lab
 
-from zonelab.engine.fifo.modes import Mode
+from zonelab.engine.fifo.modes import GroupMode
 
 
 @pytest.fixture
@@ -12,6 +12,6 @@ def lab():
         yield lab
 
 
-@pytest.fixture(params=[str(each) for each in Mode if each is not Mode.FENCED])
+@pytest.fixture(params=[str(each) for each in GroupMode if each is not GroupMode.FENCED])
 def mode(request):
     return request.param

@@ -8,9 +8,9 @@ from support.cluster.sim_lab import simulated_lab
 from support.engine.fifo import LogBench
 
 from zonelab.cluster.votes.levels import Level
-from zonelab.engine.fifo.log.partition_log import Appended, OutOfSequence
+from zonelab.engine.fifo.log.partition_log import AppendResult, OutOfSequence
 from zonelab.engine.fifo.log.progress import Progress
-from zonelab.engine.fifo.log.record import Record
+from zonelab.engine.fifo.log.record import PartitionRecord
 
 
 @pytest.fixture
@@ -37,14 +37,14 @@ def test_a_plain_append_knows_no_repetition(bench):
 
 
 def test_an_idempotent_append_takes_only_what_follows(bench):
-    assert bench.append(1, idempotent=True) == Appended(0, duplicate=False)
-    assert bench.append(2, idempotent=True) == Appended(1, duplicate=False)
-    assert bench.append(2, idempotent=True) == Appended(1, duplicate=True)
+    assert bench.append(1, idempotent=True) == AppendResult(0, duplicate=False)
+    assert bench.append(2, idempotent=True) == AppendResult(1, duplicate=False)
+    assert bench.append(2, idempotent=True) == AppendResult(1, duplicate=True)
     with pytest.raises(OutOfSequence, match="number 1 of producer 'p' is older than 2"):
         bench.append(1, idempotent=True)
     with pytest.raises(OutOfSequence, match="number 4 of producer 'p' leaves a gap after 2"):
         bench.append(4, idempotent=True)
-    assert bench.append(1, "q", idempotent=True) == Appended(2, duplicate=False)
+    assert bench.append(1, "q", idempotent=True) == AppendResult(2, duplicate=False)
     assert bench.listed() == [(0, "p1"), (1, "p2"), (2, "q1")]
 
 
@@ -71,11 +71,11 @@ def test_a_log_is_trimmed_behind_its_slowest_group(bench):
     bench.run(bench.logs.commit(bench.partition, "slow", Progress(8, (10,))))
     assert bench.run(bench.logs.trim(bench.partition, kept=3)) == 5
     assert bench.listed()[0] == (5, "old1")
-    assert bench.append(1, "old", idempotent=True) == Appended(5, duplicate=True)
+    assert bench.append(1, "old", idempotent=True) == AppendResult(5, duplicate=True)
     assert bench.run(bench.logs.trim(bench.partition, kept=0)) == 3
     assert bench.listed() == [(8, "p8"), (9, "p9"), (10, "p10"), (11, "new1")]
     assert not bench.append(1, "old", idempotent=True).duplicate
-    assert bench.append(1, "new", idempotent=True) == Appended(11, duplicate=True)
+    assert bench.append(1, "new", idempotent=True) == AppendResult(11, duplicate=True)
 
 
 def test_zones_may_order_two_producers_differently():
@@ -89,7 +89,7 @@ def test_zones_may_order_two_producers_differently():
             return [(await task.join()).offset for task in tasks]
 
         def append_in(zone):
-            record = Record(id=zone, key="k", body="", producer=zone, sequence=1)
+            record = PartitionRecord(id=zone, key="k", body="", producer=zone, sequence=1)
             return near[zone].append(bench.partition, record, idempotent=False)
 
         assert lab.run(at_the_same_time()) == [0, 0]

@@ -5,14 +5,14 @@ from dataclasses import replace
 import pytest
 from support.engine.fifo_group import GroupBench
 
-from zonelab.engine.fifo.consumer.listener import Outcome
+from zonelab.engine.fifo.consumer.listener import ConsumeStatus
 from zonelab.engine.fifo.consumer.offsets import COMMITS_MAX
 from zonelab.engine.fifo.log.progress import Progress
 from zonelab.engine.fifo.settings import Begin
 from zonelab.engine.fifo.zones.dead_letters import DeadLetter
 
 
-def failing(offset, *, times, said=Outcome.SUSPEND):
+def failing(offset, *, times, said=ConsumeStatus.SUSPEND):
     """A handler that says so of the first ``times`` deliveries that begin at ``offset``."""
     left = [times]
 
@@ -22,7 +22,7 @@ def failing(offset, *, times, said=Outcome.SUSPEND):
             if isinstance(said, Exception):
                 raise said
             return said
-        return Outcome.SUCCESS
+        return ConsumeStatus.SUCCESS
 
     return handle
 
@@ -66,7 +66,7 @@ def test_an_exception_and_no_answer_count_as_a_failure(lab, mode, said):
         calls.append(delivered[0].attempt)
         if len(calls) == 1 and said is not None:
             raise said
-        return None if len(calls) == 1 else Outcome.SUCCESS
+        return None if len(calls) == 1 else ConsumeStatus.SUCCESS
 
     bench.listener = listen
     bench.produce(1)
@@ -79,7 +79,7 @@ def test_an_exception_and_no_answer_count_as_a_failure(lab, mode, said):
 def test_the_pause_that_a_listener_wants_is_clamped(lab, mode, wanted_ms, pause_ms):
     def handle(delivered, handling):
         handling.suspend_ms = wanted_ms
-        return Outcome.SUSPEND if delivered[0].attempt == 1 else Outcome.SUCCESS
+        return ConsumeStatus.SUSPEND if delivered[0].attempt == 1 else ConsumeStatus.SUCCESS
 
     bench = GroupBench(lab, mode)
     times = replace(bench.times_ms, suspend_least=10)
@@ -111,36 +111,42 @@ def by_hand(*said):
 
     def handle(_delivered, handling):
         handling.commits_itself = False
-        return answers.pop(0) if answers else Outcome.COMMIT
+        return answers.pop(0) if answers else ConsumeStatus.COMMIT
 
     return handle
 
 
 def test_by_hand_a_success_commits_nothing(lab, mode):
-    bench = consumed(lab, mode, by_hand(*[Outcome.SUCCESS] * 3))
+    bench = consumed(lab, mode, by_hand(*[ConsumeStatus.SUCCESS] * 3))
     bench.close("m")
     assert bench.cursor() is None
 
 
 def test_by_hand_a_commit_covers_what_succeeded_before(lab, mode):
-    bench = consumed(lab, mode, by_hand(Outcome.SUCCESS, Outcome.COMMIT, Outcome.SUCCESS))
+    bench = consumed(lab, mode, by_hand(ConsumeStatus.SUCCESS, ConsumeStatus.COMMIT, ConsumeStatus.SUCCESS))
     bench.close("m")
     assert bench.cursor() == 2
 
 
 def test_a_rollback_brings_all_back_since_the_last_commit_and_counts_no_attempt(lab, mode):
-    said = (Outcome.COMMIT, Outcome.SUCCESS, Outcome.ROLLBACK, Outcome.SUCCESS, Outcome.COMMIT)
+    said = (
+        ConsumeStatus.COMMIT,
+        ConsumeStatus.SUCCESS,
+        ConsumeStatus.ROLLBACK,
+        ConsumeStatus.SUCCESS,
+        ConsumeStatus.COMMIT,
+    )
     bench = consumed(lab, mode, by_hand(*said), ends=5, reconsumed_max=0)
     assert bench.started() == [0, 1, 2, 1, 2]
     assert {each.attempt for each in bench.told.of("start")} == {1}
 
 
 def test_a_failure_by_hand_brings_only_its_own_batch_back(lab, mode):
-    bench = consumed(lab, mode, by_hand(Outcome.SUCCESS, Outcome.SUSPEND, Outcome.COMMIT), ends=4)
+    bench = consumed(lab, mode, by_hand(ConsumeStatus.SUCCESS, ConsumeStatus.SUSPEND, ConsumeStatus.COMMIT), ends=4)
     assert bench.started() == [0, 1, 1, 2]
 
 
-@pytest.mark.parametrize("said", [Outcome.COMMIT, Outcome.ROLLBACK])
+@pytest.mark.parametrize("said", [ConsumeStatus.COMMIT, ConsumeStatus.ROLLBACK])
 def test_where_commits_are_automatic_both_words_mean_success(lab, mode, said):
     bench = consumed(lab, mode, failing(0, times=1, said=said))
     assert bench.started() == [0, 1, 2]
@@ -152,7 +158,7 @@ def test_a_unit_of_work_beyond_the_credit_stands_still(lab, mode):
     """Nothing is read any more, and nothing more comes after which the listener could commit."""
     unit = 41
     bench = GroupBench(lab, mode, work_ms=1, credit=20, pulled=10)
-    bench.handle = by_hand(*[Outcome.SUCCESS] * (unit - 1))
+    bench.handle = by_hand(*[ConsumeStatus.SUCCESS] * (unit - 1))
     bench.produce(60)
     bench.start("m").pause_ms(5_000)
     assert bench.started() == list(range(30))
@@ -197,19 +203,19 @@ class Watching:
 @pytest.mark.parametrize(
     ("said", "returned", "ok"),
     [
-        (Outcome.SUCCESS, "success", 2),
-        (Outcome.SUSPEND, "failed", 1),
+        (ConsumeStatus.SUCCESS, "success", 2),
+        (ConsumeStatus.SUSPEND, "failed", 1),
         (None, "returned null", 1),
         (ValueError("broken"), "exception", 1),
     ],
 )
 def test_hooks_hear_of_each_batch_and_what_is_ok_failed_and_how_long_it_took_is_counted(lab, said, returned, ok):
     bench = GroupBench(lab, "rocketmq-5.3")
-    answers = [Outcome.SUCCESS, said]
+    answers = [ConsumeStatus.SUCCESS, said]
 
     async def listen(_delivered, _handling):
         await lab.runtime.sleep(10_000_000)
-        answer = answers.pop(0) if answers else Outcome.SUCCESS
+        answer = answers.pop(0) if answers else ConsumeStatus.SUCCESS
         if isinstance(answer, Exception):
             raise answer
         return answer

@@ -7,7 +7,7 @@ import pytest
 from support.engine.fifo_verdicts import JudgedBench
 
 from zonelab.analysis.checkers.order.properties import Property
-from zonelab.engine.fifo.consumer.listener import Outcome
+from zonelab.engine.fifo.consumer.listener import ConsumeStatus
 
 KEYS = [f"k{number}" for number in range(4)]
 
@@ -24,8 +24,8 @@ def fails_once(offset):
     def handle(delivered, _handling):
         if delivered[0].offset == offset and not failed:
             failed.append(offset)
-            return Outcome.SUSPEND
-        return Outcome.SUCCESS
+            return ConsumeStatus.SUSPEND
+        return ConsumeStatus.SUCCESS
 
     return handle
 
@@ -61,7 +61,7 @@ def test_one_attempt_too_few_is_caught(lab, reconsumed_max, caught):
     bench = served(
         lab,
         messages=3,
-        handle=lambda delivered, _: Outcome.SUSPEND if delivered[0].offset == 1 else Outcome.SUCCESS,
+        handle=lambda delivered, _: ConsumeStatus.SUSPEND if delivered[0].offset == 1 else ConsumeStatus.SUCCESS,
         reconsumed_max=reconsumed_max,
         rules={"retries_max": 1},
     )

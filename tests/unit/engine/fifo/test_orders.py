@@ -6,14 +6,14 @@ Method: members on one simulated zone in the newer mode; where messages of a par
 import pytest
 from support.engine.fifo_group import GroupBench
 
-from zonelab.engine.fifo.consumer.listener import Outcome
+from zonelab.engine.fifo.consumer.listener import ConsumeStatus
 from zonelab.engine.fifo.log.progress import Progress
 
 MODE = "rocketmq-5.3"
 
 
 def failing(*keys):
-    return lambda delivered, _: Outcome.SUSPEND if delivered[0].record.key in keys else Outcome.SUCCESS
+    return lambda delivered, _: ConsumeStatus.SUSPEND if delivered[0].record.key in keys else ConsumeStatus.SUCCESS
 
 
 def progress(bench):
@@ -115,7 +115,9 @@ def test_concurrent_consumers_with_batches_of_one_keep_no_order(lab):
     bench = GroupBench(lab, MODE, order="none", work_ms=1)
     failed = []
     bench.handle = lambda delivered, _: (
-        Outcome.SUSPEND if delivered[0].offset == 1 and not failed and not failed.append(1) else Outcome.SUCCESS
+        ConsumeStatus.SUSPEND
+        if delivered[0].offset == 1 and not failed and not failed.append(1)
+        else ConsumeStatus.SUCCESS
     )
     bench.produce(4)
     bench.start("m").until(lambda: len(bench.finished()) == 5)

@@ -2,12 +2,15 @@
 
 from zonelab.engine.fifo.consumer.process_queue import ProcessQueue
 from zonelab.engine.fifo.log.progress import Progress
-from zonelab.engine.fifo.log.record import Entry, Record
+from zonelab.engine.fifo.log.record import LogEntry, PartitionRecord
 from zonelab.engine.fifo.partition import Partition
 
 
 def entries(*offsets):
-    return [Entry(each, Record(id=str(each), key="k", body="12345", producer="p", sequence=1)) for each in offsets]
+    return [
+        LogEntry(each, PartitionRecord(id=str(each), key="k", body="12345", producer="p", sequence=1))
+        for each in offsets
+    ]
 
 
 def queue(*offsets):

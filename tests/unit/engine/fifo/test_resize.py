@@ -9,10 +9,10 @@ from random import Random
 import pytest
 from support.engine.fifo_group import GroupBench
 
-from zonelab.engine.fifo.producer import Producer, Sending
+from zonelab.engine.fifo.producer import Producer, SendMode
 from zonelab.engine.fifo.routing.selectors import selector
 from zonelab.engine.fifo.topics.resize import ResizeRefused
-from zonelab.engine.fifo.topics.route import Predecessors, Route
+from zonelab.engine.fifo.topics.route import Predecessors, TopicRoute
 from zonelab.engine.message import Message
 
 KEYS = [f"k{number}" for number in range(8)]
@@ -28,7 +28,7 @@ class Stage(GroupBench):
             "p",
             partitions=[],
             select=selector("hash", random=Random(1)),
-            sending=Sending.IDEMPOTENT,
+            sending=SendMode.IDEMPOTENT,
             logs=self.logs,
             runtime=lab.runtime,
             route=self.route(),
@@ -160,10 +160,10 @@ def test_whoever_may_hold_earlier_messages_of_a_partitions_keys_is_in_front_of_i
 
 
 def test_routes_and_numbers_that_cannot_be_are_refused(stage):
-    route = Route(
+    route = TopicRoute(
         topic="t", zones=("a",), write=2, read=3, epoch=4, old=Predecessors(series=1, ends=(5,), selector="hash")
     )
-    assert Route.parse(route.text(), topic="t", zones=("a",)) == route
+    assert TopicRoute.parse(route.text(), topic="t", zones=("a",)) == route
     with pytest.raises(ValueError, match="partitions must be at least 1, got 0"):
         stage.run(stage.resizing().to(0, select="hash"))
     with pytest.raises(ValueError, match="read partitions must be at least 1, got -1"):

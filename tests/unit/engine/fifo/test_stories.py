@@ -6,7 +6,7 @@ Method: two members one after the other in simulated time, every column of every
 from support.engine.fenced import FencedBench
 from support.engine.fifo_group import GroupBench
 
-from zonelab.engine.fifo.consumer.listener import Outcome
+from zonelab.engine.fifo.consumer.listener import ConsumeStatus
 
 
 class Story:
@@ -170,7 +170,7 @@ def expected(text):
 def test_a_message_fails_and_the_partition_goes_to_the_next_member(lab, mode):
     bench = GroupBench(lab, mode, work_ms=1, reconsumed_max=1)
     bench.told = Story(bench.now_ms)
-    bench.handle = lambda delivered, _: Outcome.SUSPEND if delivered[0].offset == 1 else Outcome.SUCCESS
+    bench.handle = lambda delivered, _: ConsumeStatus.SUSPEND if delivered[0].offset == 1 else ConsumeStatus.SUCCESS
     bench.produce(3)
     bench.start("m")
     bench.pause_ms(1_200)
@@ -186,7 +186,7 @@ def test_a_message_fails_and_the_partition_goes_to_the_next_member(lab, mode):
 def test_so_it_does_where_zones_check_tokens_and_a_producer_tells_of_its_messages():
     with FencedBench(partitions=1, reconsumed_max=1) as bench:
         bench.observer = Story(lambda: bench.runtime.now_ns() / 1e6)
-        bench.handle = lambda one: Outcome.SUSPEND if one.offset == 1 else None
+        bench.handle = lambda one: ConsumeStatus.SUSPEND if one.offset == 1 else None
         bench.sink.take = lambda told, one, fence: True
         bench._numbers = iter((1, 2))
 

@@ -7,7 +7,7 @@ import pytest
 from support.engine.dyno import EPOCH_MS
 from support.engine.gmq import GRACE_S, TTR_S, GmqBench, Tapped
 
-from zonelab.engine.gmq import GmqSettings, Status
+from zonelab.engine.gmq import GmqSettings, JobStatus
 from zonelab.engine.gmq.settings import SECONDS_MAX
 from zonelab.engine.message import Message
 from zonelab.engine.ports import ServerError, Unavailable
@@ -60,13 +60,13 @@ def test_without_time_to_run_a_job_is_delivered_at_most_once(lab, compat):
 @pytest.mark.parametrize(
     ("status", "consumed", "acked"),
     [
-        (Status.RESERVED, 0, True),
-        (Status.RESERVED, 2, True),
-        (Status.DELAY, 1, True),
-        (Status.DELAY, 0, False),
-        (Status.READY, 0, False),
-        (Status.READY, 1, False),
-        (Status.DEFAULT, 0, False),
+        (JobStatus.RESERVED, 0, True),
+        (JobStatus.RESERVED, 2, True),
+        (JobStatus.DELAY, 1, True),
+        (JobStatus.DELAY, 0, False),
+        (JobStatus.READY, 0, False),
+        (JobStatus.READY, 1, False),
+        (JobStatus.DEFAULT, 0, False),
     ],
 )
 def test_an_ack_ends_what_is_in_flight_and_nothing_else(either, status, consumed, acked):

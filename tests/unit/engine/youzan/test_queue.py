@@ -8,7 +8,7 @@ from support.engine.dyno import EPOCH_MS, CuttingConnection
 from support.engine.youzan import TTR_S, YouzanBench
 
 from zonelab.engine.message import Message
-from zonelab.engine.youzan import Job, YouzanSettings
+from zonelab.engine.youzan import YouzanJob, YouzanSettings
 from zonelab.engine.youzan.jobs import DELAY_S_MAX
 
 X = Message(id="x", payload="p", timeout_ms=2_000)
@@ -68,7 +68,9 @@ def test_a_pop_gives_the_topics_in_strict_order_and_each_first_in_first_out(lab)
     bench = YouzanBench(lab, topics=("urgent", "jobs"))
     for topic, ids in (("jobs", "ab"), ("urgent", "cd")):
         for each in ids:
-            bench.redis("SET", bench.keys.job(each), Job(id=each, topic=topic, due_s=0, ttr_s=1, body="").encode())
+            bench.redis(
+                "SET", bench.keys.job(each), YouzanJob(id=each, topic=topic, due_s=0, ttr_s=1, body="").encode()
+            )
             bench.redis("RPUSH", bench.keys.ready(topic), each)
     assert bench.pop(3) == ["c", "d", "a"]
 
@@ -104,7 +106,7 @@ def test_a_job_can_be_read_and_removed_while_it_waits(either):
 
 
 def test_push_sends_two_commands_and_pop_three(original):
-    stored = Job(id="x", topic="jobs", due_s=DUE_S, ttr_s=TTR_S, body="p").encode()
+    stored = YouzanJob(id="x", topic="jobs", due_s=DUE_S, ttr_s=TTR_S, body="p").encode()
     assert original.sent(lambda queue: queue.push([X])) == [
         ("Q", f"SET x {stored}"),
         ("Q", f"ZADD dq_bucket_2 {DUE_S} x"),

@@ -13,7 +13,15 @@ from support.scenarios.sim_runs import small
 from zonelab.cluster.sim.cluster import SimCluster, SimSettings
 from zonelab.engine.message import Message
 from zonelab.engine.ports import ServerError
-from zonelab.engine.queue import OPTIONAL, Getting, GivingBack, Peeking, Removing, Sized, offered
+from zonelab.engine.queue import (
+    OPTIONAL,
+    PeekableQueue,
+    ReleasableQueue,
+    RemovableQueue,
+    SearchableQueue,
+    SizedQueue,
+    offered,
+)
 from zonelab.scenarios.queues.catalogue import queue_under_test
 from zonelab.scenarios.queues.under_test import RunsServices
 from zonelab.scenarios.spec.engines import ENGINES
@@ -65,26 +73,26 @@ def test_an_id_that_is_there_is_refused_where_ids_are_unique(engine, mode):
 @every_popped
 def test_what_is_offered_beside_the_contract_does_what_it_says(engine, mode):
     async def course(popping, queue, pause):
-        if isinstance(queue, Sized):
+        if isinstance(queue, SizedQueue):
             assert await queue.size() == 0
         await queue.push([Message(id="x", payload="p"), Message(id="y", payload="q", timeout_ms=60_000)])
         await pause(1_200)
-        if isinstance(queue, Sized):
+        if isinstance(queue, SizedQueue):
             assert await queue.size() == 2
-        if isinstance(queue, Peeking):
+        if isinstance(queue, PeekableQueue):
             assert [(one.id, one.payload) for one in await queue.peek(5)] == [("x", "p")]
-        if isinstance(queue, Getting):
+        if isinstance(queue, SearchableQueue):
             got = [await queue.get(name) for name in ("y", "unknown")]
             assert (got[0].id, got[0].payload, got[1]) == ("y", "q", None)
-        if isinstance(queue, GivingBack):
+        if isinstance(queue, ReleasableQueue):
             (delivery,) = await popping.pop(1, wait_ms=100)
             await queue.give_back(delivery)
         (delivery,) = await popping.pop(1, wait_ms=100)
         assert delivery.message.id == "x"
-        if isinstance(queue, Removing):
+        if isinstance(queue, RemovableQueue):
             removed = [await queue.remove(name) for name in ("y", "unknown")]
             assert removed == [True, mode == "compat" and engine == "youzan"]  # which always says so
-            assert not isinstance(queue, Getting) or await queue.get("y") is None
+            assert not isinstance(queue, SearchableQueue) or await queue.get("y") is None
         return offered(queue)
 
     assert list(played(engine, mode, course)) == told_by_the_page()[engine, mode]

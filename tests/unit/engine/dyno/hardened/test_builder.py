@@ -9,10 +9,10 @@ from zonelab.cluster.votes.levels import Level
 from zonelab.engine.common.prometheus import Metrics
 from zonelab.engine.dyno import LocalOnly
 from zonelab.engine.dyno.hardened import HardenedSettings, ReplicatedHosts, build_hardened_queue
-from zonelab.engine.dyno.hosts import AWS_SHARDS, Host, MappedShards, SingleShard
+from zonelab.engine.dyno.hosts import AWS_SHARDS, DynoHost, MappedShards, SingleShard
 from zonelab.engine.message import Message
 
-HOSTS = {zone: Host(name=f"redis-{zone}", rack=f"eu-west-1{zone}") for zone in ZONES}
+HOSTS = {zone: DynoHost(name=f"redis-{zone}", rack=f"eu-west-1{zone}") for zone in ZONES}
 
 
 @pytest.fixture

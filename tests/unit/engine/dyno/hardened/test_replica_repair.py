@@ -4,13 +4,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from zonelab.engine.dyno.hardened.records.record import Record, Status, rank
+from zonelab.engine.dyno.hardened.records.record import MessageRecord, RecordStatus, rank
 from zonelab.engine.dyno.hardened.upkeep.replica_repair import planned
 from zonelab.engine.dyno.scores import due_score
 
 
 def record(status, ends_ms=0, token="-", *, shard="a"):
-    return Record.parse(f"{status} {shard} 1000 1000 1 {ends_ms} {token}".encode())
+    return MessageRecord.parse(f"{status} {shard} 1000 1000 1 {ends_ms} {token}".encode())
 
 
 WAITING, LEASED, LATER = record("w"), record("l", 500, "t1"), record("l", 900, "t2")
@@ -91,9 +91,9 @@ def test_mending_settles(found):
 
 
 def test_a_record_tells_its_parts():
-    told = Record.parse(b"l b 1700000000123.05 50000000000000 3 1700000000323 b-1.7")
+    told = MessageRecord.parse(b"l b 1700000000123.05 50000000000000 3 1700000000323 b-1.7")
     assert (told.status, told.shard, told.tries, told.ends_ms, told.token) == (
-        Status.LEASED,
+        RecordStatus.LEASED,
         "b",
         3,
         1_700_000_000_323,

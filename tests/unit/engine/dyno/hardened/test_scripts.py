@@ -14,12 +14,12 @@ from support.engine.hardened import KEYS, ZONES, leased, message
 from zonelab.cluster.links.link import Cut
 from zonelab.engine.dyno.hardened import HardenedSettings
 from zonelab.engine.dyno.hardened.batch_decisions import decided_each
-from zonelab.engine.dyno.hardened.records.steps import Lease, Put, Steps
+from zonelab.engine.dyno.hardened.records.steps import HardenedLease, PutRequest, Steps
 from zonelab.engine.dyno.message_json import encode
 from zonelab.engine.ports import Indeterminate, Unavailable
 
 MARGIN_MS = 20
-OLD, NEW = Lease("m", "old", 500), Lease("m", "new", 900)
+OLD, NEW = HardenedLease("m", "old", 500), HardenedLease("m", "new", 900)
 
 
 class OneServer:
@@ -33,7 +33,7 @@ class OneServer:
             level=self.direct, safe=self.direct, local=self.direct, others=(), keys=KEYS, settings=settings
         )
         self("FLUSHALL")
-        self.run(self.steps.put([Put("m", b"work", "a", 100.0, 100.0, due=True)]))
+        self.run(self.steps.put([PutRequest("m", b"work", "a", 100.0, 100.0, due=True)]))
 
     def __call__(self, *command):
         return self.lab.run(self.direct.execute(command))[0]
@@ -94,7 +94,7 @@ def test_an_extension_that_comes_after_the_ack_revives_nothing(steps):
 
 
 def test_of_two_deliveries_whose_leases_end_together_one_is_acknowledged(steps):
-    twin = Lease("m", "twin", OLD.ends_ms)
+    twin = HardenedLease("m", "twin", OLD.ends_ms)
     steps.lease(OLD, now_ms=300)
     assert steps.run(steps.steps.ack([OLD], now_ms=400)) == [True]
     assert steps.run(steps.steps.ack([twin], now_ms=400)) == [False]
@@ -166,5 +166,5 @@ def test_what_the_first_attempt_may_have_done_is_not_told_as_certainly_not_done(
             raise Indeterminate("no quorum")
         raise Unavailable("down")
 
-    answers = asyncio.run(decided_each(decide, [OLD, Lease("n", "t", 1)]))
+    answers = asyncio.run(decided_each(decide, [OLD, HardenedLease("n", "t", 1)]))
     assert [type(answer) for answer in answers] == [Indeterminate, Indeterminate]

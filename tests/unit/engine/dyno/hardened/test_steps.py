@@ -9,7 +9,7 @@ import pytest
 from support.engine.hardened import KEYS, commands_of
 
 from zonelab.engine.dyno.hardened.batch_decisions import decided_each
-from zonelab.engine.dyno.hardened.records.steps import STEP_MAX, Lease, in_steps
+from zonelab.engine.dyno.hardened.records.steps import STEP_MAX, HardenedLease, in_steps
 from zonelab.engine.dyno.v2 import BatchAckFailure
 from zonelab.engine.message import Message
 from zonelab.engine.ports import Indeterminate, ServerError, Unavailable
@@ -102,7 +102,7 @@ def test_what_a_vote_cannot_decide_is_asked_one_by_one_in_its_own_step_only():
             raise Indeterminate("zones differ")
         return [True] * len(held)
 
-    held = [Lease(one, "t", 1_000) for one in IDS]
+    held = [HardenedLease(one, "t", 1_000) for one in IDS]
     answers = asyncio.run(decided_each(decide, held))
     assert [one.id for one, answer in zip(held, answers, strict=True) if answer is not True] == ["m0600"]
     assert asked == [500, 500, *[1] * 500, 203]

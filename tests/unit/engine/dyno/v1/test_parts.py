@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 import zonelab.engine.dyno
-from zonelab.engine.dyno import DynoQueue, DynoSettings, IdHash, Keys, LocalOnly, RoundRobin
+from zonelab.engine.dyno import DynoQueue, DynoSettings, IdHash, LocalOnly, QueueKeys, RoundRobin
 from zonelab.engine.dyno.scores import due_score, eligible_until
 from zonelab.engine.dyno.v1.scripts import ORIGINAL_SCRIPTS, SCRIPTS
 from zonelab.engine.message import Message
@@ -20,7 +20,7 @@ SCRIPT_FILES = sorted(LUA.glob("**/*.lua"))
 
 
 def test_keys_have_the_names_of_the_original():
-    keys = Keys(prefix="dyno", queue="jobs")
+    keys = QueueKeys(prefix="dyno", queue="jobs")
     assert (keys.messages, keys.queue_of("1d"), keys.unack("1d")) == (
         "dyno.MESSAGE.jobs",
         "dyno.QUEUE.jobs.1d",

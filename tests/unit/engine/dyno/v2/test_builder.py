@@ -7,13 +7,13 @@ import pytest
 from support.engine.dyno import CuttingConnection, SettableClock
 
 from zonelab.engine.dyno import IdHash
-from zonelab.engine.dyno.hosts import AWS_SHARDS, Host, MappedShards, RackSuffixShards, SingleShard
+from zonelab.engine.dyno.hosts import AWS_SHARDS, DynoHost, MappedShards, RackSuffixShards, SingleShard
 from zonelab.engine.dyno.v2 import PipelinedQueue
-from zonelab.engine.dyno.v2.builder import Cluster, Hosts, build_queue
+from zonelab.engine.dyno.v2.builder import Hosts, ShardCluster, build_queue
 from zonelab.engine.dyno.v2.multi import MultiQueue
 from zonelab.engine.message import Message
 
-HOSTS = tuple(Host(name=f"host{zone}", rack=f"us-east-1{zone}") for zone in "abd")
+HOSTS = tuple(DynoHost(name=f"host{zone}", rack=f"us-east-1{zone}") for zone in "abd")
 
 
 @pytest.fixture
@@ -35,7 +35,7 @@ def build(lab):
 
 @pytest.fixture
 def cluster(lab):
-    return Cluster(
+    return ShardCluster(
         hosts=lambda: HOSTS,
         quorum=CuttingConnection(lab.direct("a"), label="Q"),
         non_quorum=CuttingConnection(lab.direct("a"), label="N"),
@@ -74,7 +74,7 @@ def test_what_makes_no_queue_is_refused(build, lab, options, error):
     options = dict(options)
     hosts = options.pop("hosts", HOSTS)
     with pytest.raises(ValueError, match=error):
-        build(servers=Cluster(hosts=lambda: hosts, quorum=CuttingConnection(lab.direct("a"))), **options)
+        build(servers=ShardCluster(hosts=lambda: hosts, quorum=CuttingConnection(lab.direct("a"))), **options)
 
 
 def test_a_cluster_serves_all_shards_over_its_two_connections(build, cluster, lab):
@@ -86,13 +86,15 @@ def test_a_cluster_serves_all_shards_over_its_two_connections(build, cluster, la
 
 def test_without_a_non_quorum_connection_the_other_one_serves_all_reads(build, lab):
     quorum = CuttingConnection(lab.direct("a"))
-    queue = build(servers=Cluster(hosts=lambda: HOSTS, quorum=quorum), local_rack="us-east-1a", queue_name="single")
+    queue = build(
+        servers=ShardCluster(hosts=lambda: HOSTS, quorum=quorum), local_rack="us-east-1a", queue_name="single"
+    )
     assert lab.run(queue.size()) == 0
     assert len(quorum.log) == 3
 
 
 def test_separate_servers_have_a_shard_each_and_of_two_hosts_of_one_shard_the_last_counts(build, lab):
-    connections = {host: CuttingConnection(lab.direct("a")) for host in (*HOSTS, Host(name="again", rack="x-d"))}
+    connections = {host: CuttingConnection(lab.direct("a")) for host in (*HOSTS, DynoHost(name="again", rack="x-d"))}
     queue = build(servers=Hosts(connections), local_rack="us-east-1a", queue_name="separate", strategy=IdHash())
     for shard in queue.queues.values():
         lab.run(shard.push([Message(id="1")]))
@@ -106,7 +108,7 @@ def test_separate_servers_have_a_shard_each_and_of_two_hosts_of_one_shard_the_la
 
 def test_a_rack_without_a_name_is_refused():
     with pytest.raises(ValueError, match="rack of host 'h' must be a non-empty string, got ''"):
-        Host(name="h", rack="")
+        DynoHost(name="h", rack="")
     with pytest.raises(ValueError, match="local_rack must be a non-empty string, got ''"):
         RackSuffixShards(hosts=lambda: HOSTS, local_rack="")
 
@@ -122,7 +124,7 @@ def test_rack_suffix_supplier():
 def test_every_region_has_the_same_shards_under_the_aws_mapping(region):
     racks = [rack for rack in AWS_SHARDS if rack.startswith(region)]
     supplier = MappedShards(
-        hosts=lambda: [Host(name=rack, rack=rack) for rack in racks], local_rack=racks[0], shards=AWS_SHARDS
+        hosts=lambda: [DynoHost(name=rack, rack=rack) for rack in racks], local_rack=racks[0], shards=AWS_SHARDS
     )
     assert (supplier.queue_shards(), supplier.current_shard()) == (("c", "d", "e"), "c")
 

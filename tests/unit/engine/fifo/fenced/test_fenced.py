@@ -8,7 +8,7 @@ import pytest
 from support.engine.fenced import ZONES, FencedBench, Sink
 
 from zonelab.cluster.zone import Restart
-from zonelab.engine.fifo.consumer.listener import Outcome
+from zonelab.engine.fifo.consumer.listener import ConsumeStatus
 from zonelab.engine.fifo.fenced.mechanisms import Fencing
 
 
@@ -62,7 +62,7 @@ def test_what_is_handed_out_before_it_is_decided_is_written_all_the_same():
 
 def test_failures_are_counted_across_members_and_a_poison_message_is_set_aside():
     with FencedBench(partitions=1) as bench:
-        bench.handle = lambda one: Outcome.SUSPEND if one.record.id == "ka0-3" else None
+        bench.handle = lambda one: ConsumeStatus.SUSPEND if one.record.id == "ka0-3" else None
 
         async def killed():
             await bench.until(lambda: any(row["message_id"] == "ka0-3" for row in bench.rows("fail")))

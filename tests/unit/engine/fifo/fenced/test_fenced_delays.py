@@ -9,7 +9,7 @@ from support.engine.fenced_writers import MARGIN_MS, WriterBench
 
 from zonelab.engine.fifo.fenced.resizing import SealedLogs
 from zonelab.engine.fifo.log.due_order import DueOrder
-from zonelab.engine.fifo.log.record import Record
+from zonelab.engine.fifo.log.record import PartitionRecord
 
 DELAY_MS = 300
 
@@ -30,9 +30,9 @@ def test_what_is_sent_later_is_not_due_earlier_though_the_clock_went_back():
 
 
 def test_a_record_keeps_when_it_is_due_and_behind_which():
-    record = Record(id="m", key="k", body="", producer="p", sequence=7, due_ms=5, front=3)
-    assert Record.parse(record.text()) == record
-    assert Record(id="m", key="k", body="", producer="p", sequence=7).front == 6
+    record = PartitionRecord(id="m", key="k", body="", producer="p", sequence=7, due_ms=5, front=3)
+    assert PartitionRecord.parse(record.text()) == record
+    assert PartitionRecord(id="m", key="k", body="", producer="p", sequence=7).front == 6
 
 
 async def logged(bench, writer, count):
@@ -121,7 +121,7 @@ async def inboxes(bench):
     """What each zone has that was delayed and waits."""
     read = ("ZRANGE", bench.keys.delayed(bench.partition), 0, -1)
     found = [(await bench.cluster.direct(zone).execute(read))[0] for zone in ZONES]
-    return [[Record.parse(raw.decode()).id for raw in texts] for texts in found]
+    return [[PartitionRecord.parse(raw.decode()).id for raw in texts] for texts in found]
 
 
 def test_behind_a_record_that_lacks_the_one_in_front_of_it_nothing_of_its_producer_goes_in():
@@ -137,7 +137,7 @@ def test_behind_a_record_that_lacks_the_one_in_front_of_it_nothing_of_its_produc
             async def put(number):
                 due_ms, front = due[number]
                 parts = {"id": str(number), "key": "k", "body": "", "producer": "p", "sequence": number}
-                text = Record(**parts, due_ms=due_ms, front=front).text()
+                text = PartitionRecord(**parts, due_ms=due_ms, front=front).text()
                 for zone in ZONES:
                     await bench.cluster.direct(zone).execute(("ZADD", inbox, due_ms, text))
 

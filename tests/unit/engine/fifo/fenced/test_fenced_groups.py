@@ -9,13 +9,13 @@ from support.engine.fenced_writers import WriterBench
 
 from zonelab.cluster.zone import Restart
 from zonelab.engine.common.pipelines import read
-from zonelab.engine.fifo.fenced.copying import Copying
+from zonelab.engine.fifo.fenced.copying import PartitionCopy
 from zonelab.engine.fifo.fenced.final import waiting
 from zonelab.engine.fifo.fenced.keys import group_register
 from zonelab.engine.fifo.fenced.log import LogState
 from zonelab.engine.fifo.fenced.views import RegisterView
-from zonelab.engine.fifo.log.record import Record
-from zonelab.engine.fifo.settings import Begin, Sharing
+from zonelab.engine.fifo.log.record import PartitionRecord
+from zonelab.engine.fifo.settings import Begin, MessageModel
 
 GROUPS = ("mails", "bills")
 
@@ -83,7 +83,7 @@ def test_a_zone_that_is_admitted_has_the_cursors_of_all_groups(restart):
 def test_an_admission_that_brings_one_groups_register_only_is_caught(monkeypatch):
     """Two zones are wiped, one after the other, and get the registers but for one; then the third is down."""
 
-    async def without_bills(self, zone, scan, key, original=Copying._scanned):
+    async def without_bills(self, zone, scan, key, original=PartitionCopy._scanned):
         async for pairs in original(self, zone, scan, key):
             if pairs is not None and key.endswith(":registers"):
                 kept_pairs = zip(pairs[::2], pairs[1::2], strict=True)
@@ -94,7 +94,7 @@ def test_an_admission_that_brings_one_groups_register_only_is_caught(monkeypatch
     def broken(*, planted):
         with FencedBench(partitions=1) as bench, monkeypatch.context() as patched:
             if planted:
-                patched.setattr(Copying, "_scanned", without_bills)
+                patched.setattr(PartitionCopy, "_scanned", without_bills)
 
             async def course():
                 for group in GROUPS:
@@ -152,7 +152,7 @@ def test_a_group_that_begins_at_the_end_does_so_though_another_writes_the_log():
 @pytest.mark.parametrize("ends", ["killed", "stands still"])
 def test_broadcasting_gives_every_member_everything_and_its_next_life_goes_on_where_it_was(ends):
     """Also where the life before stands still and goes on later: it has lost its register."""
-    with FencedBench(partitions=1, sharing=Sharing.BROADCASTING) as bench:
+    with FencedBench(partitions=1, sharing=MessageModel.BROADCASTING) as bench:
 
         async def course():
             for zone in "ab":
@@ -188,7 +188,7 @@ def test_a_reader_takes_nothing_that_an_admission_brought_to_a_second_zone_but_n
             await writer.register.store.admission.mend(bench.partition)
             assert await before.take()
             await before.release()
-            record = Record(id="m", key="k", body="", producer="p", sequence=1)
+            record = PartitionRecord(id="m", key="k", body="", producer="p", sequence=1)
             state = LogState().with_records([(0, record)]).text()
             words = ("log", 1, "before", 0, 9, state, 1, 1, 0, 0, record.text())
             assert await bench.alone("a", "write", *words) == b"ok"

@@ -12,8 +12,8 @@ from support.engine.fenced_writers import WriterBench
 from zonelab.engine.fifo.fenced.keys import ROUTE_REGISTER, SEAL_REGISTER, route_partition
 from zonelab.engine.fifo.fenced.member.zones import FencedLogs
 from zonelab.engine.fifo.fenced.resizing import FencedRoutes, SealedLogs, known_log
-from zonelab.engine.fifo.log.partition_log import Appended, EndedWithout
-from zonelab.engine.fifo.log.record import Record
+from zonelab.engine.fifo.log.partition_log import AppendResult, EndedWithout
+from zonelab.engine.fifo.log.record import PartitionRecord
 from zonelab.engine.fifo.topics.routes import RouteChanged
 from zonelab.engine.ports import PortError
 
@@ -49,7 +49,7 @@ def test_a_zone_that_lacks_records_of_the_newest_write_does_not_stop_the_log_if_
             assert await bench.placed(first, 0) == "k-0"
             await first.release()
             await bench.pause_ms(50)
-            other = Record(id="other", key="k", body="", producer="q", sequence=1).text()
+            other = PartitionRecord(id="other", key="k", body="", producer="q", sequence=1).text()
             await bench.cluster.direct("a").execute(("HSET", bench.keys.log(bench.partition), 0, f"0 {other}"))
             await bench.cluster.direct("b").execute(("DEL", bench.keys.log(bench.partition)))
             assert await second.take()
@@ -72,13 +72,13 @@ def test_what_has_an_offset_leaves_the_inboxes_with_the_next_write():
                 await bench.cluster.direct(zone).execute(("ZRANGE", bench.keys.inbox(bench.partition), 0, -1))
                 for zone in ZONES
             ]
-            return [[Record.parse(raw.decode()).id for raw in texts] for (texts,) in inboxes]
+            return [[PartitionRecord.parse(raw.decode()).id for raw in texts] for (texts,) in inboxes]
 
         assert bench.run(course()) == [["k-2"]] * 3
 
 
 def record(message_id, producer):
-    return Record(id=message_id, key="k", body="", producer=producer, sequence=1)
+    return PartitionRecord(id=message_id, key="k", body="", producer=producer, sequence=1)
 
 
 def test_a_sealed_log_ends_with_all_that_a_zone_had_and_tells_what_became_of_a_push_that_was_refused():
@@ -97,7 +97,7 @@ def test_a_sealed_log_ends_with_all_that_a_zone_had_and_tells_what_became_of_a_p
             await writer.end_if_sealed()
             assert await ends.join() == 2
             logs = FencedLogs(wires=bench.wires("c", "late"), tenures=None, keys=bench.fifo_keys)
-            assert await logs.append(bench.partition, record("x", "px")) == Appended(None, duplicate=True)
+            assert await logs.append(bench.partition, record("x", "px")) == AppendResult(None, duplicate=True)
             with pytest.raises(EndedWithout):
                 await logs.append(bench.partition, record("y", "py"))
             return [entry.record.id for entry in await writer.read(0, 9)], await bench.placed(writer, 2)

@@ -15,7 +15,7 @@ from zonelab.engine.fifo.fenced.cursor import GroupCursor
 from zonelab.engine.fifo.fenced.log import PRODUCERS_MAX, LogState
 from zonelab.engine.fifo.fenced.trimming import slowest_cursor
 from zonelab.engine.fifo.log.progress import Progress
-from zonelab.engine.fifo.log.record import Record
+from zonelab.engine.fifo.log.record import PartitionRecord
 
 KEPT = 5
 
@@ -204,7 +204,7 @@ def test_a_log_that_was_never_trimmed_is_written_as_before(state, text):
 
 def test_a_record_keeps_its_number_when_the_log_in_front_of_it_is_gone():
     """A push that comes again finds the newest number of its producer, also if that record was trimmed."""
-    state = LogState().with_records([(0, Record(id="m", key="k", body="", producer="p", sequence=1))])
+    state = LogState().with_records([(0, PartitionRecord(id="m", key="k", body="", producer="p", sequence=1))])
     state = state.trimmed(first=1, floor=1)
     assert state.has("p", 1)
     assert (state.first, state.since, state.end) == (1, 1, 1)
@@ -232,7 +232,7 @@ def test_the_producers_of_the_latest_records_are_remembered_whatever_their_names
 
     def record(number):
         name = f"p{number * 7919 % 10_007}"  # in no alphabetical order
-        return Record(id=f"m{number}", key="k", body="", producer=name, sequence=1)
+        return PartitionRecord(id=f"m{number}", key="k", body="", producer=name, sequence=1)
 
     state = LogState()
     for number in range(PRODUCERS_MAX):

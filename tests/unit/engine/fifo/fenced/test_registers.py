@@ -21,7 +21,7 @@ from zonelab.engine.fifo.fenced.register import Fenced, Register
 from zonelab.engine.fifo.fenced.scripts import run
 from zonelab.engine.fifo.fenced.views import Views
 from zonelab.engine.fifo.log.progress import Progress
-from zonelab.engine.fifo.log.record import Record
+from zonelab.engine.fifo.log.record import PartitionRecord
 from zonelab.engine.fifo.settings import Begin
 
 
@@ -184,7 +184,7 @@ def test_records_of_a_producer_get_offsets_in_its_order_and_each_one_once(bench)
     logs, found = FencedLogs(wires=bench.wires("a", "p"), tenures=None, keys=bench.fifo_keys), []
 
     async def sends(*sequences):
-        records = [Record(id=f"m{each}", key="k", body="", producer="p", sequence=each) for each in sequences]
+        records = [PartitionRecord(id=f"m{each}", key="k", body="", producer="p", sequence=each) for each in sequences]
         await logs.append_all(partition, records)
         for _ in range(5):
             await bench.pause_ms(20)
@@ -195,7 +195,7 @@ def test_records_of_a_producer_get_offsets_in_its_order_and_each_one_once(bench)
         assert await writer.take()
         read = [await sends(2), await sends(1), await sends(1, 2, 3), await sends(1, 4)]
         (left,) = await bench.cluster.direct("a").execute(("ZRANGE", bench.keys.inbox(partition), 0, -1))
-        return read, [Record.parse(raw.decode()).id for raw in left]
+        return read, [PartitionRecord.parse(raw.decode()).id for raw in left]
 
     read, left = bench.run(course())
     assert read == [[], ["m1", "m2"], ["m1", "m2", "m3"], ["m1", "m2", "m3", "m4"]]
@@ -204,7 +204,7 @@ def test_records_of_a_producer_get_offsets_in_its_order_and_each_one_once(bench)
 
 def test_whoever_is_not_the_writer_reads_what_two_zones_show_alike(bench):
     (partition,) = bench.partitions
-    text = Record(id="m", key="k", body="", producer="p", sequence=1).text()
+    text = PartitionRecord(id="m", key="k", body="", producer="p", sequence=1).text()
 
     async def course():
         assert await register(bench, "writer").claim()

@@ -13,7 +13,7 @@ from zonelab.cluster.connections.timeouts import Timeouts
 from zonelab.cluster.links.lag_text import parse_lag
 from zonelab.cluster.sim.cluster import SimCluster, SimSettings
 from zonelab.engine.dyno.hardened.records import scripts
-from zonelab.engine.dyno.hardened.records.record import Record
+from zonelab.engine.dyno.hardened.records.record import MessageRecord
 from zonelab.engine.dyno.hardened.upkeep.payload_repair import Copy, PayloadRepair, changed
 from zonelab.engine.gmq.hardened import HardenedGmqQueue
 from zonelab.engine.message import Message
@@ -87,10 +87,10 @@ def test_zones_that_are_not_mended_are_found(monkeypatch):
     ],
 )
 def test_the_payload_of_a_majority_goes_to_the_others_with_its_record(bodies, mended):
-    copies = [Copy(Record.parse(b"w a %d 1 0 0 -" % at), body.encode()) for at, body in enumerate(bodies)]
+    copies = [Copy(MessageRecord.parse(b"w a %d 1 0 0 -" % at), body.encode()) for at, body in enumerate(bodies)]
     changes = changed("m", copies, zones=3)
     assert {int(one.seen.raw.split()[2]): one.payload.decode() for one in changes} == mended
-    assert all(Copy(Record.parse(one.new), one.payload) in copies for one in changes)
+    assert all(Copy(MessageRecord.parse(one.new), one.payload) in copies for one in changes)
 
 
 def test_a_queue_that_compares_no_payloads_is_refused():
