@@ -7,7 +7,7 @@ from zonelab.cluster.admin.links import LinkControls
 from zonelab.cluster.admin.rates import Counted, Recent
 from zonelab.cluster.admin.server_troubles import troubles_of
 from zonelab.cluster.resp.gateway.gateway import ZoneGateway
-from zonelab.cluster.votes.vote import Decision
+from zonelab.cluster.votes.levels import Decision
 from zonelab.cluster.zone import Address
 
 QUANTILES = {"p50": 0.5, "p99": 0.99, "p999": 0.999}

@@ -8,7 +8,8 @@ combination of owners: that one sends and votes, this module finds out which one
 * Writes go on to every other data centre: to one zone of it, which is chosen beforehand and passes them to all of its
   zones, and nobody waits for them (``dyn_client.c`` of Netflix Dynomite at 2046b05: ``req_forward_remote_dc``,
   ``preselect_remote_rack_for_replication``).
-* At DC_EACH_SAFE_QUORUM reads and writes go to all zones of all data centres, each of which must agree by itself.
+* Where the level's rule names one for other data centres, as that of DC_EACH_SAFE_QUORUM does, reads and writes go to
+  all zones of all data centres, each of which must agree by itself.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -23,7 +24,7 @@ from zonelab.cluster.coordinators.coordinator import Coordinator
 from zonelab.cluster.coordinators.plain import PlainCoordinator
 from zonelab.cluster.coordinators.split_commands import Fragment, SplitCommand, SplitPipeline
 from zonelab.cluster.topology.topology import DataCentre, Topology
-from zonelab.cluster.votes.levels import Level, Setting, read_level, write_level
+from zonelab.cluster.votes.levels import Level, Setting, level_of, write_level
 from zonelab.cluster.votes.pipeline import Done
 from zonelab.cluster.votes.shared_batch import Member
 from zonelab.cluster.votes.statistics import CoordinatorStatistics
@@ -106,25 +107,24 @@ class RingCoordinator(Coordinator):
     def _carry_out(
         self, level: Setting, split_commands: Sequence[SplitCommand], done: Done, packed: bytes | None = None
     ) -> None:
-        parts: dict[tuple[int, int, Coordinator], list[Fragment]] = {}
+        parts: dict[tuple[int, int, Coordinator, Setting], list[Fragment]] = {}
         section = 0  # what is for every node is neither overtaken nor overtakes
         for each in split_commands:
             for fragment in each.fragments:
                 apart = self._is_for_everybody(fragment)
                 section += apart
-                for dc, group in () if fragment.replies else self._asked(level, fragment):
-                    parts.setdefault((section, dc, group), []).append(fragment)
+                for asked in () if fragment.replies else self._asked(level, fragment):
+                    parts.setdefault((section, *asked), []).append(fragment)
                 section += apart
         split = SplitPipeline(split_commands, parts=list(parts.values()), done=done)
         if not parts:
             split.conclude()
         if len(parts) == 1 and all(each.join is None for each in split_commands):
-            ((_, _, group), fragments) = next(iter(parts.items()))
+            ((_, _, group, _), fragments) = next(iter(parts.items()))
             if len(fragments) == len(split_commands):
                 self._ask(group, level, fragments, done, packed)
                 return
-        for (_, dc, group), fragments in parts.items():
-            its_level = level if dc == 0 else Level.DC_SAFE_QUORUM
+        for (_, dc, group, its_level), fragments in parts.items():
             self._ask(group, its_level, fragments, split.part(dc, fragments))
 
     def _ask(
@@ -169,20 +169,18 @@ class RingCoordinator(Coordinator):
     def _token(self, key: bytes) -> int:
         return 0 if self._topology.whole else self._topology.token(key)
 
-    def _asked(self, level: Setting, fragment: Fragment) -> Iterator[tuple[int, Coordinator]]:
-        """Whose answer is awaited, by data centre: 0 is the own one."""
-        kind = self._route(fragment)
+    def _asked(self, level: Setting, fragment: Fragment) -> Iterator[tuple[int, Coordinator, Setting]]:
+        """Yield whose answer is awaited and at which level, by data centre: 0 is the own one."""
         keys = self._keys(fragment)
         if not keys:
-            yield 0, self._alone
+            yield 0, self._alone, level
             return
         token = self._token(keys[0])
-        yield 0, self._group(self._dc, token)
-        if (kind is Route.READ and read_level(level) is Level.DC_EACH_SAFE_QUORUM) or (
-            kind is Route.WRITE and write_level(level) is Level.DC_EACH_SAFE_QUORUM
-        ):
+        yield 0, self._group(self._dc, token), level
+        elsewhere = level_of(level, self._route(fragment)).rule.other_dcs
+        if elsewhere is not None:
             for number, dc in enumerate(self._others, start=1):
-                yield number, self._group(dc, token)
+                yield number, self._group(dc, token), elsewhere
 
     def _keys(self, fragment: Fragment) -> Sequence[bytes]:
         return keys_of(fragment.command)
@@ -224,7 +222,7 @@ class RingCoordinator(Coordinator):
         return [rack.name for rack in dc.racks].index(chosen)
 
     def _forward(self, level: Setting, split_commands: Sequence[SplitCommand]) -> None:
-        if not self._others or write_level(level) is Level.DC_EACH_SAFE_QUORUM:
+        if not self._others or write_level(level).rule.other_dcs is not None:
             return
         keyed = [
             (self._token(keys[0]), fragment)

@@ -7,7 +7,6 @@ from zonelab.cluster.resp.one_at_a_time import OneAtATime
 from zonelab.cluster.resp.protocol.scanner import CommandScanner
 from zonelab.cluster.resp.single_commands import LARGE_BYTES
 from zonelab.cluster.resp.turn_shares import TURN
-from zonelab.cluster.votes.levels import Level
 
 
 class WindowedClient(OneAtATime):
@@ -43,7 +42,7 @@ class WindowedClient(OneAtATime):
         """So many commands may be under way as the memory for their replies allows, if those to come are as large."""
         fit = self.host.settings.reply_bytes // (reply_bytes + 1)
         self._window = max(1, min(self._window_max, fit, 2 * self._window))
-        zones = 1 if self.read_level is Level.DC_ONE else len(self.coordinator.zones)
+        zones = 1 if self.read_level.rule.is_local else len(self.coordinator.zones)
         expected = max(reply_bytes * zones, self._expected // 2)
         self._expected = expected if expected > LARGE_BYTES else 0
 

@@ -108,7 +108,7 @@ class WireRing(RingCoordinator):
     def _are_plain_reads(self, level: Setting, commands: Sequence[Command]) -> bool:
         """Every node of the own data centre can answer them all, and nobody else is asked."""
         reads = self._topology.whole and _route_of(commands[0][0]) in READING
-        return reads and read_level(level) is not Level.DC_EACH_SAFE_QUORUM
+        return reads and read_level(level).rule.other_dcs is None
 
     def _hand(
         self, group: Coordinator, level: Setting, fragments: Sequence[Fragment], done: Done, packed: bytes | None
@@ -155,7 +155,7 @@ class WireRing(RingCoordinator):
 
     def agrees_with_others(self, level: Setting) -> bool:
         """Writes at ``level`` are voted on in other data centres as well."""
-        return bool(self._others) and write_level(level) is Level.DC_EACH_SAFE_QUORUM
+        return bool(self._others) and write_level(level).rule.other_dcs is not None
 
     def _remote_answered(self, answer: Answer) -> None:
         super()._remote_answered(answer)

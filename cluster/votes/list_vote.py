@@ -10,8 +10,8 @@ from collections.abc import Sequence
 
 from zonelab.cluster.commands.list_replies import parts_of, reply_of
 from zonelab.cluster.connections.failures import NO_QUORUM, ZoneFailure
-from zonelab.cluster.votes.levels import Level
-from zonelab.cluster.votes.vote import Decision, Vote
+from zonelab.cluster.votes.levels import Decision
+from zonelab.cluster.votes.vote import Vote
 from zonelab.engine.ports import Reply
 
 
@@ -29,14 +29,17 @@ class ElementVote(Vote):
         rows.insert(0, rows.pop(self._first(self._good_zones)))
         if len(dict.fromkeys(map(len, rows))) != 1:
             return super()._decide(decision, answer)
-        chosen = [self._element(column) for column in zip(*rows, strict=True)]
+        chosen = [self._element(column, decision) for column in zip(*rows, strict=True)]
         if None in chosen:
             return super()._decide(Decision.NO_QUORUM, ZoneFailure(NO_QUORUM, maybe_applied=True))
         return super()._decide(Decision.BY_ELEMENT, reply_of([row[0] for row in chosen if row], like=self._good[0]))
 
-    def _element(self, column: Sequence[Reply]) -> tuple[Reply] | None:
-        """The element that the client gets, as the only item; None if there is none."""
+    def _element(self, column: Sequence[Reply], decision: Decision) -> tuple[Reply] | None:
+        """Return the element that the client gets, as the only item; None if there is none.
+
+        ``decision``: how the vote on whole replies ends.
+        """
         most = max(column, key=column.count)
-        if column.count(most) >= self._quorum:
+        if column.count(most) >= self.needed:
             return (most,)
-        return (column[0],) if self._level is Level.DC_QUORUM else None
+        return (column[0],) if decision is Decision.FIRST_ARRIVED else None

@@ -3,9 +3,9 @@
 from collections.abc import Callable, Sequence
 
 from zonelab.cluster.commands.routes import MAY_STORE, Route, route, upper
-from zonelab.cluster.votes.levels import Level, Setting, read_level, write_level
+from zonelab.cluster.votes.levels import Decision, Level, Setting, read_level, write_level
 from zonelab.cluster.votes.list_vote import ElementVote
-from zonelab.cluster.votes.vote import Decision, Vote, quorum
+from zonelab.cluster.votes.vote import Vote
 from zonelab.engine.ports import Argument, Command
 
 _NAMES_MAX = 1_000
@@ -27,7 +27,7 @@ class Rule:
         self.level = level
         self.zones = zones
         self.reads = reads
-        self.needed = 0 if level is Level.DC_ONE else quorum(zones)
+        self.needed = level.rule.needed(zones)
         self.decision = Decision.AGREED if self.needed else Decision.LOCAL
         """How a vote ends when all replies are equal."""
 
@@ -82,15 +82,15 @@ class Rules(dict[Argument, Rule]):
         reads = read_level(setting)
         self._by_route = {
             Route.WRITE: Rule(write_level(setting), zones=zones, reads=False),
-            Route.READ: Rule(reads, zones=1 if reads is Level.DC_ONE else zones, reads=True),
+            Route.READ: Rule(reads, zones=1 if reads.rule.is_local else zones, reads=True),
             Route.BROADCAST: Rule(Level.DC_ONE, zones=zones, reads=False),
             Route.LOCAL_READ: Rule(Level.DC_ONE, zones=1, reads=True),
         }
         self._by_name: dict[str, Rule] = {}
-        if reads is not Level.DC_ONE:
+        if not reads.rule.is_local:
             whole = self._by_route[Route.READ]
             self._by_name["MGET"] = CustomVoteRule(whole, _by_element, reads=True)
-        if reads is Level.DC_SAFE_QUORUM:
+        if reads.rule.sorted_sets:
             self._by_name["SMEMBERS"] = SortingRule(reads, zones=zones, reads=True)
         self._by_name |= {
             name: StoringRule(write_level(setting), zones=zones, reads=False) for name in sorted(MAY_STORE)

@@ -5,8 +5,8 @@ from dataclasses import asdict, dataclass, field, replace
 from typing import Any
 
 from zonelab.cluster.votes.deviations import Deviations
-from zonelab.cluster.votes.levels import Level, Setting
-from zonelab.cluster.votes.vote import Decision, Vote
+from zonelab.cluster.votes.levels import Decision, Level, Setting
+from zonelab.cluster.votes.vote import Vote
 from zonelab.engine.ports import Command, ServerError
 
 

@@ -10,37 +10,21 @@ executed (issues 573 and 652), because the second slot of its checksum array is 
 """
 
 from collections.abc import Callable, Sequence
-from enum import StrEnum
+from typing import assert_never
 
 from zonelab.cluster.connections.failures import NO_QUORUM, UNKNOWN_SCRIPT, ZoneFailure
 from zonelab.cluster.topology.topology import ZONES_MAX
-from zonelab.cluster.votes.levels import Level
+from zonelab.cluster.votes.levels import Decision, Level
 from zonelab.engine.ports import Reply, ServerError
-
-
-class Decision(StrEnum):
-    """How a vote ended."""
-
-    LOCAL = "local"  # DC_ONE: the local zone's answer, good or error
-    AGREED = "agreed"  # the first replies that could decide were equal
-    MAJORITY = "majority"  # the first good replies differed, but then a quorum of equal ones came together
-    FIRST_ARRIVED = "first_arrived"  # DC_QUORUM, no quorum of equal ones: whichever reply came first
-    NEWEST = "newest"  # votes by version: the first good replies that made a quorum had different versions
-    BY_ELEMENT = "by_element"  # MGET, no quorum of equal ones: put together of elements of different replies
-    NO_QUORUM = "no_quorum"  # safe levels, no quorum of equal ones
-    ERRORS = "errors"  # too many errors for a quorum: the first of them
-
-
-def quorum(zones: int) -> int:
-    return zones // 2 + 1
 
 
 class Vote:
     """The vote on one command over the replies of the zones that it was sent to.
 
-    A quorum of equal good replies decides. When so many good replies have come, but no quorum of equal ones can come
-    together any more, DC_QUORUM takes the first to arrive and the safe levels fail. With up to three zones that is
-    Dynomite's rule; with four and more it is what its rule would be if its arrays were long enough.
+    A quorum of equal good replies decides: ``needed`` of them, 0 where the own zone's reply alone decides. When so many
+    good replies have come, but no quorum of equal ones can come together any more, the level's rule says how the vote
+    ends: DC_QUORUM takes the first to arrive and the safe levels fail. With up to three zones that is Dynomite's rule;
+    with four and more it is what its rule would be if its arrays were long enough.
 
     ``submit`` is called once per zone, in order of arrival. ``answer`` and ``decision`` are set when ``decided``.
     ``late_disagreement`` tells that a good reply which came after the decision differs from the answer: Dynomite
@@ -54,17 +38,17 @@ class Vote:
         "_errors",
         "_good",
         "_good_zones",
-        "_level",
         "_local",
         "_maybe_applied",
         "_pending",
-        "_quorum",
+        "_rule",
         "answer",
         "decided",
         "decision",
         "failed_inside",
         "first_of",
         "late_disagreement",
+        "needed",
         "zones",
     )
 
@@ -75,10 +59,10 @@ class Vote:
         assert 1 <= zones <= ZONES_MAX, zones
         assert 0 <= local < zones, local
         self.zones = zones
-        self._level = level
+        self._rule = level.rule
+        self.needed = self._rule.needed(zones)
         self._local = local
         self._pending = zones
-        self._quorum = quorum(zones)
         self._good: list[Reply] = []
         self._good_zones: list[int] = []
         self._errors: list[ServerError] = []
@@ -134,7 +118,7 @@ class Vote:
                 self.late_disagreement = True
         if self.decided:
             return False
-        if self._level is Level.DC_ONE:
+        if self.needed == 0:
             return self._decide_locally(zone, reply)
         return self._decide_by_quorum()
 
@@ -148,18 +132,24 @@ class Vote:
     def _decide_by_quorum(self) -> bool:
         good = self._good
         count = len(good)
-        if count < self._quorum:
-            if self._pending + count < self._quorum:
+        if count < self.needed:
+            if self._pending + count < self.needed:
                 return self._decide(Decision.ERRORS, self._errors[self._first(self._error_zones)])
             return False
         equal = good.count(good[-1])
-        if equal >= self._quorum:
+        if equal >= self.needed:
             return self._decide(Decision.AGREED if equal == count else Decision.MAJORITY, good[-1])
-        if self._pending + max(map(good.count, good)) >= self._quorum:
+        if self._pending + max(map(good.count, good)) >= self.needed:
             return False
-        if self._level is Level.DC_QUORUM:
-            return self._decide(Decision.FIRST_ARRIVED, good[self._first(self._good_zones)])
-        return self._decide(Decision.NO_QUORUM, ZoneFailure(NO_QUORUM, maybe_applied=True))
+        match self._rule.on_disagreement:
+            case Decision.FIRST_ARRIVED:
+                return self._decide(Decision.FIRST_ARRIVED, good[self._first(self._good_zones)])
+            case Decision.NO_QUORUM:
+                return self._decide(Decision.NO_QUORUM, ZoneFailure(NO_QUORUM, maybe_applied=True))
+            case Decision.LOCAL:
+                raise AssertionError("the own zone's reply decides")
+            case unknown:
+                assert_never(unknown)
 
     def _first(self, zones: Sequence[int]) -> int:
         """The index of the zone that counts as the first to have arrived."""

@@ -23,8 +23,8 @@ from zonelab.cluster.connections.timeouts import Timeouts
 from zonelab.cluster.links.lag import Constant, exponential
 from zonelab.cluster.links.link import Cut
 from zonelab.cluster.votes import vote
-from zonelab.cluster.votes.levels import Level
-from zonelab.cluster.votes.vote import Vote, quorum
+from zonelab.cluster.votes.levels import Level, quorum
+from zonelab.cluster.votes.vote import Vote
 from zonelab.engine.ports import Indeterminate, ServerError, Unavailable
 
 TIMEOUTS = Timeouts(factor=0.02)  # datastore 100 ms, peer 104 and 504 ms, back-off 20 to 200 ms

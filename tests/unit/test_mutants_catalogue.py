@@ -12,7 +12,7 @@ ROOT = Path(__file__).resolve().parents[2]
 
 QUORUM = Mutant(
     id="example",
-    module="zonelab.cluster.votes.vote",
+    module="zonelab.cluster.votes.levels",
     function="quorum",
     old="zones // 2 + 1",
     new="zones // 2",
@@ -44,7 +44,7 @@ def test_there_are_enough_mutants_in_every_area_and_each_has_a_name_of_its_own()
 
 def test_a_fault_is_planted_in_its_function_only() -> None:
     planted = plant(QUORUM, ROOT)
-    before = (ROOT / "cluster/votes/vote.py").read_text(encoding="utf-8").splitlines()
+    before = (ROOT / "cluster/votes/levels.py").read_text(encoding="utf-8").splitlines()
     after = planted.text.splitlines()
     changed = [number for number, (old, new) in enumerate(zip(before, after, strict=True), start=1) if old != new]
     assert changed == list(planted.lines)

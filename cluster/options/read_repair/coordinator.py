@@ -17,11 +17,11 @@ from zonelab.cluster.options.codec import Codec
 from zonelab.cluster.options.read_repair import scripts
 from zonelab.cluster.options.rewriting import RewritingCoordinator, Rewritten
 from zonelab.cluster.options.versioned_commands import MEMBER_WRITES, READS, member_write
-from zonelab.cluster.votes.levels import Level, Setting, read_level, write_level
+from zonelab.cluster.votes.levels import Decision, Level, Setting, read_level, write_level
 from zonelab.cluster.votes.pipeline import Done
 from zonelab.cluster.votes.rules import CustomVoteRule, Rule
 from zonelab.cluster.votes.statistics import CoordinatorStatistics
-from zonelab.cluster.votes.vote import Decision, Vote
+from zonelab.cluster.votes.vote import Vote
 from zonelab.engine.ports import Command, Reply, Runtime, ServerError
 
 _REPAIRS = {"HGET": ("HSET", "HDEL"), "SISMEMBER": ("SADD", "SREM"), "ZSCORE": ("ZADD", "ZREM")}
@@ -138,7 +138,7 @@ class RepairingCoordinator(RewritingCoordinator):
     def _understood(
         self, level: Setting, commands: Sequence[Command], packed: bytes | None
     ) -> Sequence[Command] | None:
-        if Level.DC_ONE in (read_level(level), write_level(level)):
+        if read_level(level).rule.is_local or write_level(level).rule.is_local:
             return None
         given = self.codec.commands(commands, packed)
         return given if given is not None and any(rewritten(command, 0) for command in given) else None

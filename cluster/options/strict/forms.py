@@ -10,9 +10,9 @@ from functools import cached_property
 from typing import Any
 
 from zonelab.cluster.commands.keys import key_bytes, keys_of
-from zonelab.cluster.commands.routes import Route, route, upper
+from zonelab.cluster.commands.routes import route, upper
 from zonelab.cluster.options.strict.commands import has_right_length, is_known
-from zonelab.cluster.votes.levels import Level, Setting, level_named, read_level, write_level
+from zonelab.cluster.votes.levels import Level, Setting, level_named, level_of, read_level
 from zonelab.engine.ports import Command
 
 LEVEL_COMMAND = "DYNO_CONFIG:CONN_CONSISTENCY"
@@ -59,8 +59,7 @@ class Request:
     @property
     def level(self) -> Level:
         """The level at which the command is sent."""
-        levels = {Route.READ: read_level(self.setting), Route.WRITE: write_level(self.setting)}
-        return levels.get(route(self.words), Level.DC_ONE)
+        return level_of(self.setting, route(self.words))
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -173,23 +172,23 @@ REQUESTS = (
     RequestForm(
         what="a quorum level with one zone",
         does="fails at DC_SAFE_QUORUM after carrying it out, and counts it as without a quorum at DC_QUORUM",
-        fits=lambda request: request.zones == 1 and request.level is not Level.DC_ONE,
+        fits=lambda request: request.zones == 1 and not request.level.rule.is_local,
     ),
     RequestForm(
         what="a quorum level with more than three zones",
         does="writes past the end of its arrays of three replies",
-        fits=lambda request: request.zones > 3 and request.level is not Level.DC_ONE,
+        fits=lambda request: request.zones > 3 and not request.level.rule.is_local,
     ),
     RequestForm(
         what="DC_EACH_SAFE_QUORUM with several data centres",
         does="applies a write once for each zone of another data centre, and waits for ever for one that is away",
-        fits=lambda request: request.data_centres > 1 and request.level is Level.DC_EACH_SAFE_QUORUM,
+        fits=lambda request: request.data_centres > 1 and request.level.rule.other_dcs is not None,
     ),
     RequestForm(
         what="a result stored at DC_ONE",
         does="stores it in the own zone only",
         fits=lambda request: (
-            request.zones > 1 and read_level(request.setting) is Level.DC_ONE and _stores_what_it_reads(request)
+            request.zones > 1 and read_level(request.setting).rule.is_local and _stores_what_it_reads(request)
         ),
     ),
     RequestForm(

@@ -4,9 +4,9 @@ from zonelab.cluster.commands.keys import keys_of
 from zonelab.cluster.commands.routes import route, upper
 from zonelab.cluster.connections.failures import STORAGE_REFUSED, ZoneFailure
 from zonelab.cluster.options.strict.forms import BY_ELEMENT, ERROR_ELSEWHERE, FAILED_READ, MULTI_KEY, NO_MAJORITY, Form
-from zonelab.cluster.votes.levels import Level, Setting
+from zonelab.cluster.votes.levels import Decision, Level, Setting
 from zonelab.cluster.votes.rules import Rule, Rules
-from zonelab.cluster.votes.vote import Decision, Vote
+from zonelab.cluster.votes.vote import Vote
 from zonelab.engine.ports import Command, Reply, ServerError
 
 _UNDECIDED = {"DEL": NO_MAJORITY, "EXISTS": NO_MAJORITY, "MGET": BY_ELEMENT}

@@ -30,11 +30,11 @@ from zonelab.cluster.options.versions.script_commands import (
     rewritten,
 )
 from zonelab.cluster.options.versions.settings import VoteBy
-from zonelab.cluster.votes.levels import Level, Setting
+from zonelab.cluster.votes.levels import Decision, Level, Setting
 from zonelab.cluster.votes.pipeline import Done, Failure, FailureAccount, Outcome
 from zonelab.cluster.votes.rules import CustomVoteRule, Rule
 from zonelab.cluster.votes.statistics import CoordinatorStatistics
-from zonelab.cluster.votes.vote import Decision, Vote, quorum
+from zonelab.cluster.votes.vote import Vote
 from zonelab.engine.ports import Argument, Command, Indeterminate, PortError, Reply, Runtime, ServerError, Unavailable
 
 WRITTEN_BACK = "written back"
@@ -87,7 +87,7 @@ class _ReadVote(Vote):
 
     def _decide_by_quorum(self) -> bool:
         good = cast(list[list[Any]], self._good)
-        if len(good) >= self._quorum:
+        if len(good) >= self.needed:
             newest = max(good, key=_age)
             holders = [reply for reply in good if _age(reply) == _age(newest)]
             if all(reply == newest for reply in holders):
@@ -100,7 +100,7 @@ class _ReadVote(Vote):
             return []
         answer = cast(list[Any], self.answer)
         behind = [zone for zone, reply in self.seen if _age(reply) < _age(answer)]
-        return behind if len(self.seen) - len(behind) < self._quorum else []
+        return behind if len(self.seen) - len(behind) < self.needed else []
 
     def record(self) -> Command:
         """What brings a zone up to date with the answer; it expires as the first zone said that told this answer."""
@@ -221,7 +221,7 @@ class _WritingBack:
         self._waiting = len(records)
         self._done = done
         self._missing = {
-            index: quorum(votes[index].zones) - (len(votes[index].seen) - len(votes[index].lacking()))
+            index: votes[index].needed - (len(votes[index].seen) - len(votes[index].lacking()))
             for one in records
             for index in one.indexes
         }

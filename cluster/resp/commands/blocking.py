@@ -23,7 +23,6 @@ from zonelab.cluster.commands.routes import Route
 from zonelab.cluster.resp.client import Client
 from zonelab.cluster.resp.protocol import wire
 from zonelab.cluster.resp.protocol.command_table import KINDS, CommandSpec
-from zonelab.cluster.votes.levels import Level
 from zonelab.engine.ports import ServerError
 
 POLL_MIN_S = 0.002
@@ -162,7 +161,7 @@ async def _wait(
     now_s = client.loop.time
     deadline_s = now_s() + timeout_s if timeout_s else None
     pause_s, host = POLL_MIN_S, client.host
-    beyond = [] if client.read_level is Level.DC_ONE else [(client.read_level, key) for key in keys]
+    beyond = [] if client.read_level.rule.is_local else [(client.read_level, key) for key in keys]
     looked_at = False
     host.waiting += 1
     try:
@@ -233,7 +232,7 @@ async def _last_of(client: Client, key: bytes) -> bytes:
     """The last entry of the own zone or of the level, whichever is later: the own zone may have missed some."""
     last = wire.command(b"XREVRANGE", key, b"+", b"-", b"COUNT", b"1")
     found = [b"0-0"]
-    for route in (Route.LOCAL_READ,) if client.read_level is Level.DC_ONE else (Route.LOCAL_READ, Route.READ):
+    for route in (Route.LOCAL_READ,) if client.read_level.rule.is_local else (Route.LOCAL_READ, Route.READ):
         reply = wire.value(wire.joined(await client.call(KINDS[route], last, protocol=2)))
         if reply and not isinstance(reply, ServerError):
             found.append(reply[0][0])

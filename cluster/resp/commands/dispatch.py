@@ -96,7 +96,7 @@ def _carry_out(client: Client, spec: CommandSpec, arguments: list[bytes], raw: b
         wait_for(client, spec, arguments, raw)
     elif treatment is Treatment.INFO:
         client.submit_info(raw)
-    elif treatment is Treatment.SORTED and client.read_level is Level.DC_SAFE_QUORUM:
+    elif treatment is Treatment.SORTED and client.read_level.rule.sorted_sets:
         client.submit_set(wire.command(b"SORT", arguments[1], b"ALPHA"))
     elif treatment is Treatment.STORING:
         client.submit(KINDS[route((spec.name, *arguments[1:]))], [raw])

@@ -15,8 +15,7 @@ from zonelab.cluster.admin.settings import AdminSettings, read_admin_settings
 from zonelab.cluster.admin.view import GatewayView
 from zonelab.cluster.coordinators.token_ring import RingStatistics
 from zonelab.cluster.links.link import Cut
-from zonelab.cluster.votes.levels import Level
-from zonelab.cluster.votes.vote import Decision
+from zonelab.cluster.votes.levels import Decision, Level
 from zonelab.cluster.zone import ClusterError
 
 

@@ -9,10 +9,10 @@ from itertools import product
 import pytest
 
 from zonelab.cluster.connections.failures import NO_QUORUM, ZoneFailure
-from zonelab.cluster.votes.levels import Level
+from zonelab.cluster.votes.levels import Decision, Level
 from zonelab.cluster.votes.list_vote import ElementVote
 from zonelab.cluster.votes.rules import Rules
-from zonelab.cluster.votes.vote import Decision, Vote
+from zonelab.cluster.votes.vote import Vote
 from zonelab.engine.ports import ServerError
 
 QUORUM, SAFE = Level.DC_QUORUM, Level.DC_SAFE_QUORUM

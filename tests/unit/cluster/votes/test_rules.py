@@ -2,9 +2,8 @@
 
 import pytest
 
-from zonelab.cluster.votes.levels import LEVELS_OF_ONE_DC
+from zonelab.cluster.votes.levels import LEVELS_OF_ONE_DC, Decision
 from zonelab.cluster.votes.rules import Rules
-from zonelab.cluster.votes.vote import Decision
 
 ONE, QUORUM, SAFE = LEVELS_OF_ONE_DC
 

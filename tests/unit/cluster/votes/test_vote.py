@@ -10,8 +10,8 @@ import pytest
 
 from zonelab.cluster.connections.failures import NO_QUORUM, ZoneFailure
 from zonelab.cluster.topology.topology import ZONES_MAX
-from zonelab.cluster.votes.levels import Level
-from zonelab.cluster.votes.vote import Decision, Vote, quorum
+from zonelab.cluster.votes.levels import Decision, Level, quorum
+from zonelab.cluster.votes.vote import Vote
 from zonelab.engine.ports import Reply, ServerError
 
 QUORUM, SAFE = Level.DC_QUORUM, Level.DC_SAFE_QUORUM
