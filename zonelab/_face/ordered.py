@@ -93,7 +93,7 @@ class Listening(Startable):
 
         async def program(lab: AsyncCluster) -> None:
             async with queues.open_ordered("orders", lab) as queue:
-                listening = queue.listen(lambda delivered, handling: Outcome.SUCCESS)
+                listening = queue.listen(lambda delivered, handling: ConsumeStatus.SUCCESS)
                 ...
 
         with cluster("sim") as lab:
@@ -188,7 +188,7 @@ class BlockingListening(StartableFacade):
     Example, in which those of the methods stand in place of the dots::
 
         with cluster("sim") as lab, queues.open_ordered("orders", lab) as queue:
-            listening = queue.listen(lambda delivered, handling: Outcome.SUCCESS)
+            listening = queue.listen(lambda delivered, handling: ConsumeStatus.SUCCESS)
             ...
     """
 
