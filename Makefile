@@ -70,7 +70,7 @@ $(READY): pyproject.toml constraints.txt
 mutants: $(READY)
 	@PYTHONPATH=tests $(BIN)/python -m mutants
 
-# Without limits, which takes hours; writes docs/mutants.md.
+# Without limits, which takes hours; writes tests/mutants/README.md.
 mutants-all: $(READY)
 	@PYTHONPATH=tests $(BIN)/python -m mutants --all
 

@@ -24,7 +24,7 @@ from mutants.suite import Plan, Suite
 
 ROOT = Path(__file__).resolve().parents[2]
 KILLERS = Path(__file__).with_name("killers.json")
-PAGE = ROOT / "docs" / "mutants.md"
+PAGE = ROOT / "tests" / "mutants" / "README.md"
 
 FAILED, BROKEN, INTERRUPTED = 1, 3, 130
 
@@ -80,7 +80,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
 def _options(arguments: Sequence[str] | None) -> argparse.Namespace:
     parser = argparse.ArgumentParser(prog="mutants", description="Which small faults would nobody notice?")
     parser.add_argument("--all", action="store_true", help="without limits; records as well")
-    parser.add_argument("--record", action="store_true", help="write killers.json and docs/mutants.md")
+    parser.add_argument("--record", action="store_true", help="write killers.json and tests/mutants/README.md")
     parser.add_argument("--jobs", type=int, default=2, help="worker processes")
     parser.add_argument("--only", nargs="+", default=(), metavar="AREA|ID", help="these areas and mutants")
     parser.add_argument("--reach", type=Path, help="a folder that keeps which tests run which lines")

@@ -61,7 +61,7 @@ def commit() -> str:
 
 
 def page(killers: Killers, *, asked: int, date: str, commit: str, drawn: DrawnScore | None) -> str:
-    """docs/mutants.md. ``asked``: so many mutants were planted now; what is told of others is of before."""
+    """tests/mutants/README.md. ``asked``: so many mutants were planted now; what is told of others is of before."""
     judged = [mutant for area in AREAS.values() for mutant in area if mutant.id in killers.killers]
     alive = [mutant for mutant in judged if not killers.killers[mutant.id]]
     earlier = f" Planted then: {asked}, the others before." if asked < len(judged) else ""

@@ -16,7 +16,7 @@ from support.project_files import FOLDERS, ROOT
 
 from zonelab.app.cli.app import app
 
-RECORDS = ("docs/mutants.md",)
+RECORDS = ("tests/mutants/README.md",)
 """Pages that a command made at the commit that they name; paths and names are those of that commit."""
 
 PLACEHOLDER = "NAME"

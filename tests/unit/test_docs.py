@@ -116,7 +116,9 @@ def test_a_true_mention_is_no_fault(text):
 
 def test_a_record_of_a_commit_may_name_what_has_gone_since():
     text = "`engine/missing.py` and `engine.missing`, [a](missing.md)"
-    assert faults(text, page="docs/mutants.md", files=FILES) == ["docs/mutants.md: no target of the link missing.md"]
+    assert faults(text, page="tests/mutants/README.md", files=FILES) == [
+        "tests/mutants/README.md: no target of the link missing.md"
+    ]
 
 
 def test_the_glossary_has_each_term_once_and_in_order():

@@ -87,7 +87,7 @@ def _options(arguments: Sequence[str] | None) -> argparse.Namespace:
     parser.add_argument("--jobs", type=int, default=2, help="worker processes")
     parser.add_argument("--state", type=Path, default=ROOT / "runs" / "mutants", help="folder that keeps results")
     parser.add_argument("--again", action="store_true", help="try what lives once more, and against newer tests")
-    parser.add_argument("--record", action="store_true", help="keep the score, which docs/mutants.md shows")
+    parser.add_argument("--record", action="store_true", help="keep the score, which tests/mutants/README.md shows")
     parser.add_argument("--note", default="", help="what else a reader has to know of the sample")
     return parser.parse_args(arguments)
 

@@ -36,7 +36,7 @@ class DrawnScore:
         path.write_text(json.dumps(asdict(self), indent=2) + "\n", encoding="utf-8")
 
     def section(self) -> list[str]:
-        """The part of docs/mutants.md on drawn mutants."""
+        """The part of tests/mutants/README.md on drawn mutants."""
         together = Counter[str]()
         for fates in self.fates.values():
             together.update(fates)
