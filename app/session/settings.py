@@ -8,6 +8,7 @@ from typing import Annotated, Any, TypeVar
 
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, ValidationError, model_validator
 
+from zonelab.cluster.fields import parse_link
 from zonelab.cluster.links.lag_text import parse_lag
 from zonelab.cluster.options.hinted_handoff import HandoffSettings
 from zonelab.cluster.options.versions.settings import AntiEntropySettings, VoteBy
@@ -21,7 +22,6 @@ from zonelab.cluster.wiring.settings import NetworkSettings
 from zonelab.cluster.zone import ClusterError, Persistence
 from zonelab.scenarios.arms import ZoneKind
 from zonelab.scenarios.errors import NotAccepted
-from zonelab.scenarios.fields import parse_link
 from zonelab.scenarios.spec.reading import explained, read_yaml_file
 from zonelab.scenarios.spec.scenario import Links
 from zonelab.scenarios.spec.topology import Topology as TopologySection

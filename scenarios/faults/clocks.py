@@ -9,6 +9,7 @@ from typing import Annotated, Literal
 from pydantic import Field
 
 from zonelab.cluster.clock import NodeClock
+from zonelab.cluster.fields import CountFrom0, Problem
 from zonelab.scenarios.faults.fault import (
     Action,
     Changes,
@@ -21,7 +22,6 @@ from zonelab.scenarios.faults.fault import (
     no_consumer,
     no_service,
 )
-from zonelab.scenarios.fields import CountFrom0, Problem
 
 CLOCK_OFFSET_MS_MAX = 86_400_000
 CLOCK_DRIFT_PPM_MAX = 500_000

@@ -10,10 +10,10 @@ from random import Random
 from typing import ClassVar, Protocol
 
 from zonelab.cluster.clock import NodeClock
+from zonelab.cluster.fields import NonNegative, Positive, Problem, Section, parse_link
 from zonelab.cluster.testbed import Testbed
 from zonelab.cluster.zone import Restart
 from zonelab.engine.ports import Command, Reply, Runtime
-from zonelab.scenarios.fields import NonNegative, Positive, Problem, Section, parse_link
 
 ANY_LAG = object()
 """Among choices: any distribution of lags."""

@@ -9,6 +9,7 @@ from typing import Annotated, Literal
 
 from pydantic import Field
 
+from zonelab.cluster.fields import CountFrom0, DelayText, NonNegative, Problem, parse_link
 from zonelab.cluster.links.lag_text import parse_lag
 from zonelab.cluster.links.link import Cut, Link
 from zonelab.engine.ports import Timer
@@ -24,7 +25,6 @@ from zonelab.scenarios.faults.fault import (
     no_server,
     part_drawn,
 )
-from zonelab.scenarios.fields import CountFrom0, DelayText, NonNegative, Problem, parse_link
 
 _NEARLY_ALL = 0.99
 _NS_PER_MS = 1_000_000

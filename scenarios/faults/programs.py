@@ -7,6 +7,7 @@ from typing import Annotated, Any, Literal
 
 from pydantic import PlainValidator
 
+from zonelab.cluster.fields import Count, Problem
 from zonelab.cluster.links.link import Cut
 from zonelab.scenarios.faults.fault import (
     Action,
@@ -20,7 +21,6 @@ from zonelab.scenarios.faults.fault import (
     no_zone,
 )
 from zonelab.scenarios.faults.links import around, cut_of
-from zonelab.scenarios.fields import Count, Problem
 
 _COMMANDS_LOG2 = 6.0
 _COMMANDS: Choices = (None, range(1, 21))

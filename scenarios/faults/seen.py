@@ -10,6 +10,7 @@ from pydantic import Field
 
 import zonelab.engine
 from zonelab.cluster.commands.routes import is_write
+from zonelab.cluster.fields import Count, CountFrom0, Problem
 from zonelab.engine.ports import Command, Reply
 from zonelab.scenarios.faults.fault import (
     Action,
@@ -24,7 +25,6 @@ from zonelab.scenarios.faults.fault import (
     no_service,
     no_zone,
 )
-from zonelab.scenarios.fields import Count, CountFrom0, Problem
 
 LATE_MS_MAX = 3_600_000
 ANY_COMMAND, ANY_WRITE = "*", "writes"

@@ -7,9 +7,9 @@ from typing import Annotated, Literal
 
 from pydantic import Field
 
+from zonelab.cluster.fields import Flag, Problem
 from zonelab.cluster.zone import LosesPower, Restart, Zone, ZoneError, ZoneState
 from zonelab.scenarios.faults.fault import Action, Changes, Choices, OfZone, Stage, Targets
-from zonelab.scenarios.fields import Flag, Problem
 
 _FACTOR_LEAST = 4.0
 

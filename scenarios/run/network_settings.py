@@ -3,12 +3,12 @@
 from typing import TypedDict
 
 from zonelab.cluster.connections.timeouts import Timeouts
+from zonelab.cluster.fields import parse_link
 from zonelab.cluster.links.lag import Lag
 from zonelab.cluster.links.lag_text import parse_lag
 from zonelab.cluster.options.hinted_handoff import HandoffSettings
 from zonelab.cluster.options.versions.settings import AntiEntropySettings, VoteBy
 from zonelab.cluster.topology.topology import Topology
-from zonelab.scenarios.fields import parse_link
 from zonelab.scenarios.spec.replication import AntiEntropy
 from zonelab.scenarios.spec.scenario import Scenario
 

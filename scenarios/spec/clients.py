@@ -4,7 +4,7 @@ from typing import Annotated
 
 from pydantic import Field
 
-from zonelab.scenarios.fields import Count, Flag, NonNegative, Section
+from zonelab.cluster.fields import Count, Flag, NonNegative, Section
 
 CLIENT_RETRIES_MAX = 100
 

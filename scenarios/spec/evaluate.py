@@ -16,8 +16,8 @@ from zonelab.analysis.rates.objectives import (
     contradictions,
 )
 from zonelab.analysis.rates.year import FAULTY_PART_MAX, FaultClass, Year
+from zonelab.cluster.fields import NonNegative, Positive, Problem, Section
 from zonelab.engine.queue import Features
-from zonelab.scenarios.fields import NonNegative, Positive, Problem, Section
 
 ANY = "any"
 """As the place of a fault: each run draws it."""

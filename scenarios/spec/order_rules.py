@@ -2,8 +2,8 @@
 
 from collections.abc import Iterator
 
+from zonelab.cluster.fields import Problem
 from zonelab.engine.fifo.settings import LeaseClock, Order
-from zonelab.scenarios.fields import Problem
 from zonelab.scenarios.spec.ordered.fifo_settings import FifoQueueSettings
 from zonelab.scenarios.spec.ordered.resizes import Practice
 from zonelab.scenarios.spec.scenario import Scenario

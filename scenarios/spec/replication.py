@@ -2,9 +2,9 @@
 
 from pydantic import model_validator
 
+from zonelab.cluster.fields import Count, Flag, Millis, Positive, Section
 from zonelab.cluster.options.versions.settings import VoteBy
 from zonelab.cluster.votes.levels import Level
-from zonelab.scenarios.fields import Count, Flag, Millis, Positive, Section
 
 
 class Handoff(Section):

@@ -9,13 +9,13 @@ from random import Random
 
 from zonelab.analysis.message_classes import MessageClass
 from zonelab.analysis.workloads import OPERATIONS_OF
+from zonelab.cluster.fields import Problem
 from zonelab.cluster.links.lag_text import parse_lag
 from zonelab.cluster.random_streams import Streams
 from zonelab.cluster.topology.topology import TopologyError
 from zonelab.scenarios.arms import Arm
 from zonelab.scenarios.faults.catalogue import AnyFault
 from zonelab.scenarios.faults.fault import no_link, no_zone
-from zonelab.scenarios.fields import Problem
 from zonelab.scenarios.spec.engines import ENGINES
 from zonelab.scenarios.spec.order_rules import order_problems
 from zonelab.scenarios.spec.own_process import Reacts, process_of

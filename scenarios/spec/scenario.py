@@ -16,16 +16,7 @@ from zonelab.analysis.checkers.order.properties import Property
 from zonelab.analysis.message_classes import FORBIDDEN_DEFAULT, MessageClass
 from zonelab.analysis.runs.order_rules import OrderRules
 from zonelab.analysis.workloads import WorkloadKind
-from zonelab.cluster.random_streams import SEED_MAX
-from zonelab.cluster.votes.levels import Level, Levels, Setting
-from zonelab.cluster.zone import Persistence
-from zonelab.engine.fifo.producer import SendMode
-from zonelab.engine.fifo.settings import Order
-from zonelab.engine.message import PRIORITY_MAX, PRIORITY_MIN
-from zonelab.engine.queue import Features
-from zonelab.scenarios.arms import Arm
-from zonelab.scenarios.faults.catalogue import AnyFault
-from zonelab.scenarios.fields import (
+from zonelab.cluster.fields import (
     CLIENTS_MAX,
     COUNT_MAX,
     Count,
@@ -37,6 +28,15 @@ from zonelab.scenarios.fields import (
     Positive,
     Section,
 )
+from zonelab.cluster.random_streams import SEED_MAX
+from zonelab.cluster.votes.levels import Level, Levels, Setting
+from zonelab.cluster.zone import Persistence
+from zonelab.engine.fifo.producer import SendMode
+from zonelab.engine.fifo.settings import Order
+from zonelab.engine.message import PRIORITY_MAX, PRIORITY_MIN
+from zonelab.engine.queue import Features
+from zonelab.scenarios.arms import Arm
+from zonelab.scenarios.faults.catalogue import AnyFault
 from zonelab.scenarios.spec.clients import Clients
 from zonelab.scenarios.spec.engines import ByEngine, shipped
 from zonelab.scenarios.spec.evaluate import Evaluate

@@ -4,8 +4,8 @@ from typing import Annotated, Any
 
 from pydantic import BeforeValidator
 
+from zonelab.cluster.fields import Count, DelayText, Section
 from zonelab.cluster.sim.schedule import TieBreak
-from zonelab.scenarios.fields import Count, DelayText, Section
 
 
 def _station(value: Any) -> Any:

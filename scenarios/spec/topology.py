@@ -5,11 +5,11 @@ from typing import Annotated, Any
 
 from pydantic import AfterValidator, Field, ValidationInfo, model_validator
 
+from zonelab.cluster.fields import Section
 from zonelab.cluster.topology import topology
 from zonelab.cluster.topology.described import topology_of
 from zonelab.cluster.topology.key_hashes import Hash
 from zonelab.cluster.topology.topology import ZONES_MAX
-from zonelab.scenarios.fields import Section
 
 SERVERS_MAX = 32
 """The most servers of one zone."""

@@ -7,6 +7,7 @@ from typing import Annotated, Any, ClassVar
 
 from pydantic import BeforeValidator, Field, model_validator
 
+from zonelab.cluster.fields import Count, Millis, MillisFrom0
 from zonelab.engine.fifo.modes import FACTOR, MARGIN_SHARE, Profile, group_settings
 from zonelab.engine.fifo.modes import GroupMode as EngineMode
 from zonelab.engine.fifo.producer import SendMode
@@ -20,7 +21,6 @@ from zonelab.engine.fifo.settings import (
     Poison,
     Times,
 )
-from zonelab.scenarios.fields import Count, Millis, MillisFrom0
 from zonelab.scenarios.spec.ordered.resizes import Resize
 from zonelab.scenarios.spec.queue_settings import Mode, QueueSettings, named
 

@@ -6,8 +6,8 @@ from typing import Annotated
 
 from pydantic import Field
 
+from zonelab.cluster.fields import NonNegative, Section
 from zonelab.engine.fifo.partition import Partition, partitions_of
-from zonelab.scenarios.fields import NonNegative, Section
 
 
 class Practice(StrEnum):

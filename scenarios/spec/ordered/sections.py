@@ -6,7 +6,7 @@ from typing import Annotated
 from pydantic import Field
 
 from zonelab.analysis.checkers.order.properties import FORBIDDEN, Property
-from zonelab.scenarios.fields import Count, Flag, Positive, Section
+from zonelab.cluster.fields import Count, Flag, Positive, Section
 
 
 class Keys(Section):

@@ -1,4 +1,4 @@
-"""What the sections of a scenario file are made of."""
+"""What sections of files are made of: numbers in bounds, flags, lags and links as text, and what is wrong with one."""
 
 from dataclasses import dataclass
 from typing import Annotated, Any
