@@ -20,7 +20,7 @@ from zonelab.analysis.pbs.messages import Model
 from zonelab.analysis.pbs.models import MODELS
 from zonelab.analysis.pbs.prediction import predict, rules_of
 from zonelab.analysis.pbs.published import PROBABILITY, REPLICAS, STEPS_MS
-from zonelab.analysis.pbs.rules import Quorum, Rule
+from zonelab.analysis.pbs.rules import Quorum, ReplicaRule
 
 LEGS = 4
 
@@ -32,7 +32,7 @@ def took_s(work: Callable[[], object]) -> tuple[float, float]:
     return perf_counter() - clock, process_time() - processor
 
 
-def prediction(model: Model, rules: Sequence[Rule], trials: int, seed: int) -> None:
+def prediction(model: Model, rules: Sequence[ReplicaRule], trials: int, seed: int) -> None:
     predict(
         model,
         rules,
@@ -52,7 +52,7 @@ def main() -> None:
     options = parser.parse_args()
     print(json.dumps(environment()))
     every = range(1, REPLICAS + 1)
-    wanted: dict[str, list[Rule]] = {
+    wanted: dict[str, list[ReplicaRule]] = {
         "R=W=1": [Quorum(1, 1)],
         "all settings": rules_of([Quorum(r, w) for r in every for w in every], replicas=REPLICAS),
     }

@@ -31,7 +31,7 @@ from zonelab.analysis.summary.queue_summary import summarise
 from zonelab.analysis.summary.result import Result
 from zonelab.scenarios.arms import Arm, ZoneKind
 from zonelab.scenarios.run.on_servers import run_on_servers
-from zonelab.scenarios.run.simulated import Unwatched
+from zonelab.scenarios.run.simulated import NullWatcher
 from zonelab.scenarios.run.trial import attempt
 from zonelab.scenarios.run_files.tables import OPERATIONS_NAME, rows
 from zonelab.scenarios.spec.reading import load_scenario
@@ -227,7 +227,7 @@ def real_medians(scenario: Scenario, seeds: range) -> tuple[list[Mapping[str, fl
         for seed in seeds:
             one = scenario.model_copy(update={"arm": Arm.REAL, "seed": seed})
             directory, record = run_on_servers(
-                one, kind=ZoneKind.PROCESS, runs=Path(folder), watcher=Unwatched(), command="benchmarks/results.py"
+                one, kind=ZoneKind.PROCESS, runs=Path(folder), watcher=NullWatcher(), command="benchmarks/results.py"
             )
             if record.status != "complete":
                 raise SystemExit(f"{one.name}, seed {seed}: {record.error}")

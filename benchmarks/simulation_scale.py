@@ -21,7 +21,7 @@ from environment import environment
 from zonelab.analysis.checkers.queue.queue import check
 from zonelab.cluster.sim.cluster import SimCluster
 from zonelab.cluster.testbed import Testbed
-from zonelab.scenarios.run.simulated import Unwatched, run_in_sim
+from zonelab.scenarios.run.simulated import NullWatcher, run_in_sim
 from zonelab.scenarios.spec.reading import scenario_of
 
 LENGTHS = (1_000, 10_000, 100_000, 1_000_000)
@@ -54,7 +54,7 @@ def measure(messages: int) -> dict[str, Any]:
     resolved = scenario_of(scenario(messages), source=Path(__file__).name)
     with TemporaryDirectory(prefix="zonelab-benchmark-") as folder:
         begin_s = time.process_time()
-        run, _ = run_in_sim(resolved, runs=Path(folder), watcher=Unwatched(), command="", observe=observe)
+        run, _ = run_in_sim(resolved, runs=Path(folder), watcher=NullWatcher(), command="", observe=observe)
         ran_s = time.process_time()
         verdict = check(run)
         checked_s = time.process_time()

@@ -10,11 +10,11 @@ import numpy as np
 from zonelab.analysis.comparison.metrics import WITHIN, Agreement
 from zonelab.analysis.comparison.samples import dithered
 from zonelab.analysis.proportions import Interval
-from zonelab.analysis.rates.objectives import Operation
+from zonelab.analysis.rates.objectives import TimedOperation
 from zonelab.analysis.rates.outcomes import RunOutcome
 from zonelab.analysis.statistics import mean_difference_interval, mean_interval
 
-OPERATIONS = (Operation.PUSH, Operation.LEASE, Operation.ACK)
+OPERATIONS = (TimedOperation.PUSH, TimedOperation.LEASE, TimedOperation.ACK)
 """What is compared; when a message is late depends on its consumers, too."""
 
 WHOLE_MS = 1.0
@@ -38,7 +38,9 @@ def medians_ms(run: RunOutcome) -> dict[str, float]:
         times_s = run.times(operation)
         values_ms = times_s[np.isfinite(times_s)] * 1e3
         if values_ms.size:
-            found[str(operation)] = float(np.median(dithered(values_ms) if operation is Operation.LEASE else values_ms))
+            found[str(operation)] = float(
+                np.median(dithered(values_ms) if operation is TimedOperation.LEASE else values_ms)
+            )
     return found
 
 
@@ -72,14 +74,14 @@ class Typical:
 class MedianPair:
     """One operation in both arms. ``relative``: by which part the measured median is above the predicted one."""
 
-    operation: Operation
+    operation: TimedOperation
     predicted: Typical
     measured: Typical
     relative: float
     interval: Interval | None
 
     @classmethod
-    def of(cls, operation: Operation, predicted_ms: Sequence[float], measured_ms: Sequence[float]) -> "MedianPair":
+    def of(cls, operation: TimedOperation, predicted_ms: Sequence[float], measured_ms: Sequence[float]) -> "MedianPair":
         """By Welch's interval of the logarithms: runs, not operations, are what is independent."""
         predicted, measured = Typical.of(predicted_ms), Typical.of(measured_ms)
         apart = mean_difference_interval(np.log(predicted_ms), np.log(measured_ms), confidence=_CONFIDENCE)
@@ -151,5 +153,5 @@ def decided(pairs: Sequence[MedianPair], *, busy: bool, within: float = WITHIN) 
     return Confirmed.CONFIRMED, ""
 
 
-def _least(operation: Operation) -> float:
-    return WHOLE_MS if operation is Operation.LEASE else 1e-6
+def _least(operation: TimedOperation) -> float:
+    return WHOLE_MS if operation is TimedOperation.LEASE else 1e-6

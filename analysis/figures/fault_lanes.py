@@ -25,7 +25,7 @@ _BAR = 0.22
 
 
 @dataclass(frozen=True, slots=True)
-class Labelled:
+class FaultLabel:
     """A fault in the strip: its lane, counted from the top, and where its bar and its label are, in seconds."""
 
     text: str
@@ -65,7 +65,7 @@ def figure_over_time(
     return figure, axes
 
 
-def lanes(faults: Sequence[FaultBand], *, end_s: float, width_inches: float) -> list[Labelled]:
+def lanes(faults: Sequence[FaultBand], *, end_s: float, width_inches: float) -> list[FaultLabel]:
     """Each fault in the first lane where neither its bar nor its label touches another's; in the order of begin."""
     s_per_point = end_s / (POINTS_PER_INCH * width_inches)
     free_s: list[float] = []
@@ -79,11 +79,11 @@ def lanes(faults: Sequence[FaultBand], *, end_s: float, width_inches: float) -> 
         lane = next((lane for lane, free in enumerate(free_s) if free <= label_s), len(free_s))
         free_s += [0.0] * (lane + 1 - len(free_s))
         free_s[lane] = max(until_s, label_s + long_s) + _GAP_POINTS * s_per_point
-        placed.append(Labelled(text, fault.colour, lane, begin_s, until_s, label_s))
+        placed.append(FaultLabel(text, fault.colour, lane, begin_s, until_s, label_s))
     return placed
 
 
-def _draw_strip(axis: Axes, placed: Sequence[Labelled]) -> None:
+def _draw_strip(axis: Axes, placed: Sequence[FaultLabel]) -> None:
     """The labelled bars of the lanes that there is room for; how many faults had none is said below them."""
     shown = [one for one in placed if one.lane < LANES_MAX]
     for one in shown:
@@ -97,11 +97,11 @@ def _draw_strip(axis: Axes, placed: Sequence[Labelled]) -> None:
     axis.set_title(heading, loc="left", fontsize=10, fontweight="bold", color=INK)
 
 
-def _lane_count(placed: Sequence[Labelled]) -> int:
+def _lane_count(placed: Sequence[FaultLabel]) -> int:
     return min(LANES_MAX, 1 + max((one.lane for one in placed), default=-1))
 
 
-def _draw_bands(axis: Axes, placed: Sequence[Labelled]) -> None:
+def _draw_bands(axis: Axes, placed: Sequence[FaultLabel]) -> None:
     for one in placed:
         axis.axvspan(one.begin_s, one.until_s, color=one.colour, alpha=0.13, linewidth=0, zorder=0)
         for edge_s in (one.begin_s, one.until_s):

@@ -26,7 +26,7 @@ class Bar:
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Row:
+class TimelineRow:
     name: str
     title: str
     paths: tuple[tuple[str, str], ...] = ()
@@ -41,7 +41,7 @@ class Tick:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Picture:
-    rows: tuple[Row, ...]
+    rows: tuple[TimelineRow, ...]
     bars: tuple[Bar, ...]
     ticks: tuple[Tick, ...]
     load_end: float | None
@@ -51,7 +51,7 @@ class Picture:
 
 def picture(shown: Timeline) -> Picture:
     """Rows of faults first, then a row a process."""
-    rows = [Row(name=fault.name, title=f"{len(fault.spans)} × {fault.name}") for fault in shown.faults]
+    rows = [TimelineRow(name=fault.name, title=f"{len(fault.spans)} × {fault.name}") for fault in shown.faults]
     first = len(rows)
     rows += [_process_row(row, first + place, shown.end_s) for place, row in enumerate(shown.processes)]
     return Picture(
@@ -68,11 +68,11 @@ def picture(shown: Timeline) -> Picture:
     )
 
 
-def _process_row(row: ProcessRow, place: int, end_s: float) -> Row:
+def _process_row(row: ProcessRow, place: int, end_s: float) -> TimelineRow:
     y = ROW_HEIGHT * place + ROW_HEIGHT // 2
     paths = ((kind, _path([mark for mark in row.marks if mark.type == kind], y, end_s)) for kind in TYPES)
     title = f"{row.name}, zone {row.zone}: {row.operations:,} operations"
-    return Row(name=row.name, title=title, paths=tuple((kind, path) for kind, path in paths if path))
+    return TimelineRow(name=row.name, title=title, paths=tuple((kind, path) for kind, path in paths if path))
 
 
 def _path(marks: Sequence[Mark], y: int, end_s: float) -> str:

@@ -43,7 +43,7 @@ def quantiles_ms(distribution: Distribution, probabilities: ArrayLike) -> Floats
 
 
 @dataclass(frozen=True)
-class Constant:
+class ConstantDelay:
     delay_ms: float = 0.0
 
     @property
@@ -167,7 +167,7 @@ class Pareto:
 
 
 @dataclass(frozen=True)
-class Mixture:
+class DelayMixture:
     """Each delay comes from one of ``parts``, chosen with probability proportional to its weight."""
 
     parts: tuple[tuple[float, Distribution], ...]
@@ -206,7 +206,7 @@ class Mixture:
 
 
 @dataclass(frozen=True, eq=False)
-class Recorded:
+class RecordedDelays:
     """The delays of a trace, drawn independently: their order, which a link keeps, is not kept."""
 
     path: str

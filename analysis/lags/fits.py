@@ -9,12 +9,12 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from zonelab.analysis.lags.distributions import (
-    Constant,
+    ConstantDelay,
+    DelayMixture,
     Distribution,
     Exponential,
     Floats,
     LogNormal,
-    Mixture,
     Normal,
     Pareto,
     Uniform,
@@ -41,7 +41,7 @@ class Fit:
 
 
 @dataclass(frozen=True)
-class _Form:
+class _Family:
     """A family: its most likely member for weighted delays, and the logarithm of a member's density."""
 
     parameters: int
@@ -55,7 +55,7 @@ def fits(delays_ms: ArrayLike) -> list[Fit]:
     if not values.size:
         raise ValueError("delays_ms must hold at least one delay")
     if values.min() == values.max():
-        return [Fit(distribution=Constant(float(values[0])), distance=0.0, bic=0.0)]
+        return [Fit(distribution=ConstantDelay(float(values[0])), distance=0.0, bic=0.0)]
     ordered, equal = np.sort(values), np.ones(values.size)
     with np.errstate(divide="ignore"):
         found = [_fit(form.fitted(ordered, equal), form.parameters, form.log_density, ordered) for form in _FORMS]
@@ -63,7 +63,9 @@ def fits(delays_ms: ArrayLike) -> list[Fit]:
             mixed = _mixture(one, other, ordered)
             density = partial(_log_density_of_mixture, (one, other))
             found.append(_fit(mixed, one.parameters + other.parameters + 1, density, ordered))
-    told_apart = [one for one in found if not isinstance(one.distribution, Mixture) or len(one.distribution.parts) > 1]
+    told_apart = [
+        one for one in found if not isinstance(one.distribution, DelayMixture) or len(one.distribution.parts) > 1
+    ]
     return sorted(told_apart, key=lambda fit: fit.bic)
 
 
@@ -84,10 +86,10 @@ def _fit(
 
 
 def _rounded(found: Distribution) -> Distribution:
-    if isinstance(found, Mixture):
+    if isinstance(found, DelayMixture):
         share = round(found.parts[0][0], DIGITS)
         parts = [(weight, _rounded(part)) for weight, (_, part) in zip((share, 1 - share), found.parts, strict=True)]
-        return Mixture(tuple((round(weight, DIGITS), part) for weight, part in parts if weight > 0))
+        return DelayMixture(tuple((round(weight, DIGITS), part) for weight, part in parts if weight > 0))
     return type(found)(*(_significant(value) for value in vars(found).values()))
 
 
@@ -159,15 +161,21 @@ def _log_gauss(deviates: Floats) -> Floats:
     return found
 
 
-_LOGNORMAL = _Form(2, _fit_lognormal, _log_lognormal)
-_EXPONENTIAL = _Form(1, _fit_exponential, _log_exponential)
-_PARETO = _Form(2, _fit_pareto, _log_pareto)
-_FORMS = (_Form(2, _fit_uniform, _log_uniform), _Form(2, _fit_normal, _log_normal), _EXPONENTIAL, _LOGNORMAL, _PARETO)
+_LOGNORMAL = _Family(2, _fit_lognormal, _log_lognormal)
+_EXPONENTIAL = _Family(1, _fit_exponential, _log_exponential)
+_PARETO = _Family(2, _fit_pareto, _log_pareto)
+_FORMS = (
+    _Family(2, _fit_uniform, _log_uniform),
+    _Family(2, _fit_normal, _log_normal),
+    _EXPONENTIAL,
+    _LOGNORMAL,
+    _PARETO,
+)
 _MIXTURES = ((_LOGNORMAL, _LOGNORMAL), (_LOGNORMAL, _EXPONENTIAL))
 
 
-def _log_density_of_mixture(forms: Sequence[_Form], found: Distribution, values: Floats) -> Floats:
-    assert isinstance(found, Mixture)
+def _log_density_of_mixture(forms: Sequence[_Family], found: Distribution, values: Floats) -> Floats:
+    assert isinstance(found, DelayMixture)
     parts = [
         np.log(weight) + form.log_density(part, values) for form, (weight, part) in zip(forms, found.parts, strict=True)
     ]
@@ -175,7 +183,7 @@ def _log_density_of_mixture(forms: Sequence[_Form], found: Distribution, values:
     return both
 
 
-def _mixture(one: _Form, other: _Form, ordered: Floats) -> Mixture:
+def _mixture(one: _Family, other: _Family, ordered: Floats) -> DelayMixture:
     """Expectation and maximisation in turn (Dempster, Laird and Rubin, 1977), from a few first guesses."""
     best, most = None, -np.inf
     for cut in _CUTS:
@@ -187,6 +195,6 @@ def _mixture(one: _Form, other: _Form, ordered: Floats) -> Mixture:
             both = np.logaddexp(first, np.log(1 - share) + other.log_density(parts[1][1], ordered))
             in_one = np.clip(np.exp(first - both), 1e-9, 1 - 1e-9)
         if both.sum() > most:
-            best, most = Mixture(parts), float(both.sum())
+            best, most = DelayMixture(parts), float(both.sum())
     assert best is not None
     return best

@@ -40,7 +40,7 @@ class Model:
     other: Legs
 
 
-class Messages:
+class Trials:
     """``count`` trials of a write and a read. Arrays have a row for each replica, of which each zone has one.
 
     The zones whose coordinators write and read are drawn independently of each other.
@@ -131,8 +131,8 @@ class Messages:
         return found
 
 
-def blocks(model: Model, *, replicas: int, trials: int, seed: int) -> Iterator[Messages]:
+def blocks(model: Model, *, replicas: int, trials: int, seed: int) -> Iterator[Trials]:
     """``trials`` trials, a block at a time; the seed decides all."""
     rng = np.random.default_rng(seed)
     for begin in range(0, trials, BLOCK):
-        yield Messages(model, replicas=replicas, count=min(BLOCK, trials - begin), rng=rng)
+        yield Trials(model, replicas=replicas, count=min(BLOCK, trials - begin), rng=rng)

@@ -6,7 +6,7 @@ Table 3 of Bailis et al., VLDB 2012: delays in ms, Pareto by scale and shape, ex
 from collections.abc import Mapping
 from dataclasses import replace
 
-from zonelab.analysis.lags.distributions import Distribution, Exponential, Longer, Mixture, Pareto
+from zonelab.analysis.lags.distributions import DelayMixture, Distribution, Exponential, Longer, Pareto
 from zonelab.analysis.pbs.messages import Legs, Model
 
 WAN_MS = 75.0
@@ -18,8 +18,8 @@ def same_legs(write: Distribution, others: Distribution) -> Legs:
     return Legs(write=write, ack=others, read=others, answer=others)
 
 
-def _fit(pareto_share: float, pareto: Pareto, rate: float) -> Mixture:
-    return Mixture(((pareto_share, pareto), (round(1 - pareto_share, 6), Exponential(1 / rate))))
+def _fit(pareto_share: float, pareto: Pareto, rate: float) -> DelayMixture:
+    return DelayMixture(((pareto_share, pareto), (round(1 - pareto_share, 6), Exponential(1 / rate))))
 
 
 def _alike(name: str, legs: Legs, about: str) -> Model:

@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
-from zonelab.analysis.pbs.estimates import Estimate, Sampled, quantile_estimates, sample
+from zonelab.analysis.pbs.estimates import PbsEstimate, TrialSample, quantile_estimates, sample
 from zonelab.analysis.pbs.messages import Model
 from zonelab.analysis.pbs.rules import (
     DYNOMITE_REPLICAS_MAX,
@@ -12,7 +12,7 @@ from zonelab.analysis.pbs.rules import (
     LocalRead,
     PrimaryFirst,
     Quorum,
-    Rule,
+    ReplicaRule,
     ValueVote,
     active_needed,
     within_versions,
@@ -23,18 +23,18 @@ VERSIONS = (1, 2, 3, 5, 10)
 
 
 @dataclass(frozen=True, kw_only=True)
-class Row:
+class RulePrediction:
     """What one rule makes of the trials. ``write_ms`` and ``read_ms``: by share; ``consistent``: by ms after the write.
 
     ``first_passage_ms`` is None if it was not asked for or the sample is too small for it.
     """
 
-    rule: Rule
-    write_ms: Mapping[float, Estimate]
-    read_ms: Mapping[float, Estimate]
-    consistent: Mapping[float, Estimate]
-    visible_after_ms: Estimate
-    first_passage_ms: Estimate | None
+    rule: ReplicaRule
+    write_ms: Mapping[float, PbsEstimate]
+    read_ms: Mapping[float, PbsEstimate]
+    consistent: Mapping[float, PbsEstimate]
+    visible_after_ms: PbsEstimate
+    first_passage_ms: PbsEstimate | None
 
     def to_json(self) -> dict[str, Any]:
         rule, first = self.rule, self.first_passage_ms
@@ -59,7 +59,7 @@ class Prediction:
     trials: int
     seed: int
     probability: float
-    rows: Sequence[Row]
+    rows: Sequence[RulePrediction]
 
     @property
     def within_versions(self) -> Mapping[str, Mapping[int, float]]:
@@ -91,16 +91,16 @@ class Prediction:
         }
 
 
-def rules_of(quorums: Sequence[Quorum], *, replicas: int) -> list[Rule]:
+def rules_of(quorums: Sequence[Quorum], *, replicas: int) -> list[ReplicaRule]:
     """``quorums``, then Dynomite's levels, where it has so many replicas, and Elasticsearch."""
-    local: list[Rule] = [LocalRead(elsewhere=elsewhere) for elsewhere in (False, True)[:replicas]]
+    local: list[ReplicaRule] = [LocalRead(elsewhere=elsewhere) for elsewhere in (False, True)[:replicas]]
     dynomite = [*local, ValueVote(replicas)] if replicas <= DYNOMITE_REPLICAS_MAX else []
     return [*quorums, *dynomite, PrimaryFirst()]
 
 
 def predict(
     model: Model,
-    rules: Sequence[Rule],
+    rules: Sequence[ReplicaRule],
     *,
     replicas: int,
     at_ms: Sequence[float],
@@ -115,12 +115,12 @@ def predict(
     return Prediction(model=model, replicas=replicas, trials=trials, seed=seed, probability=probability, rows=rows)
 
 
-def _row(found: Sampled, *, at_ms: Sequence[float], probability: float, step_ms: float | None) -> Row:
+def _row(found: TrialSample, *, at_ms: Sequence[float], probability: float, step_ms: float | None) -> RulePrediction:
     write_ms, read_ms = (
         dict(zip(LATENCIES, quantile_estimates(values, LATENCIES), strict=True))
         for values in (found.outcome.write_ms, found.outcome.read_ms)
     )
-    return Row(
+    return RulePrediction(
         rule=found.rule,
         write_ms=write_ms,
         read_ms=read_ms,

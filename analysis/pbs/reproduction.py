@@ -4,24 +4,24 @@ from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
-from zonelab.analysis.pbs.estimates import Estimate, Sampled, quantile_estimates, sample
+from zonelab.analysis.pbs.estimates import PbsEstimate, TrialSample, quantile_estimates, sample
 from zonelab.analysis.pbs.models import MODELS
-from zonelab.analysis.pbs.published import PROBABILITY, REPLICAS, STEPS_MS, TABLE, Published
+from zonelab.analysis.pbs.published import PROBABILITY, REPLICAS, STEPS_MS, TABLE, PublishedRow
 from zonelab.analysis.pbs.rules import Quorum
 
 
 @dataclass(frozen=True, kw_only=True)
-class Reproduced:
+class ReproducedRow:
     """One row of the published table, and what we find. ``stale_per_1000``: of the reads at the published t."""
 
     model: str
     quorum: Quorum
-    published: Published
-    read_ms: Estimate
-    write_ms: Estimate
-    visible_after_ms: Estimate
-    first_passage_ms: Estimate | None
-    stale_per_1000: Estimate
+    published: PublishedRow
+    read_ms: PbsEstimate
+    write_ms: PbsEstimate
+    visible_after_ms: PbsEstimate
+    first_passage_ms: PbsEstimate | None
+    stale_per_1000: PbsEstimate
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -30,7 +30,7 @@ class Reproduction:
 
     trials: int
     seed: int
-    rows: Sequence[Reproduced]
+    rows: Sequence[ReproducedRow]
 
     def to_json(self) -> dict[str, Any]:
         return {
@@ -52,12 +52,12 @@ def reproduce(*, trials: int, seed: int) -> Reproduction:
     return Reproduction(trials=trials, seed=seed, rows=rows)
 
 
-def _row(name: str, quorum: Quorum, found: Sampled) -> Reproduced:
+def _row(name: str, quorum: Quorum, found: TrialSample) -> ReproducedRow:
     known = TABLE[name][quorum.r, quorum.w]
     (read_ms,), (write_ms,) = (
         quantile_estimates(values, [PROBABILITY]) for values in (found.outcome.read_ms, found.outcome.write_ms)
     )
-    return Reproduced(
+    return ReproducedRow(
         model=name,
         quorum=quorum,
         published=known,

@@ -8,13 +8,13 @@ from typing import Protocol
 import numpy as np
 
 from zonelab.analysis.lags.distributions import Floats
-from zonelab.analysis.pbs.messages import Messages
+from zonelab.analysis.pbs.messages import Trials
 
 DYNOMITE_REPLICAS_MAX = 3
 
 
 @dataclass(frozen=True, slots=True)
-class Outcome:
+class TrialOutcome:
     """In ms, a value a trial. ``late_ms``: a read that begins so long after the end of the write, or later, sees it."""
 
     write_ms: Floats
@@ -22,11 +22,11 @@ class Outcome:
     late_ms: Floats
 
 
-class Rule(Protocol):
+class ReplicaRule(Protocol):
     @property
     def name(self) -> str: ...
 
-    def outcome(self, messages: Messages) -> Outcome: ...
+    def outcome(self, messages: Trials) -> TrialOutcome: ...
 
 
 @dataclass(frozen=True)
@@ -40,9 +40,9 @@ class Quorum:
     def name(self) -> str:
         return f"R={self.r} W={self.w}"
 
-    def outcome(self, messages: Messages) -> Outcome:
+    def outcome(self, messages: Trials) -> TrialOutcome:
         written = messages.acks[self.w - 1]
-        return Outcome(written, messages.answers[self.r - 1], messages.any_fresh_from[self.r - 1] - written)
+        return TrialOutcome(written, messages.answers[self.r - 1], messages.any_fresh_from[self.r - 1] - written)
 
 
 @dataclass(frozen=True)
@@ -58,10 +58,10 @@ class LocalRead:
     def name(self) -> str:
         return f"DC_ONE, {'other' if self.elsewhere else 'same'} zone"
 
-    def outcome(self, messages: Messages) -> Outcome:
+    def outcome(self, messages: Trials) -> TrialOutcome:
         written, (asked, answered) = messages.acked_by_own, messages.own_read
         late = messages.written_elsewhere - asked - written if self.elsewhere else np.zeros_like(written)
-        return Outcome(written, answered, late)
+        return TrialOutcome(written, answered, late)
 
 
 @dataclass(frozen=True)
@@ -79,13 +79,13 @@ class ValueVote:
     def name(self) -> str:
         return "DC_QUORUM"
 
-    def outcome(self, messages: Messages) -> Outcome:
+    def outcome(self, messages: Trials) -> TrialOutcome:
         majority = self.replicas // 2 + 1
         written = messages.acks[majority - 1]
         fresh = messages.fresh_from <= written
         differ = fresh[:majority].any(axis=0) & ~fresh[:majority].all(axis=0)
         read = np.where(differ, messages.answers[-1], messages.answers[majority - 1])
-        return Outcome(written, read, np.sort(messages.fresh_from, axis=0)[majority - 1] - written)
+        return TrialOutcome(written, read, np.sort(messages.fresh_from, axis=0)[majority - 1] - written)
 
 
 @dataclass(frozen=True)
@@ -100,11 +100,11 @@ class PrimaryFirst:
     def name(self) -> str:
         return "Elasticsearch"
 
-    def outcome(self, messages: Messages) -> Outcome:
+    def outcome(self, messages: Trials) -> TrialOutcome:
         others = messages.acked_after.copy()
         others[messages.writer, np.arange(others.shape[1])] = 0
         written = messages.acked_by_own + others.max(axis=0)
-        return Outcome(written, messages.answered_after[0], np.zeros_like(written))
+        return TrialOutcome(written, messages.answered_after[0], np.zeros_like(written))
 
 
 class Consistency(StrEnum):

@@ -11,7 +11,7 @@ from typing import Any
 
 from scipy import special
 
-from zonelab.analysis.rates.figures import Measured
+from zonelab.analysis.rates.figures import SettingRates
 from zonelab.analysis.rates.objectives import Objective
 from zonelab.analysis.rates.samples import Estimate, finite
 
@@ -23,7 +23,7 @@ HELD_RUNS = 300
 _MULTIPLE_MAX = 1e6
 
 
-class Status(StrEnum):
+class ObjectiveStatus(StrEnum):
     MET = "met"
     NOT_MET = "not met"
     HELD = "held"
@@ -32,7 +32,7 @@ class Status(StrEnum):
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Judged:
+class ObjectiveJudgement:
     """``value``: of the figure, with its 95 % interval. ``ratio``: of the estimate to the bound.
 
     ``runs``: that this rests on; for cases that must not be, ``cases`` in them. ``runs_needed``: so many would decide
@@ -40,7 +40,7 @@ class Judged:
     """
 
     objective: Objective
-    status: Status
+    status: ObjectiveStatus
     value: Estimate
     ratio: float
     runs: int
@@ -50,7 +50,7 @@ class Judged:
     def __str__(self) -> str:
         """What was seen, without the status."""
         if self.objective.is_zero:
-            if self.status is Status.HELD:
+            if self.status is ObjectiveStatus.HELD:
                 return f"none in {self.runs:,} runs (below {3 / self.runs:.2g})"
             return f"{self.cases:,} in {self.runs:,} runs"
         told = self.objective.told(float(self.value.value))
@@ -82,32 +82,34 @@ def error_at(look: int, looks: int) -> float:
     return spent(look / looks) - spent((look - 1) / looks)
 
 
-def judge(measured: Measured, objective: Objective, *, error: float) -> Judged:
+def judge(measured: SettingRates, objective: Objective, *, error: float) -> ObjectiveJudgement:
     """``error``: how often one wrong decision may be made."""
     figure, condition = objective.figure, objective.condition
     value = measured.value(figure, condition)
     runs = sum(len(by_seed) for cell, by_seed in measured.outcomes.runs.items() if condition in (None, cell.fault))
     if objective.is_zero:
         cases, runs = measured.outcomes.total(figure.name, condition)
-        status = Status.NOT_MET if cases else Status.HELD if runs else Status.UNDECIDED
+        status = ObjectiveStatus.NOT_MET if cases else ObjectiveStatus.HELD if runs else ObjectiveStatus.UNDECIDED
         ratio = float("inf") if cases else 0.0
-        return Judged(objective=objective, status=status, value=value, ratio=ratio, runs=runs, cases=cases)
+        return ObjectiveJudgement(objective=objective, status=status, value=value, ratio=ratio, runs=runs, cases=cases)
     percentile = figure.percentile
     at_s, limit = (0.0, objective.limit) if percentile is None else (objective.bound, 1 - percentile)
     rate, seen = (
         measured.rate(figure, condition, at_s=at_s, confidence=1 - 2 * error, unseen=unseen) for unseen in (True, False)
     )
-    status, needed = Status.UNDECIDED, None
+    status, needed = ObjectiveStatus.UNDECIDED, None
     if rate.high < limit:
-        status = Status.MET
+        status = ObjectiveStatus.MET
     elif rate.low > limit:
-        status = Status.NOT_MET
+        status = ObjectiveStatus.NOT_MET
     elif seen.high < limit:
-        status, needed = Status.HELD, _needed(runs, rate, limit, power=1)
+        status, needed = ObjectiveStatus.HELD, _needed(runs, rate, limit, power=1)
     else:
         needed = _needed(runs, seen, limit, power=2)
     ratio = float(value.value) / objective.limit
-    return Judged(objective=objective, status=status, value=value, ratio=ratio, runs=runs, runs_needed=needed)
+    return ObjectiveJudgement(
+        objective=objective, status=status, value=value, ratio=ratio, runs=runs, runs_needed=needed
+    )
 
 
 def _needed(runs: int, rate: Estimate, limit: float, *, power: int) -> int | None:

@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 from typing import Any
 
-from zonelab.analysis.rates.figures import Measured
+from zonelab.analysis.rates.figures import SettingRates
 from zonelab.analysis.rates.objectives import DUPLICATES, LOSSES, UNAVAILABLE, Figure
 from zonelab.analysis.rates.precision import runs_needed
 from zonelab.analysis.rates.samples import Estimate
@@ -34,7 +34,7 @@ class FaultCost:
         return {"fault": self.fault, "figure": str(self.figure), **told, **told_needed}
 
 
-def fault_costs(measured: Measured) -> list[FaultCost]:
+def fault_costs(measured: SettingRates) -> list[FaultCost]:
     """Of every class and each of losses, duplicates and seconds without service, those of which a run shows a case."""
     found = []
     for fault in measured.year.faults:

@@ -8,10 +8,10 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy import special
 
-from zonelab.analysis.rates.objectives import COMMANDS, UNAVAILABLE, Figure, Operation
+from zonelab.analysis.rates.objectives import COMMANDS, UNAVAILABLE, Figure, TimedOperation
 from zonelab.analysis.rates.outcomes import Outcomes
-from zonelab.analysis.rates.samples import Estimate, Sample, Weighted, weighted_sum
-from zonelab.analysis.rates.year import Cell, Line, Weights, Year
+from zonelab.analysis.rates.samples import Estimate, Sample, WeightedSample, weighted_sum
+from zonelab.analysis.rates.year import LinearRate, RunKind, Weights, Year
 
 _TAILS = 200
 """Times at which a distribution is looked at."""
@@ -23,7 +23,7 @@ DOUBT = 0.001
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Bent:
+class NonlinearFaults:
     """A class of faults whose cases do not grow in a line: what the line says of the third length, and what it is."""
 
     fault: str
@@ -67,17 +67,17 @@ class Tail:
 
 
 @dataclass(frozen=True, slots=True)
-class Measured:
+class SettingRates:
     """One setting in one year. ``outcomes`` stay what they are; the year may be another."""
 
     outcomes: Outcomes
     year: Year
-    _tails: dict[Operation, Tail] = field(default_factory=dict, compare=False)
+    _tails: dict[TimedOperation, Tail] = field(default_factory=dict, compare=False)
     _means: dict[Figure, tuple[NDArray[np.float64], NDArray[np.float64]]] = field(default_factory=dict, compare=False)
 
-    def on(self, year: Year) -> "Measured":
+    def on(self, year: Year) -> "SettingRates":
         """The same runs in a year with other rates or durations of the same faults."""
-        return Measured(self.outcomes, year, self._tails, self._means)
+        return SettingRates(self.outcomes, year, self._tails, self._means)
 
     def estimate(self, figure: Figure, condition: str | None = None) -> float:
         """``value`` without its interval, which takes a hundred times as long."""
@@ -131,7 +131,7 @@ class Measured:
         ends = [end / size for end in (value, low, high)]
         return Estimate(*(ends if figure.operation is None else [end.reshape(np.shape(at_s)) for end in ends]))
 
-    def bent(self, figure: Figure, *, at_s: float = 0.0) -> list[Bent]:
+    def bent(self, figure: Figure, *, at_s: float = 0.0) -> list[NonlinearFaults]:
         """Of all classes, those in which the third length contradicts the line."""
         found = []
         for one in self.year.faults:
@@ -140,10 +140,10 @@ class Measured:
                 middle = one.cells[1]
                 seen = float(np.ravel(self._sample(figure, at_s, middle).mean)[0])
                 off = float(np.ravel(self._sum(figure, at_s, line.contrast))[0])
-                found.append(Bent(fault=one.name, figure=str(figure), line=seen - off, seen=seen))
+                found.append(NonlinearFaults(fault=one.name, figure=str(figure), line=seen - off, seen=seen))
         return found
 
-    def _tail(self, operation: Operation) -> Tail:
+    def _tail(self, operation: TimedOperation) -> Tail:
         if operation not in self._tails:
             self._tails[operation] = Tail.of(self.outcomes.pooled(operation))
         return self._tails[operation]
@@ -152,7 +152,7 @@ class Measured:
         """Cases, not divided by messages, with their 95 % interval; ``weights`` of a part of an event, say."""
         return weighted_sum(self._parts(figure, 0.0, weights), case=self._case(figure))
 
-    def spread(self, figure: Figure, condition: str | None, *, at_s: float) -> dict[Cell, float]:
+    def spread(self, figure: Figure, condition: str | None, *, at_s: float) -> dict[RunKind, float]:
         """By kind of run, its part in the standard error of the rate if it were run once.
 
         Where n runs show no case, one more of them might have.
@@ -184,23 +184,23 @@ class Measured:
         total = sum(weight * float(self._size_of(figure, cell).mean) for cell, weight in weights.items())
         return max(total, 1e-300)
 
-    def _size_of(self, figure: Figure, cell: Cell) -> Sample:
+    def _size_of(self, figure: Figure, cell: RunKind) -> Sample:
         if figure.operation is not None:
             return self.outcomes.operations(cell, figure.operation)
         return self.outcomes.messages(cell)
 
-    def _sample(self, figure: Figure, at_s: ArrayLike, cell: Cell) -> Sample:
+    def _sample(self, figure: Figure, at_s: ArrayLike, cell: RunKind) -> Sample:
         if figure.operation is not None:
             return self.outcomes.slower(cell, figure.operation, at_s)
         return self.outcomes.counted(cell, figure.name)
 
-    def _parts(self, figure: Figure, at_s: ArrayLike, weights: Weights) -> list[Weighted]:
-        return [Weighted(self._sample(figure, at_s, cell), weight) for cell, weight in weights.items()]
+    def _parts(self, figure: Figure, at_s: ArrayLike, weights: Weights) -> list[WeightedSample]:
+        return [WeightedSample(self._sample(figure, at_s, cell), weight) for cell, weight in weights.items()]
 
     def _sum(self, figure: Figure, at_s: ArrayLike, weights: Weights) -> NDArray[np.float64]:
         return np.asarray(sum(part.weight * part.sample.mean for part in self._parts(figure, at_s, weights)))
 
-    def _bent(self, figure: Figure, at_s: ArrayLike, line: Line) -> NDArray[np.bool_]:
+    def _bent(self, figure: Figure, at_s: ArrayLike, line: LinearRate) -> NDArray[np.bool_]:
         parts = self._parts(figure, at_s, line.contrast)
         units = min(part.sample.units for part in parts)
         off = np.asarray(self._sum(figure, at_s, line.contrast))

@@ -23,7 +23,7 @@ PREFER_DEFAULT = ("p99(push)", COMMANDS, "p99(lease)")
 """Of settings that meet all objectives, the one with the least of the first, then of the next one."""
 
 
-class Operation(StrEnum):
+class TimedOperation(StrEnum):
     """What has times. ``lease``: the part of a pop that takes the message, without the wait for one."""
 
     PUSH = "push"
@@ -55,17 +55,17 @@ class Figure:
 
     name: str
     percentile: float | None = None
-    operation: Operation | None = None
+    operation: TimedOperation | None = None
 
     @classmethod
     def parsed(cls, text: str) -> Self:
         """Raises ``ValueError``."""
         match = _OF.fullmatch(text)
-        if match and match["percentile"] in PERCENTILES and match["operation"] in set(Operation):
-            return cls(text, PERCENTILES[match["percentile"]], Operation(match["operation"]))
+        if match and match["percentile"] in PERCENTILES and match["operation"] in set(TimedOperation):
+            return cls(text, PERCENTILES[match["percentile"]], TimedOperation(match["operation"]))
         if text in (*CASES, UNAVAILABLE, COMMANDS):
             return cls(text)
-        times = f"{', '.join(PERCENTILES)} of ({', '.join(Operation)}), e.g. p99(push)"
+        times = f"{', '.join(PERCENTILES)} of ({', '.join(TimedOperation)}), e.g. p99(push)"
         raise ValueError(f"got the figure {text!r}; accepted: {times}; {', '.join((UNAVAILABLE, COMMANDS, *CASES))}")
 
     @property

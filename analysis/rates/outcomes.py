@@ -6,9 +6,9 @@ from dataclasses import dataclass, field
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from zonelab.analysis.rates.objectives import CASES, COMMANDS, UNAVAILABLE, Figure, Operation
+from zonelab.analysis.rates.objectives import CASES, COMMANDS, UNAVAILABLE, Figure, TimedOperation
 from zonelab.analysis.rates.samples import Sample
-from zonelab.analysis.rates.year import NO_FAULT, Cell
+from zonelab.analysis.rates.year import NO_FAULT, RunKind
 from zonelab.analysis.statistics import dependence_block_length
 
 UNCONFIRMED = -1
@@ -38,7 +38,7 @@ class RunOutcome:
             return self.commands
         return sum(self.cases.get(one, 0) for one in CASES[name])
 
-    def times(self, operation: Operation) -> NDArray[np.float64]:
+    def times(self, operation: TimedOperation) -> NDArray[np.float64]:
         times = np.asarray(self.times_us.get(operation, ()), dtype=np.float64)
         return np.where(times == UNCONFIRMED, np.inf, times / 1e6)
 
@@ -51,22 +51,22 @@ Runs = Mapping[int, RunOutcome]
 class Outcomes:
     """Of one setting. What is asked for is kept, so nothing may be added to ``runs`` afterwards."""
 
-    runs: Mapping[Cell, Runs]
+    runs: Mapping[RunKind, Runs]
     _kept: dict[object, Sample] = field(default_factory=dict, compare=False)
-    _lengths: dict[Operation, int] = field(default_factory=dict, compare=False)
+    _lengths: dict[TimedOperation, int] = field(default_factory=dict, compare=False)
 
-    def counted(self, cell: Cell, name: str) -> Sample:
+    def counted(self, cell: RunKind, name: str) -> Sample:
         """Cases a run, seconds without service a run, or commands a run."""
         return self._once((cell, name), lambda: Sample.of([run.count(name) for run in self._of(cell)]))
 
-    def messages(self, cell: Cell) -> Sample:
+    def messages(self, cell: RunKind) -> Sample:
         return self._once((cell, "messages"), lambda: Sample.of([run.messages for run in self._of(cell)]))
 
-    def operations(self, cell: Cell, operation: Operation) -> Sample:
+    def operations(self, cell: RunKind, operation: TimedOperation) -> Sample:
         """How many of them a run has."""
         return self._once((cell, operation), lambda: Sample.of([run.times(operation).size for run in self._of(cell)]))
 
-    def slower(self, cell: Cell, operation: Operation, bounds_s: ArrayLike) -> Sample:
+    def slower(self, cell: RunKind, operation: TimedOperation, bounds_s: ArrayLike) -> Sample:
         """How many operations a run has that take longer than each bound.
 
         With a fault the unit is the run. Without one it is a block of a run, as long as neighbours depend on each
@@ -78,7 +78,7 @@ class Outcomes:
             lambda: Sample.of(_counts(list(self._units(cell, operation)), np.atleast_1d(bounds))),
         )
 
-    def block_length(self, operation: Operation) -> int:
+    def block_length(self, operation: TimedOperation) -> int:
         """Of operations without a fault; chosen on the first runs, one after the other."""
         if operation not in self._lengths:
             series = [run.times(operation) for run in self._of(NO_FAULT)[:_DEPENDENCE_RUNS]]
@@ -86,7 +86,7 @@ class Outcomes:
             self._lengths[operation] = dependence_block_length(joined) if joined.size else 1
         return self._lengths[operation]
 
-    def has(self, operation: Operation) -> bool:
+    def has(self, operation: TimedOperation) -> bool:
         """Whether any run has one, confirmed or not."""
         return any(run.times_us.get(operation) for cell in self.runs for run in self._of(cell))
 
@@ -95,23 +95,23 @@ class Outcomes:
         runs = [run for cell in self.runs for run in self._of(cell) if fault in (None, cell.fault)]
         return round(sum(run.count(name) for run in runs)), len(runs)
 
-    def pooled(self, operation: Operation) -> NDArray[np.float64]:
+    def pooled(self, operation: TimedOperation) -> NDArray[np.float64]:
         """All confirmed times, in order."""
         every = [run.times(operation) for cell in self.runs for run in self._of(cell)]
         joined = np.concatenate([np.empty(0), *every])
         return np.sort(joined[np.isfinite(joined)])
 
-    def of_run(self, cell: Cell, figure: Figure, bound_s: float) -> dict[int, float]:
+    def of_run(self, cell: RunKind, figure: Figure, bound_s: float) -> dict[int, float]:
         """By seed: cases of ``figure``, or operations slower than the bound; for pairs of settings."""
         if figure.operation is None:
             return {seed: run.count(figure.name) for seed, run in self.runs.get(cell, {}).items()}
         slow = figure.operation
         return {seed: float((run.times(slow) > bound_s).sum()) for seed, run in self.runs.get(cell, {}).items()}
 
-    def _of(self, cell: Cell) -> list[RunOutcome]:
+    def _of(self, cell: RunKind) -> list[RunOutcome]:
         return [run for _, run in sorted(self.runs.get(cell, {}).items())]
 
-    def _units(self, cell: Cell, operation: Operation) -> Iterator[tuple[NDArray[np.float64], int]]:
+    def _units(self, cell: RunKind, operation: TimedOperation) -> Iterator[tuple[NDArray[np.float64], int]]:
         """The times of each unit, and how many of it make a run."""
         length = self.block_length(operation) if cell == NO_FAULT else 0
         for run in self._of(cell):

@@ -5,10 +5,10 @@ from dataclasses import dataclass
 from math import ceil, isfinite
 from typing import Any
 
-from zonelab.analysis.rates.figures import Measured
+from zonelab.analysis.rates.figures import SettingRates
 from zonelab.analysis.rates.objectives import CASES, DUPLICATES, LOSSES, Figure
 from zonelab.analysis.rates.samples import Estimate, Sample, finite
-from zonelab.analysis.rates.year import FaultClass
+from zonelab.analysis.rates.year import YearlyFaults
 
 PRECISION = 0.2
 """A figure is known well if half of its interval is so much of it at most."""
@@ -75,12 +75,12 @@ def runs_needed(estimate: Estimate, runs: int) -> int | None:
     return None if width <= PRECISION or not isfinite(width) else ceil(runs * (width / PRECISION) ** 2)
 
 
-def rates_given_faults(measured: Measured) -> list[RateGivenFault]:
+def rates_given_faults(measured: SettingRates) -> list[RateGivenFault]:
     """Of every class of faults: losses, duplicates and their classes, those that runs show; a sum if it has several."""
     return [found for fault in measured.year.faults for found in _of(measured, fault)]
 
 
-def _of(measured: Measured, fault: FaultClass) -> Iterator[RateGivenFault]:
+def _of(measured: SettingRates, fault: YearlyFaults) -> Iterator[RateGivenFault]:
     each = dict.fromkeys(fault.cells, 1 / len(fault.cells))
     messages = sum(float(measured.outcomes.messages(cell).mean) for cell in fault.cells) / len(fault.cells)
     every = [run.cases for cell in fault.cells for run in measured.outcomes.runs[cell].values()]

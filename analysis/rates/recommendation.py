@@ -7,42 +7,42 @@ from itertools import chain
 import numpy as np
 from scipy import special
 
-from zonelab.analysis.rates.decisions import ERROR, HELD_RUNS, Judged, Status, judge
-from zonelab.analysis.rates.figures import Bent, Measured
+from zonelab.analysis.rates.decisions import ERROR, HELD_RUNS, ObjectiveJudgement, ObjectiveStatus, judge
+from zonelab.analysis.rates.figures import NonlinearFaults, SettingRates
 from zonelab.analysis.rates.objectives import YEAR_S, Figure, Objective
-from zonelab.analysis.rates.year import FAULTY_PART_MAX, FaultClass
+from zonelab.analysis.rates.year import FAULTY_PART_MAX, YearlyFaults
 
 FACTORS = tuple(1.5**step for step in range(1, 13))
 """By which an input is made larger and smaller, to see when the answer changes: up to 130."""
 
 NONE = "no setting"
 
-_GOOD = (Status.MET, Status.HELD)
+_GOOD = (ObjectiveStatus.MET, ObjectiveStatus.HELD)
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Row:
+class SettingChoice:
     """One setting: what became of each objective, and the figures that are preferred."""
 
     setting: str
-    judged: tuple[Judged, ...]
-    bent: tuple[Bent, ...]
+    judged: tuple[ObjectiveJudgement, ...]
+    bent: tuple[NonlinearFaults, ...]
 
     @property
-    def status(self) -> Status:
+    def status(self) -> ObjectiveStatus:
         """Of the setting: the worst of its objectives'."""
-        order = (Status.NOT_MET, Status.UNDECIDED, Status.HELD, Status.MET)
-        return min((one.status for one in self.judged), key=order.index, default=Status.MET)
+        order = (ObjectiveStatus.NOT_MET, ObjectiveStatus.UNDECIDED, ObjectiveStatus.HELD, ObjectiveStatus.MET)
+        return min((one.status for one in self.judged), key=order.index, default=ObjectiveStatus.MET)
 
     @property
-    def binding(self) -> Judged | None:
+    def binding(self) -> ObjectiveJudgement | None:
         """Of the objectives that are not met, the one whose estimate is most above its bound."""
-        missed = [one for one in self.judged if one.status is Status.NOT_MET]
+        missed = [one for one in self.judged if one.status is ObjectiveStatus.NOT_MET]
         return max(missed, key=lambda one: one.ratio, default=None)
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Change:
+class DecisiveInput:
     """An input that would change the answer: what it is, what it would have to be, and what the answer is then."""
 
     what: str
@@ -61,7 +61,7 @@ class Recommendation:
     ``undecided``: settings that more runs may let qualify. ``complete``: nothing more is to be decided.
     """
 
-    rows: tuple[Row, ...]
+    rows: tuple[SettingChoice, ...]
     recommended: str | None
     tied: tuple[str, ...]
     undecided: tuple[str, ...]
@@ -69,12 +69,16 @@ class Recommendation:
 
 
 def recommend(
-    settings: Mapping[str, Measured], objectives: Sequence[Objective], *, prefer: Sequence[Figure], error: float = ERROR
+    settings: Mapping[str, SettingRates],
+    objectives: Sequence[Objective],
+    *,
+    prefer: Sequence[Figure],
+    error: float = ERROR,
 ) -> Recommendation:
     """``error``: how often any decision about any setting may be wrong, at this look."""
     each = error / max(1, len(settings) * sum(not one.is_zero for one in objectives))
     rows = tuple(
-        Row(
+        SettingChoice(
             setting=name,
             judged=tuple(judge(measured, one, error=each) for one in objectives),
             bent=tuple(dict.fromkeys(chain.from_iterable(_bent(measured, one) for one in objectives))),
@@ -82,9 +86,9 @@ def recommend(
         for name, measured in settings.items()
     )
     good = [row.setting for row in rows if row.status in _GOOD]
-    undecided = tuple(row.setting for row in rows if row.status is Status.UNDECIDED)
+    undecided = tuple(row.setting for row in rows if row.status is ObjectiveStatus.UNDECIDED)
     best = least(settings, good, prefer=prefer)
-    held = [one for row in rows for one in row.judged if one.status is Status.HELD]
+    held = [one for row in rows for one in row.judged if one.status is ObjectiveStatus.HELD]
     return Recommendation(
         rows=rows,
         recommended=best[0] if best else None,
@@ -94,7 +98,7 @@ def recommend(
     )
 
 
-def least(settings: Mapping[str, Measured], names: Sequence[str], *, prefer: Sequence[Figure]) -> list[str]:
+def least(settings: Mapping[str, SettingRates], names: Sequence[str], *, prefer: Sequence[Figure]) -> list[str]:
     """Those with the least of the first figure; where they cannot be told apart, of the next one, and so on."""
     left = list(names)
     for figure in prefer:
@@ -107,13 +111,13 @@ def least(settings: Mapping[str, Measured], names: Sequence[str], *, prefer: Seq
     return left
 
 
-def _apart(first: Measured, other: Measured, figure: Figure, *, pairs: int) -> bool:
+def _apart(first: SettingRates, other: SettingRates, figure: Figure, *, pairs: int) -> bool:
     """Whether the difference, seed by seed, is more than chance makes it, among so many ``pairs``."""
     difference, error = paired_difference(first, other, figure)
     return bool(abs(difference) > -special.ndtri(ERROR / 2 / max(1, pairs - 1)) * error)
 
 
-def paired_difference(first: Measured, other: Measured, figure: Figure) -> tuple[float, float]:
+def paired_difference(first: SettingRates, other: SettingRates, figure: Figure) -> tuple[float, float]:
     """By how much a year of ``other`` has more cases, and the standard error of that, from runs of the same seeds.
 
     Of a percentile it is the operations that are slower than that of ``first``.
@@ -130,8 +134,8 @@ def paired_difference(first: Measured, other: Measured, figure: Figure) -> tuple
 
 
 def changes(
-    settings: Mapping[str, Measured], objectives: Sequence[Objective], *, prefer: Sequence[Figure]
-) -> Iterator[Change]:
+    settings: Mapping[str, SettingRates], objectives: Sequence[Objective], *, prefer: Sequence[Figure]
+) -> Iterator[DecisiveInput]:
     """Of each rate and duration of faults and each bound, the nearest value with another answer.
 
     By the estimates as they are: no runs are made, and their intervals are left out of it.
@@ -146,12 +150,12 @@ def changes(
 
 
 def _fault_changes(
-    settings: Mapping[str, Measured],
+    settings: Mapping[str, SettingRates],
     objectives: Sequence[Objective],
-    fault: FaultClass,
+    fault: YearlyFaults,
     prefer: Sequence[Figure],
     now: str,
-) -> Iterator[Change]:
+) -> Iterator[DecisiveInput]:
     year = next(iter(settings.values())).year
     per_year = ((fault.per_year * factor, replace(fault, per_year=fault.per_year * factor)) for factor in _both())
     lasts = ((fault.lasts_s * factor, replace(fault, lasts_s=fault.lasts_s * factor)) for factor in _both())
@@ -161,13 +165,19 @@ def _fault_changes(
             if other.faulty_s < FAULTY_PART_MAX * YEAR_S:
                 answer = _answer({name: each.on(other) for name, each in settings.items()}, objectives, prefer)
                 if answer != now:
-                    yield Change(what=f"{fault.name}, {what}", now=f"{was:.3g}", then=f"{value:.3g}", answer=answer)
+                    yield DecisiveInput(
+                        what=f"{fault.name}, {what}", now=f"{was:.3g}", then=f"{value:.3g}", answer=answer
+                    )
                     break
 
 
 def _bound_changes(
-    settings: Mapping[str, Measured], objectives: Sequence[Objective], index: int, prefer: Sequence[Figure], now: str
-) -> Iterator[Change]:
+    settings: Mapping[str, SettingRates],
+    objectives: Sequence[Objective],
+    index: int,
+    prefer: Sequence[Figure],
+    now: str,
+) -> Iterator[DecisiveInput]:
     objective = objectives[index]
     for factor in _both():
         other = replace(objective, bound=objective.limit * factor, tolerance=None)
@@ -175,7 +185,7 @@ def _bound_changes(
         if answer != now:
             name = str(objective.figure) + (f" with {objective.condition}" if objective.condition else "")
             values = (objective.told(bound) for bound in (objective.limit, other.bound))
-            yield Change(what=f"bound of {name}", now=next(values), then=next(values), answer=answer)
+            yield DecisiveInput(what=f"bound of {name}", now=next(values), then=next(values), answer=answer)
             return
 
 
@@ -185,10 +195,10 @@ def _both() -> Iterator[float]:
         yield from (factor, 1 / factor)
 
 
-def _answer(settings: Mapping[str, Measured], objectives: Sequence[Objective], prefer: Sequence[Figure]) -> str:
+def _answer(settings: Mapping[str, SettingRates], objectives: Sequence[Objective], prefer: Sequence[Figure]) -> str:
     """The setting that the estimates say, taken as true."""
 
-    def good(measured: Measured) -> bool:
+    def good(measured: SettingRates) -> bool:
         return all(
             measured.outcomes.total(one.figure.name, one.condition)[0] == 0
             if one.is_zero
@@ -204,7 +214,7 @@ def _answer(settings: Mapping[str, Measured], objectives: Sequence[Objective], p
     return min(keys, key=keys.__getitem__) if keys else NONE
 
 
-def _bent(measured: Measured, objective: Objective) -> Iterator[Bent]:
+def _bent(measured: SettingRates, objective: Objective) -> Iterator[NonlinearFaults]:
     at_s = objective.bound if objective.figure.operation is not None else 0.0
     for bent in measured.bent(objective.figure, at_s=at_s):
         if objective.condition in (None, bent.fault):

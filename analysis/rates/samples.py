@@ -57,7 +57,7 @@ class Sample:
 
 
 @dataclass(frozen=True, slots=True)
-class Weighted:
+class WeightedSample:
     """A sample and how often it counts in a sum; a weight may be negative."""
 
     sample: Sample
@@ -83,7 +83,7 @@ def finite(value: float | Values) -> float | None:
     return number if isfinite(number) else None
 
 
-def weighted_sum(parts: Sequence[Weighted], *, confidence: float = 0.95, case: float = 1.0) -> Estimate:
+def weighted_sum(parts: Sequence[WeightedSample], *, confidence: float = 0.95, case: float = 1.0) -> Estimate:
     """The sum of the weighted means, none of which is negative, and neither is the sum.
 
     The interval puts those of the parts together by the distances of their ends (Zou and Donner, Statistics in

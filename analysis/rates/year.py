@@ -19,7 +19,7 @@ FAULTY_PART_MAX = 0.5
 
 
 @dataclass(frozen=True, slots=True, order=True)
-class Cell:
+class RunKind:
     """A kind of run: without a fault, or with the one of the class ``fault`` for ``length_s``."""
 
     fault: str | None = None
@@ -29,13 +29,13 @@ class Cell:
         return "no fault" if self.fault is None else f"{self.fault} for {self.length_s:g} s"
 
 
-NO_FAULT = Cell()
+NO_FAULT = RunKind()
 
-Weights = Mapping[Cell, float]
+Weights = Mapping[RunKind, float]
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class FaultClass:
+class YearlyFaults:
     """``lengths_s``: of the simulated faults, the shortest, the one that tests the line, and the longest."""
 
     name: str
@@ -44,13 +44,13 @@ class FaultClass:
     lengths_s: tuple[float, float, float]
 
     @property
-    def cells(self) -> tuple[Cell, Cell, Cell]:
+    def cells(self) -> tuple[RunKind, RunKind, RunKind]:
         short, middle, long = self.lengths_s
-        return Cell(self.name, short), Cell(self.name, middle), Cell(self.name, long)
+        return RunKind(self.name, short), RunKind(self.name, middle), RunKind(self.name, long)
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Line:
+class LinearRate:
     """The event of one class, by the line through two lengths. ``contrast``: its mean is 0 if the line fits.
 
     ``other``: by the line through the two longer lengths. ``steady``: what it costs a second; ``flat``: the event if
@@ -70,20 +70,20 @@ class Year:
     """``run_s``: how long the load of a run lasts, in seconds as everything here."""
 
     run_s: float
-    faults: tuple[FaultClass, ...]
+    faults: tuple[YearlyFaults, ...]
 
     @property
-    def cells(self) -> tuple[Cell, ...]:
+    def cells(self) -> tuple[RunKind, ...]:
         return NO_FAULT, *(cell for one in self.faults for cell in one.cells)
 
     @property
     def faulty_s(self) -> float:
         return sum(one.per_year * one.lasts_s for one in self.faults)
 
-    def fault(self, name: str) -> FaultClass:
+    def fault(self, name: str) -> YearlyFaults:
         return next(one for one in self.faults if one.name == name)
 
-    def with_fault(self, changed: FaultClass) -> Self:
+    def with_fault(self, changed: YearlyFaults) -> Self:
         """With ``changed`` in place of the class of its name."""
         return replace(self, faults=tuple(changed if one.name == changed.name else one for one in self.faults))
 
@@ -97,7 +97,7 @@ class Year:
                 found[cell] = found.get(cell, 0.0) + one.per_year * weight
         return found
 
-    def line(self, fault: FaultClass) -> Line:
+    def line(self, fault: YearlyFaults) -> LinearRate:
         """The cost of ``fault`` as weights of the means of runs with a short, a middle and a long one."""
         (short_s, middle_s, long_s), (short, middle, long) = fault.lengths_s, fault.cells
         share = (fault.lasts_s - short_s) / (long_s - short_s)
@@ -105,7 +105,7 @@ class Year:
         # A run has run_s of load, of which all but the fault is as without one.
         rest = {NO_FAULT: (fault.lasts_s - self.run_s) / self.run_s}
         towards = (middle_s - short_s) / (long_s - short_s)
-        return Line(
+        return LinearRate(
             weights={**rest, short: 1 - share, long: share},
             other={**rest, middle: 1 - later, long: later},
             contrast={short: towards - 1, middle: 1.0, long: -towards},
@@ -117,7 +117,7 @@ class Year:
             edges={NO_FAULT: -1.0, short: long_s / (long_s - short_s), long: -short_s / (long_s - short_s)},
         )
 
-    def lines(self, condition: str | None = None) -> list[tuple[float, Line]]:
+    def lines(self, condition: str | None = None) -> list[tuple[float, LinearRate]]:
         """Those that the year, or an event, is made of, and how often."""
         if condition is not None:
             return [(1.0, self.line(self.fault(condition)))]

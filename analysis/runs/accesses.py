@@ -73,7 +73,7 @@ class Access:
 
 
 @dataclass(frozen=True, slots=True)
-class Held:
+class FinalContents:
     """What each zone's server held at rest: zone → key → values in order. A key that is not there has no entry."""
 
     by_zone: dict[str, dict[str, tuple[str, ...]]]
@@ -138,7 +138,7 @@ def _access(invoked: dict[str, Any], completed: dict[str, Any] | None, told: dic
     )
 
 
-def held(run: AccessRun) -> Held | None:
+def held(run: AccessRun) -> FinalContents | None:
     """What the zones held at rest, those that could not be read left out; None if nothing was recorded."""
     table = run.table(FINAL_VALUES_NAME, FINAL_VALUES)
     if table is None:
@@ -147,4 +147,4 @@ def held(run: AccessRun) -> Held | None:
     by_zone: dict[str, dict[str, list[str]]] = {zone: {} for zone in zones}
     for row in sorted(table.to_pylist(), key=itemgetter("key", "position")):
         by_zone.setdefault(row["zone"], {}).setdefault(row["key"], []).append(row["value"])
-    return Held({zone: {key: tuple(own) for key, own in keys.items()} for zone, keys in by_zone.items()})
+    return FinalContents({zone: {key: tuple(own) for key, own in keys.items()} for zone, keys in by_zone.items()})

@@ -8,7 +8,7 @@ from typing import Annotated
 
 import typer
 
-from zonelab.analysis.figures.kinds.names import Format, Kind
+from zonelab.analysis.figures.kinds.names import Format, PlotKind
 from zonelab.app.cli.exits import EXITS, LabError
 from zonelab.app.cli.options import AsJson, AsJUnit, Conf, RunPath, run_directory, spark_settings
 from zonelab.app.terminal.json_output import print_json, show
@@ -119,7 +119,7 @@ def index(
 def plot(
     run: Annotated[list[Path], typer.Argument(metavar="RUN...", help="One or more run directories.")],
     *,
-    kind: Annotated[Kind, typer.Option(help="What to show.")],
+    kind: Annotated[PlotKind, typer.Option(help="What to show.")],
     format_: Annotated[
         Format | None, typer.Option("--format", help="What to write; as --out ends if not given, or else png.")
     ] = None,

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from zonelab.app.gmq_service.addresses import FORMS, parse_listen
-from zonelab.app.gmq_service.settings import Mode, ServiceSettings
+from zonelab.app.gmq_service.settings import ServiceMode, ServiceSettings
 from zonelab.cluster.regular_file import read_regular
 from zonelab.cluster.resp.busy_poll import BUSY_POLL_US_MAX
 from zonelab.engine.gmq.settings import TTR_BUCKETS_MAX
@@ -26,7 +26,7 @@ LOG_TARGETS = ("file", "console")
 
 
 @dataclass(frozen=True, slots=True)
-class Option:
+class IniOption:
     """``parse`` raises ``ValueError`` or ``KeyError`` for what is not accepted. ``secret``: errors do not show it."""
 
     field: str
@@ -35,23 +35,23 @@ class Option:
     secret: bool = False
 
 
-def _number(field: str, least: int, most: int) -> Option:
+def _number(field: str, least: int, most: int) -> IniOption:
     def parse(text: str) -> int:
         number = int(text)
         if not least <= number <= most:
             raise ValueError
         return number
 
-    return Option(field, parse, f"{least} to {most}")
+    return IniOption(field, parse, f"{least} to {most}")
 
 
-def _text(field: str) -> Option:
+def _text(field: str) -> IniOption:
     def parse(text: str) -> str:
         if not text:
             raise ValueError
         return text
 
-    return Option(field, parse, "a text")
+    return IniOption(field, parse, "a text")
 
 
 def _words(text: str) -> tuple[str, ...]:
@@ -71,41 +71,41 @@ def _token(text: str) -> str:
     return text
 
 
-_TOKEN = Option("token", _token, f"{TOKEN_LETTERS_MIN} letters or more", secret=True)
+_TOKEN = IniOption("token", _token, f"{TOKEN_LETTERS_MIN} letters or more", secret=True)
 
-OPTIONS: Mapping[str, Mapping[str, Option]] = {
+OPTIONS: Mapping[str, Mapping[str, IniOption]] = {
     "redis": {
         "host": _text("redis_host"),
         "port": _number("redis_port", 1, 65_535),
         "max_idle": _number("max_idle", 1, 100),
         "max_active": _number("max_active", 1, 100_000),
-        "password": Option("redis_password", str, "a text", secret=True),
+        "password": IniOption("redis_password", str, "a text", secret=True),
         "db": _number("redis_db", 0, 65_535),
         "command_ms": _number("command_ms", 10, 600_000),
         "connect_s": _number("connect_s", 1, 3_600),
     },
-    "server": {"type": Option("server_type", {"rpc": "rpc"}.__getitem__, "rpc")},
+    "server": {"type": IniOption("server_type", {"rpc": "rpc"}.__getitem__, "rpc")},
     "log": {
-        "target_type": Option("log_targets", _targets, f"{' or '.join(LOG_TARGETS)}, or both with a comma"),
+        "target_type": IniOption("log_targets", _targets, f"{' or '.join(LOG_TARGETS)}, or both with a comma"),
         "filename": _text("log_file"),
         "level": _number("log_level", 0, 5),
         "max_size": _number("log_bytes_max", 1_000, 2**40),
-        "rotate": Option("log_rotate", {"true": True, "false": False}.__getitem__, "true or false"),
+        "rotate": IniOption("log_rotate", {"true": True, "false": False}.__getitem__, "true or false"),
     },
     "bucket": {"num": _number("buckets", 1, 1_000)},
     "TTRBucket": {"num": _number("ttr_buckets", 1, TTR_BUCKETS_MAX)},
     "service": {
-        "mode": Option("mode", Mode, ", ".join(Mode)),
-        "rpc": Option("rpc", parse_listen, FORMS),
-        "api": Option("api", parse_listen, FORMS),
-        "web": Option("web", parse_listen, FORMS),
+        "mode": IniOption("mode", ServiceMode, ", ".join(ServiceMode)),
+        "rpc": IniOption("rpc", parse_listen, FORMS),
+        "api": IniOption("api", parse_listen, FORMS),
+        "web": IniOption("web", parse_listen, FORMS),
         "token": _TOKEN,
-        "hosts": Option("hosts", _words, "names with commas"),
+        "hosts": IniOption("hosts", _words, "names with commas"),
         "pid_file": _text("pid_file"),
         "clients_max": _number("clients_max", 1, 100_000),
         "request_bytes_max": _number("request_bytes_max", 1_024, 2**30),
         "held_bytes_max": _number("held_bytes_max", 1_024, 2**34),
-        "topics": Option("topics", _words, "names with commas"),
+        "topics": IniOption("topics", _words, "names with commas"),
         "topics_max": _number("topics_max", 1, 100_000),
         "busy_poll_us": _number("busy_poll_us", 0, BUSY_POLL_US_MAX),
         "pop_ms": _number("pop_ms", 0, 178_000),
@@ -121,7 +121,7 @@ def read_settings(path: Path | None, *, compat: bool = False, token: str | None 
     """
     settings = ServiceSettings(**({} if path is None else _values(path)))
     if compat:
-        settings = replace(settings, mode=Mode.COMPAT)
+        settings = replace(settings, mode=ServiceMode.COMPAT)
     if token is not None and settings.token is None:
         settings = replace(settings, token=_parsed(_TOKEN, token, TOKEN_VARIABLE))
     rpc = settings.rpc
@@ -176,7 +176,7 @@ def _no_ini(error: NotIni) -> str:
     return f"line {line}: got what is no ini file"
 
 
-def _parsed(option: Option, text: str, where: str) -> Any:
+def _parsed(option: IniOption, text: str, where: str) -> Any:
     try:
         return option.parse(text.strip())
     except (ValueError, KeyError):

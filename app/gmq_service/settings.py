@@ -10,7 +10,7 @@ PREFIX = "gmq"
 """Of all keys, as in the original."""
 
 
-class Mode(StrEnum):
+class ServiceMode(StrEnum):
     """``COMPAT``: as gmq v1.0, with its defects. ``HARDENED``: a kill loses nothing that was confirmed."""
 
     DEFAULT = "default"
@@ -44,7 +44,7 @@ class ServiceSettings:
     log_rotate: bool = True
     buckets: int = 3
     ttr_buckets: int = 3
-    mode: Mode = Mode.DEFAULT
+    mode: ServiceMode = ServiceMode.DEFAULT
     rpc: Listen | None = Listen(host="127.0.0.1", port=9_503)  # noqa: RUF009 (frozen)
     api: Listen | None = Listen(host="127.0.0.1", port=9_277)  # noqa: RUF009
     web: Listen | None = Listen(host="127.0.0.1", port=8_000)  # noqa: RUF009
@@ -62,4 +62,4 @@ class ServiceSettings:
 
     @property
     def compat(self) -> bool:
-        return self.mode is Mode.COMPAT
+        return self.mode is ServiceMode.COMPAT

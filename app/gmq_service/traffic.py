@@ -17,7 +17,7 @@ OTHER = "other"
 
 
 @dataclass(slots=True)
-class Timed:
+class RequestTiming:
     """One request from its first byte to its answer."""
 
     traffic: "Traffic"
@@ -42,9 +42,9 @@ class Traffic:
     bugs: int = 0
     _said: dict[str, tuple[float, int]] = field(default_factory=dict)
 
-    def begin(self, method: str) -> Timed:
+    def begin(self, method: str) -> RequestTiming:
         name = method.removeprefix("Service.")
-        return Timed(self, name if name in METHODS else OTHER, time.perf_counter())
+        return RequestTiming(self, name if name in METHODS else OTHER, time.perf_counter())
 
     def refused(self, port: str) -> None:
         """A client came when ``port`` had as many as it may have."""

@@ -29,7 +29,7 @@ OPEN_PATHS = (PAGE_PATH, METRICS_PATH)
 _NOT_KEPT = {"Cache-Control": "no-store", "X-Content-Type-Options": "nosniff"}
 
 
-class Monitored(Protocol):
+class MonitorSources(Protocol):
     """What a page shows."""
 
     def hello(self) -> dict[str, Any]:
@@ -39,11 +39,11 @@ class Monitored(Protocol):
         """The figures now, each with the time when it was read."""
 
     @property
-    def queues(self) -> "Searched":
+    def queues(self) -> "SearchableQueues":
         """The queues that are shown."""
 
 
-class Searched(Protocol):
+class SearchableQueues(Protocol):
     """Queues in which a message can be looked for."""
 
     async def find(self, name: str, engine: str, message_id: str, /) -> list[dict[str, Any]]:
@@ -55,7 +55,7 @@ async def not_accepted(_: Request, error: Exception) -> Response:
     return refused(in_words(error), status=409)
 
 
-def page_routes(monitored: Monitored, feed: Feed) -> Sequence[Route]:
+def page_routes(monitored: MonitorSources, feed: Feed) -> Sequence[Route]:
     """``feed`` reads ``monitored``."""
 
     async def shown(_: Request) -> Response:

@@ -19,7 +19,7 @@ from zonelab.app.monitor.app import OPEN_PATHS, not_accepted, page_routes
 from zonelab.app.monitor.feed import Feed
 from zonelab.app.monitor.page import address_of
 from zonelab.app.monitor.queue_request import QueueRequest
-from zonelab.app.monitor.readings import WAIT_S, Reading, Readings
+from zonelab.app.monitor.readings import WAIT_S, GaugeReading, Readings
 from zonelab.app.monitor.watched_queues import WatchedQueues
 from zonelab.cluster.admin.guard import Guard
 from zonelab.cluster.admin.rates import errors_in
@@ -57,7 +57,7 @@ def figures_of(answer: Mapping[str, Any]) -> Told:
     }
 
 
-def links_of(readings: Mapping[str, Reading[Told]], wall_ms: Callable[[int], int]) -> list[Told]:
+def links_of(readings: Mapping[str, GaugeReading[Told]], wall_ms: Callable[[int], int]) -> list[Told]:
     """Each link as the coordinator at its source has it, else the one at its target; ``in_flight`` in both."""
     found: dict[str, Told] = {}
     for zone, reading in readings.items():
@@ -70,7 +70,7 @@ def links_of(readings: Mapping[str, Reading[Told]], wall_ms: Callable[[int], int
     return [found[name] for name in sorted(found)]
 
 
-def notices_of(readings: Mapping[str, Reading[Told]]) -> list[str]:
+def notices_of(readings: Mapping[str, GaugeReading[Told]]) -> list[str]:
     """Sentences about what clients of a cluster do not hear and its owner should."""
     return unknown_scripts(reading.value for reading in readings.values())
 
@@ -122,7 +122,7 @@ class CoordinatorsPage:
 
         return ask
 
-    def _zone(self, zone: str, reading: Reading[Told] | None) -> Told:
+    def _zone(self, zone: str, reading: GaugeReading[Told] | None) -> Told:
         answer = None if reading is None else reading.value
         reached = answer is not None and answer["connected"].get(zone)
         silent = reading is None or reading.time_ns < time.time_ns() - round(ASK_S * 1e9)

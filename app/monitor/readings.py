@@ -15,7 +15,7 @@ WAIT_S = 0.3
 
 
 @dataclass(frozen=True, slots=True)
-class Reading(Generic[T]):
+class GaugeReading(Generic[T]):
     """``value`` was so at ``time_ns`` of the clock of ``Readings``."""
 
     value: T
@@ -29,10 +29,10 @@ class Readings(Generic[T]):
         self._sources = sources
         self._now_ns = now_ns
         self._asking: dict[str, asyncio.Task[None]] = {}
-        self.latest: dict[str, Reading[T]] = {}
+        self.latest: dict[str, GaugeReading[T]] = {}
         """Of each source that ever answered."""
 
-    async def look(self, *, within_s: float, shared_s: float = SHARED_S) -> dict[str, Reading[T]]:
+    async def look(self, *, within_s: float, shared_s: float = SHARED_S) -> dict[str, GaugeReading[T]]:
         """Ask all whose reading is older than ``shared_s``; returns what is fresh after ``within_s`` at most."""
         oldest_ns = self._now_ns() - round(shared_s * 1e9)
         for name in self._sources:
@@ -52,6 +52,6 @@ class Readings(Generic[T]):
         try:
             value = await self._sources[name]()
             if value is not None:
-                self.latest[name] = Reading(value, self._now_ns())
+                self.latest[name] = GaugeReading(value, self._now_ns())
         finally:
             del self._asking[name]

@@ -16,7 +16,7 @@ from zonelab.app.monitor.page import address_of
 from zonelab.app.monitor.watched_depths import WatchedDepths
 from zonelab.app.monitor.watched_queue import WatchedQueue
 from zonelab.cluster.admin.guard import Guard
-from zonelab.cluster.admin.rates import Counted
+from zonelab.cluster.admin.rates import CoordinatorCounts
 from zonelab.cluster.admin.serving import Bounds, listening, serving_at
 from zonelab.cluster.testbed import Testbed
 from zonelab.scenarios.clients.messages_so_far import MessagesSoFar
@@ -61,7 +61,7 @@ class RunPage:
         self._counts: dict[tuple[str, str], int] = {}
         self._messages: MessagesSoFar | None = None
         self._order: OrderSoFar | None = None
-        self._rates: dict[str, tuple[Counted, Counted]] = {}
+        self._rates: dict[str, tuple[CoordinatorCounts, CoordinatorCounts]] = {}
         self._feed = Feed(self.read)
         self.queues = _OneQueue()
 
@@ -184,7 +184,7 @@ class RunPage:
 
     def _recent(self, name: str, commands: int, errors: int, now_ms: int) -> dict[str, float]:
         """Per second, since the reading before."""
-        now = Counted(time_ns=now_ms * 1_000_000, commands=commands, errors=errors)
+        now = CoordinatorCounts(time_ns=now_ms * 1_000_000, commands=commands, errors=errors)
         _, before = self._rates.get(name, (now, now))
         self._rates[name] = before, now
         length_s = max(1e-3, (now.time_ns - before.time_ns) / 1e9)

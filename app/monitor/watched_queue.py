@@ -9,9 +9,9 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from zonelab.app.monitor.readings import SHARED_S, WAIT_S, Reading, Readings
+from zonelab.app.monitor.readings import SHARED_S, WAIT_S, GaugeReading, Readings
 from zonelab.engine.ports import Command, Connection, PortError, ServerError
-from zonelab.scenarios.queues.places import LISTED_MAX, Kind, Place
+from zonelab.scenarios.queues.places import LISTED_MAX, Place, PlaceKind
 
 KEYS_MAX = 200
 """Rows of single keys that a page is told."""
@@ -21,7 +21,7 @@ _TIMED = ("queue", "unack")
 
 
 @dataclass(frozen=True, slots=True)
-class Held:
+class PlaceCount:
     """``entries`` of a place, of which ``due`` may be delivered now, or are leases that have ended; ``next_ms``: when
     the earliest falls due, or ends."""
 
@@ -35,7 +35,7 @@ class ServerHolds:
     """``by_place``: in the order of the places, None where nothing can be counted. ``ids``: None if they are many."""
 
     server_ms: int
-    by_place: tuple[Held | None, ...]
+    by_place: tuple[PlaceCount | None, ...]
     ids: Mapping[tuple[str, str | None], frozenset[str]] | None
 
 
@@ -123,7 +123,7 @@ class WatchedQueue:
             found[where] = found.get(where, frozenset()) | ids
         return found
 
-    def _zone(self, zone: str, readings: Sequence[Reading[ServerHolds] | None]) -> dict[str, Any]:
+    def _zone(self, zone: str, readings: Sequence[GaugeReading[ServerHolds] | None]) -> dict[str, Any]:
         """``due``, ``delayed``: of what waits; ``in_flight``: leased; None what the engine does not tell apart."""
         known = [reading.value for reading in readings if reading is not None]
         if len(known) < len(readings):
@@ -142,7 +142,7 @@ class WatchedQueue:
                     figures["delayed"] = (figures["delayed"] or 0) + held.entries - held.due
         return {"zone": zone, "read_ms": min(holds.server_ms for holds in known), **figures}
 
-    def _shards(self, latest: Mapping[str, Reading[ServerHolds]]) -> list[dict[str, Any]]:
+    def _shards(self, latest: Mapping[str, GaugeReading[ServerHolds]]) -> list[dict[str, Any]]:
         """Over all keys of a server that hold the same of one shard or topic."""
         found: dict[tuple[str, str, str | None], tuple[int, int | None, float | None]] = {}
         for node, reading in latest.items():
@@ -157,7 +157,7 @@ class WatchedQueue:
             for (node, holds, shard), (entries, due, next_ms) in found.items()
         ]
 
-    def _keys(self, latest: Mapping[str, Reading[ServerHolds]]) -> Iterator[dict[str, Any]]:
+    def _keys(self, latest: Mapping[str, GaugeReading[ServerHolds]]) -> Iterator[dict[str, Any]]:
         for at, place in enumerate(self.places):
             of_nodes = {node: reading.value.by_place[at] for node, reading in latest.items()}
             if not any(held is not None and held.entries for held in of_nodes.values()):
@@ -175,7 +175,7 @@ class WatchedQueue:
                         "read_ms": latest[node].value.server_ms,
                     }
 
-    def _ids(self, latest: Mapping[str, Reading[ServerHolds]]) -> dict[str, Any] | None:
+    def _ids(self, latest: Mapping[str, GaugeReading[ServerHolds]]) -> dict[str, Any] | None:
         """``missing``: ids that a zone holds at a place and another does not; ``for_long``: in the reading before, too.
 
         None while there are many, or a zone has not answered of late.
@@ -207,9 +207,9 @@ class WatchedQueue:
             listed = isinstance(reply, list)
             if listed and message_id not in {place.id_of(one.decode(errors="replace")) for one in reply}:
                 continue
-            if reply is None or (reply == 0 and place.kind is not Kind.LIST):
+            if reply is None or (reply == 0 and place.kind is not PlaceKind.LIST):
                 continue
-            at_ms = place.time_ms(float(reply)) if place.kind is Kind.SORTED and not listed else None
+            at_ms = place.time_ms(float(reply)) if place.kind is PlaceKind.SORTED and not listed else None
             told = {"zone": node, "holds": place.holds, "shard": place.shard, "key": place.key, "at_ms": at_ms}
             found.append({**told, "read_ms": _ms(replies[-1])})
         return found or [{"zone": node, "holds": None, "read_ms": _ms(replies[-1])}]
@@ -224,11 +224,11 @@ async def _asked(server: Connection, commands: Sequence[Command]) -> list[Any]:
     return replies
 
 
-def _held(place: Place, replies: Sequence[Any]) -> Held:
-    if place.kind is not Kind.SORTED:
-        return Held(replies[0], replies[0])
+def _held(place: Place, replies: Sequence[Any]) -> PlaceCount:
+    if place.kind is not PlaceKind.SORTED:
+        return PlaceCount(replies[0], replies[0])
     entries, due, first = replies
-    return Held(entries, due, place.time_ms(float(first[1])) if first else None)
+    return PlaceCount(entries, due, place.time_ms(float(first[1])) if first else None)
 
 
 def added(one: int | None, other: int | None) -> int | None:

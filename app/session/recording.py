@@ -19,7 +19,7 @@ from zonelab.analysis.runs.owner import Owner
 from zonelab.analysis.whole_files import write_json
 from zonelab.analysis.yaml_text import write_yaml
 from zonelab.app.session.settings import NAME, SessionSettings
-from zonelab.cluster.real.zones.key_comparison import Comparison
+from zonelab.cluster.real.zones.key_comparison import KeyComparison
 from zonelab.cluster.real.zones.waiting import in_thread
 from zonelab.cluster.topology.topology import placed
 from zonelab.scenarios.run_files.directory import create_run_directory, environment
@@ -100,7 +100,7 @@ class Recording:
             row["end_ns"] = self.now_ns()
             self._save_faults()
 
-    def keys_compared(self, found: Comparison, *, after: str) -> None:
+    def keys_compared(self, found: KeyComparison, *, after: str) -> None:
         """The zones were compared; the last comparison is in ``run.json``."""
         self._head["keys"] = {"after": after, **found.to_json()}
         for sentence in found.sentences():

@@ -11,7 +11,7 @@ from typing import Any
 from zonelab.analysis.runs.manual_session import deviations
 from zonelab.app.monitor.coordinators import figures_of, links_of, notices_of
 from zonelab.app.monitor.feed import Feed
-from zonelab.app.monitor.readings import WAIT_S, Reading
+from zonelab.app.monitor.readings import WAIT_S, GaugeReading
 from zonelab.app.monitor.watched_queues import WatchedQueues
 from zonelab.app.session.coordinator_process import CoordinatorProcess
 from zonelab.app.session.fault_board import Board
@@ -72,7 +72,7 @@ class Session:
         asked = await asyncio.gather(*(one.statistics() for one in self.coordinators.values()))
         now_ns = self.recording.now_ns()
         answers = zip(self.coordinators, asked, strict=True)
-        fresh = {zone: Reading(answer, now_ns) for zone, answer in answers if answer is not None}
+        fresh = {zone: GaugeReading(answer, now_ns) for zone, answer in answers if answer is not None}
         return {**self._described(), **self._told(fresh)}
 
     async def heal(self) -> list[str]:
@@ -127,7 +127,7 @@ class Session:
             "data_centres": {} if settings.layout.flat else placed(settings.layout),
         }
 
-    def _told(self, readings: Mapping[str, Reading[dict[str, Any]]]) -> dict[str, Any]:
+    def _told(self, readings: Mapping[str, GaugeReading[dict[str, Any]]]) -> dict[str, Any]:
         """``read_ms``, of a zone and of a link: when that was so, by the clock of the machine."""
         return {
             "up_s": round(self.recording.now_ns() / 1e9, 1),
@@ -141,7 +141,7 @@ class Session:
     def _wall_ms(self, run_ns: int) -> int:
         return (self.recording.epoch_ns + run_ns) // 1_000_000
 
-    def _zone(self, name: str, reading: Reading[dict[str, Any]] | None) -> dict[str, Any]:
+    def _zone(self, name: str, reading: GaugeReading[dict[str, Any]] | None) -> dict[str, Any]:
         zone, coordinator = self.zones[name], self.coordinators[name]
         answer = None if reading is None else reading.value
         told: dict[str, Any] = {

@@ -15,7 +15,7 @@ from zonelab.cluster.options.versions.settings import AntiEntropySettings, VoteB
 from zonelab.cluster.random_streams import SEED_MAX
 from zonelab.cluster.resp.busy_poll import BUSY_POLL_US, BUSY_POLL_US_MAX
 from zonelab.cluster.topology.described import topology_of
-from zonelab.cluster.topology.key_hashes import Hash
+from zonelab.cluster.topology.key_hashes import KeyHash
 from zonelab.cluster.topology.topology import ZONES_MAX, Topology, one_dc
 from zonelab.cluster.votes.levels import Level
 from zonelab.cluster.wiring.settings import NetworkSettings
@@ -24,7 +24,7 @@ from zonelab.scenarios.arms import ZoneKind
 from zonelab.scenarios.errors import NotAccepted
 from zonelab.scenarios.spec.reading import explained, read_yaml_file
 from zonelab.scenarios.spec.scenario import Links
-from zonelab.scenarios.spec.topology import Topology as TopologySection
+from zonelab.scenarios.spec.topology import TopologySection as TopologySection
 
 NAME = "session"
 """Takes the place of a scenario's name in the run directory."""
@@ -74,7 +74,7 @@ class SessionSettings(BaseModel):
     dcs: int = Field(default=1, ge=1, le=DCS_MAX)
     nodes: int = Field(default=1, ge=1, le=NODES_MAX)
     data_centres: _Counts = Field(default_factory=dict)
-    hash: Hash = Hash.MURMUR
+    hash: KeyHash = KeyHash.MURMUR
     hash_tag: str | None = None
     kind: ZoneKind = ZoneKind.PROCESS
     level: Level = Level.DC_QUORUM

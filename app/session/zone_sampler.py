@@ -4,10 +4,10 @@ import asyncio
 from collections.abc import Mapping
 from typing import Any
 
-from zonelab.app.monitor.readings import SHARED_S, Reading, Readings
+from zonelab.app.monitor.readings import SHARED_S, GaugeReading, Readings
 from zonelab.app.session.coordinator_process import CALL_S, CoordinatorProcess
 from zonelab.app.session.recording import Recording
-from zonelab.cluster.admin.rates import PERIOD_S, Counted, rates
+from zonelab.cluster.admin.rates import PERIOD_S, CoordinatorCounts, rates
 from zonelab.cluster.real.zones.zone_set import ZoneSet
 
 
@@ -18,7 +18,7 @@ class Sampler:
         self._zones = zones
         self._coordinators = coordinators
         self._recording = recording
-        self._seen = {zone: Counted(time_ns=0) for zone in coordinators}
+        self._seen = {zone: CoordinatorCounts(time_ns=0) for zone in coordinators}
         self.answers: Readings[dict[str, Any]] = Readings(
             {zone: coordinator.statistics for zone, coordinator in coordinators.items()}, now_ns=recording.now_ns
         )
@@ -45,7 +45,7 @@ class Sampler:
         fresh = await self.answers.look(within_s=CALL_S, shared_s=shared_s)
         return [self._row(zone, fresh.get(zone)) for zone in self._coordinators]
 
-    def _row(self, zone: str, fresh: Reading[dict[str, Any]] | None) -> dict[str, Any]:
+    def _row(self, zone: str, fresh: GaugeReading[dict[str, Any]] | None) -> dict[str, Any]:
         row: dict[str, Any] = {
             "time_ns": self._recording.now_ns(),
             "zone": zone,
@@ -54,7 +54,7 @@ class Sampler:
         }
         if fresh is not None:
             answer = fresh.value
-            now = Counted.of(answer, time_ns=fresh.time_ns)
+            now = CoordinatorCounts.of(answer, time_ns=fresh.time_ns)
             row.update(rates(self._seen[zone], now))
             self._seen[zone] = now
             row["clients"] = answer["port"]["clients"]

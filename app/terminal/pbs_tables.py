@@ -5,9 +5,9 @@ from collections.abc import Sequence
 from rich.table import Table
 from rich.text import Text
 
-from zonelab.analysis.pbs.estimates import Estimate
-from zonelab.analysis.pbs.prediction import Prediction, Row
-from zonelab.analysis.pbs.reproduction import Reproduced, Reproduction
+from zonelab.analysis.pbs.estimates import PbsEstimate
+from zonelab.analysis.pbs.prediction import Prediction, RulePrediction
+from zonelab.analysis.pbs.reproduction import ReproducedRow, Reproduction
 from zonelab.analysis.pbs.rules import Quorum
 from zonelab.studies.reporting.console import Cell
 
@@ -31,7 +31,7 @@ def prediction_table(prediction: Prediction) -> Table:
     return table
 
 
-def _cells(row: Row) -> list[Cell]:
+def _cells(row: RulePrediction) -> list[Cell]:
     latencies = [_cell(found[share]) for found in (row.write_ms, row.read_ms) for share in SHOWN]
     return [*latencies, *(_cell(one, decimals=4) for one in row.consistent.values()), _cell(row.visible_after_ms)]
 
@@ -48,7 +48,7 @@ def reproduction_table(reproduction: Reproduction) -> Table:
     return table
 
 
-def _reproduced(row: Reproduced) -> Sequence[Cell]:
+def _reproduced(row: ReproducedRow) -> Sequence[Cell]:
     paper = row.published
     return (
         f"{row.quorum.r} {row.quorum.w}",
@@ -67,7 +67,7 @@ def _table(first: str, headings: Sequence[str]) -> Table:
     return table
 
 
-def _cell(one: Estimate | None, *, decimals: int | None = None) -> Cell:
+def _cell(one: PbsEstimate | None, *, decimals: int | None = None) -> Cell:
     """With ``decimals`` a share; otherwise a time, with four significant digits."""
     if one is None:
         return NONE

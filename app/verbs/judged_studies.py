@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Any
 
 from zonelab.analysis.comparison.confirmation import Confirmed
 from zonelab.analysis.proportions import share_words
-from zonelab.analysis.rates.decisions import Status
+from zonelab.analysis.rates.decisions import ObjectiveStatus
 from zonelab.app.terminal.junit import Case, Outcome, Suite
 from zonelab.app.verbs.judged_runs import MEANING_OF, SHOWN
 
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from zonelab.studies.hunt.findings import Group, HuntResult
     from zonelab.studies.sweep.result import SweepResult
 
-_UNMET = (Status.NOT_MET, Status.UNDECIDED)
+_UNMET = (ObjectiveStatus.NOT_MET, ObjectiveStatus.UNDECIDED)
 
 
 def hunt_suite(hunted: "HuntResult", scenario: "Scenario") -> Suite:

@@ -12,7 +12,7 @@ import uvloop
 from rich.text import Text
 
 from zonelab.cluster.zone import Address
-from zonelab.scenarios.lags.measurement import FITS_SHOWN, SHARES, Measured, measured
+from zonelab.scenarios.lags.measurement import FITS_SHOWN, SHARES, LagMeasurement, measured
 from zonelab.scenarios.lags.probe import Probe, measure
 from zonelab.scenarios.lags.questions import Command
 from zonelab.studies.reporting.console import Cell, error_console, print_rows
@@ -22,7 +22,7 @@ from zonelab.studies.reporting.console import Cell, error_console, print_rows
 class Measurement:
     """All addresses that answered. ``problems``: a line for each that did not, or not to the end."""
 
-    measured: Sequence[Measured]
+    measured: Sequence[LagMeasurement]
     problems: Sequence[str]
     interrupted: bool
 
@@ -66,7 +66,7 @@ async def _measured(
         loop.remove_signal_handler(signal.SIGINT)
 
 
-def _rows(found: Sequence[Measured]) -> Iterator[Sequence[Cell]]:
+def _rows(found: Sequence[LagMeasurement]) -> Iterator[Sequence[Cell]]:
     from zonelab.analysis.lags.distributions import quantiles_ms
 
     shares = [share for share in SHARES.values() if share < 1]
@@ -78,7 +78,7 @@ def _rows(found: Sequence[Measured]) -> Iterator[Sequence[Cell]]:
             yield (f"  {fit.distribution.text}", *map(_ms, there), "", f"{fit.distance:.3f}")
 
 
-def _sentences(found: Sequence[Measured]) -> Iterator[str]:
+def _sentences(found: Sequence[LagMeasurement]) -> Iterator[str]:
     for one in found:
         yield (
             f"{one.address}: {len(one.delays_ms):,} answers in {one.for_s:.1f} s, {one.unanswered:,} missing. "

@@ -13,7 +13,7 @@ from zonelab.scenarios.run.trial import attempt
 from zonelab.scenarios.spec.reading import load_scenario
 from zonelab.scenarios.spec.rules import problems
 from zonelab.scenarios.spec.scenario import Links, Scenario
-from zonelab.scenarios.spec.simulation import Station
+from zonelab.scenarios.spec.simulation import StationSection
 from zonelab.studies.evaluate.one_run import measured
 from zonelab.studies.evaluate.real_run import RealRun, RealRuns, RealRunsEnded
 from zonelab.studies.evaluate.rollout import pushes
@@ -186,7 +186,7 @@ def _typical(runs: Sequence[Medians]) -> Medians:
 
 def _working(scenario: Scenario, work_ms: float | None) -> Scenario:
     """``scenario`` whose coordinators work so long on a command."""
-    station = None if work_ms is None else Station(time=_text(work_ms))
+    station = None if work_ms is None else StationSection(time=_text(work_ms))
     service = scenario.simulation.service.model_copy(update={"coordinator": station})
     return scenario.model_copy(update={"simulation": scenario.simulation.model_copy(update={"service": service})})
 

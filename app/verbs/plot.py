@@ -4,12 +4,12 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from zonelab.analysis.figures.draw import draw
-from zonelab.analysis.figures.kinds.names import Format, Kind, NotDrawable
+from zonelab.analysis.figures.kinds.names import Format, NotDrawable, PlotKind
 from zonelab.scenarios.errors import NotAccepted
 
 
 def plotted(
-    runs: Sequence[Path], kind: Kind, *, format_: Format | None, out: Path | None, by: str | None, width: float
+    runs: Sequence[Path], kind: PlotKind, *, format_: Format | None, out: Path | None, by: str | None, width: float
 ) -> Path:
     """Draw ``kind`` of ``runs``; the file that was written. Raises ``NotAccepted``, ``RunError``, ``OSError``."""
     path = destination(kind, format_=format_, out=out)
@@ -19,7 +19,7 @@ def plotted(
         raise NotAccepted(str(error)) from error
 
 
-def destination(kind: Kind, *, format_: Format | None, out: Path | None) -> Path:
+def destination(kind: PlotKind, *, format_: Format | None, out: Path | None) -> Path:
     """Where the figure goes; its ending is its format. Raises ``NotAccepted``."""
     if out is None:
         return Path(f"{kind}.{format_ or Format.PNG}")

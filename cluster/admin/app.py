@@ -42,7 +42,7 @@ _LINKS = TypeAdapter(dict[str, LinkState])
 _Endpoint = Callable[[Request], Coroutine[Any, Any, Response]]
 
 
-class _Levels(BaseModel):
+class _LevelsBody(BaseModel):
     model_config = ConfigDict(extra="forbid", frozen=True)
 
     read: Level | None = None
@@ -70,7 +70,7 @@ def admin_app(view: GatewayView, settings: AdminSettings) -> Starlette:
         return JSONResponse(view.topology()["links"])
 
     async def levels(request: Request) -> Response:
-        wanted = _Levels.model_validate_json(await body_of(request))
+        wanted = _LevelsBody.model_validate_json(await body_of(request))
         view.set_levels(read=wanted.read, write=wanted.write)
         told = view.topology()
         return JSONResponse({"read": told["read_level"], "write": told["write_level"]})

@@ -107,10 +107,10 @@ class LatencyProbe:
                 histogram = self.histograms[key] = Histogram()
             histogram.add(self._now_s() - begin_s, commands=stands_for)
 
-        return _Measured(done, measured)
+        return _LatencyProbe(done, measured)
 
 
-class _Measured(GradualDone):
+class _LatencyProbe(GradualDone):
     """``done``, whose outcome ``measured`` hears of first."""
 
     __slots__ = ("_done", "_measured")

@@ -14,7 +14,7 @@ SAMPLES = 5
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Counted:
+class CoordinatorCounts:
     """What a coordinator had counted at one time; 0 for one that has just begun."""
 
     time_ns: int
@@ -24,7 +24,7 @@ class Counted:
     latencies: Sequence[int] = field(default_factory=list)
 
     @classmethod
-    def of(cls, statistics: Mapping[str, Any], *, time_ns: int) -> "Counted":
+    def of(cls, statistics: Mapping[str, Any], *, time_ns: int) -> "CoordinatorCounts":
         """Of what ``GET /statistics`` tells."""
         columns = zip_longest(*(one["counts"] for one in statistics["latency"]["histograms"]), fillvalue=0)
         return cls(
@@ -40,22 +40,22 @@ class Recent:
     """The figures of the last ``SAMPLES`` periods, if ``sample`` is called once each period from ``time_ns`` on."""
 
     def __init__(self, *, time_ns: int) -> None:
-        self._seen = deque([Counted(time_ns=time_ns)], maxlen=SAMPLES)
+        self._seen = deque([CoordinatorCounts(time_ns=time_ns)], maxlen=SAMPLES)
 
-    def sample(self, now: Counted) -> None:
+    def sample(self, now: CoordinatorCounts) -> None:
         self._seen.append(now)
 
-    def until(self, now: Counted) -> dict[str, Any]:
+    def until(self, now: CoordinatorCounts) -> dict[str, Any]:
         """``rates`` up to ``now``, and how many ``seconds`` they are about."""
         before = self._seen[0]
         return {"seconds": round((now.time_ns - before.time_ns) / 1e9, 1), **rates(before, now)}
 
 
-def rates(before: Counted, now: Counted) -> dict[str, Any]:
+def rates(before: CoordinatorCounts, now: CoordinatorCounts) -> dict[str, Any]:
     """What happened in between; a coordinator that was restarted has counted from 0, so some count is smaller."""
     latencies = [later - earlier for later, earlier in zip_longest(now.latencies, before.latencies, fillvalue=0)]
     if now.commands < before.commands or min(latencies, default=0) < 0:
-        before, latencies = Counted(time_ns=before.time_ns), list(now.latencies)
+        before, latencies = CoordinatorCounts(time_ns=before.time_ns), list(now.latencies)
     length_s = max(1, now.time_ns - before.time_ns) / 1e9
     return {
         "operations_per_s": (now.commands - before.commands) / length_s,

@@ -4,7 +4,7 @@ from typing import Any
 
 from zonelab.cluster.admin.latency import LatencyProbe, quantile_s
 from zonelab.cluster.admin.links import LinkControls
-from zonelab.cluster.admin.rates import Counted, Recent
+from zonelab.cluster.admin.rates import CoordinatorCounts, Recent
 from zonelab.cluster.admin.server_troubles import troubles_of
 from zonelab.cluster.resp.gateway.gateway import ZoneGateway
 from zonelab.cluster.votes.levels import Decision
@@ -71,8 +71,8 @@ class GatewayView:
         host, _, port = self._gateway.topology()["zones"][self.zone].rpartition(":")
         self._troubles = await troubles_of(Address(host, int(port)))
 
-    def _counted(self, totals: dict[str, Any]) -> Counted:
-        return Counted.of(totals, time_ns=self._gateway.runtime.now_ns())
+    def _counted(self, totals: dict[str, Any]) -> CoordinatorCounts:
+        return CoordinatorCounts.of(totals, time_ns=self._gateway.runtime.now_ns())
 
     def _totals(self) -> dict[str, Any]:
         told = self._gateway.statistics()

@@ -27,7 +27,7 @@ class Ask(Protocol[K_contra]):
     def __call__(self, key: K_contra, answered: Callable[[bool], None], /) -> None: ...
 
 
-class _Waited:
+class _WaitedKey:
     """A key that is waited on, or was looked at so recently that it has no other look yet."""
 
     __slots__ = ("asking", "due_ns", "seen", "waiting")
@@ -45,9 +45,9 @@ class LevelLooks(Generic[K]):
     def __init__(self, runtime: Runtime, ask: Ask[K]) -> None:
         self._runtime = runtime
         self._ask = ask
-        self._new: dict[K, _Waited] = {}
+        self._new: dict[K, _WaitedKey] = {}
         """Keys without a look so far, and below those with one; each in the order in which they are due."""
-        self._again: dict[K, _Waited] = {}
+        self._again: dict[K, _WaitedKey] = {}
         self._free_ns = 0
         self._timer: Timer | None = None
         self._timer_ns = 0
@@ -61,7 +61,7 @@ class LevelLooks(Generic[K]):
         now_ns = self._runtime.now_ns()
         for key, waited in found.items():
             if waited is None:
-                waited = self._new[key] = _Waited(now_ns)
+                waited = self._new[key] = _WaitedKey(now_ns)
             waited.waiting += 1
         self._set_timer()
         return True
@@ -86,7 +86,7 @@ class LevelLooks(Generic[K]):
         if (waited := self._find(key)) is not None:
             waited.seen = False
 
-    def _find(self, key: K) -> _Waited | None:
+    def _find(self, key: K) -> _WaitedKey | None:
         return self._again.get(key) or self._new.get(key)
 
     def _forget(self, key: K) -> None:
@@ -144,6 +144,6 @@ class LevelLooks(Generic[K]):
                     raise
                 break
 
-    def _answered(self, waited: _Waited, found: bool, /) -> None:  # noqa: FBT001 (an answer)
+    def _answered(self, waited: _WaitedKey, found: bool, /) -> None:  # noqa: FBT001 (an answer)
         waited.asking = False
         waited.seen = found

@@ -42,7 +42,7 @@ SCRIPTS = frozenset({"EVAL", "EVALSHA", "FCALL"})
 """What they have written before an error stays."""
 
 
-class Route(Enum):
+class CommandRoute(Enum):
     """Where a command goes and who answers it."""
 
     READ = auto()  # own zone at DC_ONE, every zone at the quorum levels
@@ -51,21 +51,21 @@ class Route(Enum):
     WRITE = auto()  # every zone
 
 
-READING = (Route.READ, Route.LOCAL_READ)
+READING = (CommandRoute.READ, CommandRoute.LOCAL_READ)
 
-_CLASSES = ((READS, Route.READ), (LOCAL_READS, Route.LOCAL_READ), (BROADCASTS, Route.BROADCAST))
+_CLASSES = ((READS, CommandRoute.READ), (LOCAL_READS, CommandRoute.LOCAL_READ), (BROADCASTS, CommandRoute.BROADCAST))
 _ROUTES = {name: kind for names, kind in _CLASSES for name in sorted(names)}
 
 
-def route(command: Command) -> Route:
+def route(command: Command) -> CommandRoute:
     """The route of ``command``; its name may be text or bytes, in any case."""
     name = command[0]
     if name in _ROUTES:
         return _ROUTES[name]
     known = upper(name)
     if known in MAY_STORE:
-        return Route.READ if _STORING.isdisjoint(map(upper, command[2:])) else Route.WRITE
-    return _ROUTES.get(known, Route.WRITE)
+        return CommandRoute.READ if _STORING.isdisjoint(map(upper, command[2:])) else CommandRoute.WRITE
+    return _ROUTES.get(known, CommandRoute.WRITE)
 
 
 def is_script(command: Command) -> bool:

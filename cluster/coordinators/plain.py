@@ -42,7 +42,7 @@ class PlainCoordinator(Coordinator):
             zone=zone, channels=channels, runtime=runtime, statistics=statistics or CoordinatorStatistics()
         )
         self._rules = rules
-        self._levels = _Prepared(self._prepare)
+        self._levels = _SettingRules(self._prepare)
         self._uniform: Callable[..., UniformPipeline] = UniformPipeline
         self._mixed: Callable[..., MixedPipeline] = MixedPipeline
 
@@ -100,7 +100,7 @@ class PlainCoordinator(Coordinator):
                 self.channels[position].submit(part, partial(answered, position))
 
 
-class _Prepared(dict[Setting, tuple[Rules, Tally]]):
+class _SettingRules(dict[Setting, tuple[Rules, Tally]]):
     """By setting, made when it is first asked for."""
 
     def __init__(self, prepare: Callable[[Setting], tuple[Rules, Tally]]) -> None:

@@ -11,7 +11,7 @@ from zonelab.cluster.votes.pipeline import Outcome
 from zonelab.engine.ports import Runtime
 
 
-class _Waiting:
+class _PendingBatch:
     """One batch that the coordinator has not answered yet."""
 
     __slots__ = ("_far", "batch", "done", "sent_ns")
@@ -37,7 +37,7 @@ class RemoteCoordinator:
         self._node = node
         self._coordinators = coordinators
         self._runtime = runtime
-        self.waiting: dict[_Waiting, None] = {}
+        self.waiting: dict[_PendingBatch, None] = {}
 
     @property
     def connected(self) -> bool:
@@ -53,7 +53,7 @@ class RemoteCoordinator:
             done(ZoneFailure(PEER_REFUSED, maybe_applied=False))
             return
         assert isinstance(coordinator, RingCoordinator)
-        waiting = _Waiting(self, batch, done, self._runtime.now_ns())
+        waiting = _PendingBatch(self, batch, done, self._runtime.now_ns())
         self.waiting[waiting] = None
         coordinator.forwarded(batch, waiting)
 

@@ -5,7 +5,7 @@ from functools import partial
 from itertools import islice, takewhile
 
 from zonelab.cluster.commands.routes import is_write
-from zonelab.cluster.votes.pipeline import Done, Failure, GradualDone, Outcome
+from zonelab.cluster.votes.pipeline import Done, GradualDone, Outcome, PipelineFailure
 from zonelab.engine.ports import Command, Indeterminate, PortError, Reply, ServerError, Unavailable
 
 
@@ -118,13 +118,13 @@ class SplitPipeline:
         """All parts have been answered, or there is none."""
         answers = [command.answer() for command in self._commands[self._told :]]
         refused = any(isinstance(answer, ServerError) for answer in answers)
-        self._done(Failure(self, answers) if refused else answers)
+        self._done(PipelineFailure(self, answers) if refused else answers)
 
     def anything_applied(self) -> bool:
         """Whether a server may have carried out a write of the pipeline, so that its failure is in doubt."""
         return any(
             outcome.maybe_applied
-            if isinstance(outcome, Failure)
+            if isinstance(outcome, PipelineFailure)
             else any(is_write(fragment.command) for fragment in fragments)
             for fragments, outcome in self._outcomes
         )
@@ -134,7 +134,7 @@ class SplitPipeline:
         errors: list[PortError] = []
         for _, outcome in self._outcomes:
             try:
-                if isinstance(outcome, Failure):
+                if isinstance(outcome, PipelineFailure):
                     outcome.result()
             except (Indeterminate, Unavailable) as error:
                 errors.append(error)

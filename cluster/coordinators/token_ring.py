@@ -17,7 +17,7 @@ from dataclasses import dataclass
 from typing import Protocol
 
 from zonelab.cluster.commands.keys import joiner, keys_of, must_share_a_node, part
-from zonelab.cluster.commands.routes import READING, Route, route
+from zonelab.cluster.commands.routes import READING, CommandRoute, route
 from zonelab.cluster.connections.batch import Answer, Batch, Channel
 from zonelab.cluster.connections.failures import ZoneFailure
 from zonelab.cluster.coordinators.coordinator import Coordinator
@@ -185,7 +185,7 @@ class RingCoordinator(Coordinator):
     def _keys(self, fragment: Fragment) -> Sequence[bytes]:
         return keys_of(fragment.command)
 
-    def _route(self, fragment: Fragment) -> Route:
+    def _route(self, fragment: Fragment) -> CommandRoute:
         return route(fragment.command)
 
     def _is_for_everybody(self, fragment: Fragment) -> bool:
@@ -228,7 +228,7 @@ class RingCoordinator(Coordinator):
             (self._token(keys[0]), fragment)
             for each in split_commands
             for fragment in each.fragments
-            if not fragment.replies and self._route(fragment) is Route.WRITE and (keys := self._keys(fragment))
+            if not fragment.replies and self._route(fragment) is CommandRoute.WRITE and (keys := self._keys(fragment))
         ]
         for dc in self._others if keyed else ():
             self._forward_to(dc, keyed)

@@ -38,7 +38,7 @@ def _text(duration_ms: float) -> str:
 
 
 @dataclass(frozen=True)
-class Constant:
+class ConstantLag:
     delay_ms: float = 0.0
 
     @property
@@ -54,7 +54,7 @@ class Constant:
 
 
 @dataclass(frozen=True)
-class Drawn:
+class DrawnLag:
     """A lag whose every delay is an independent draw of ``draw_ms(random)``.
 
     ``form`` and ``numbers`` say which distribution that is, durations in ms; ``text`` is how it is written.
@@ -78,18 +78,18 @@ def uniform(low_ms: float, high_ms: float) -> Lag:
     if low_ms > high_ms:
         raise ValueError(f"uniform lag needs low <= high, got {_text(low_ms)} and {_text(high_ms)}")
     text = f"uniform:{_text(low_ms)}:{_text(high_ms)}"
-    return Drawn("uniform", (low_ms, high_ms), text, lambda random: random.uniform(low_ms, high_ms))
+    return DrawnLag("uniform", (low_ms, high_ms), text, lambda random: random.uniform(low_ms, high_ms))
 
 
 def normal(mean_ms: float, deviation_ms: float) -> Lag:
     text = f"normal:{_text(mean_ms)}:{_text(deviation_ms)}"
-    return Drawn("normal", (mean_ms, deviation_ms), text, lambda random: random.gauss(mean_ms, deviation_ms))
+    return DrawnLag("normal", (mean_ms, deviation_ms), text, lambda random: random.gauss(mean_ms, deviation_ms))
 
 
 def exponential(mean_ms: float) -> Lag:
     _positive("mean of an exponential lag", mean_ms)
     text = f"exponential:{_text(mean_ms)}"
-    return Drawn("exponential", (mean_ms,), text, lambda random: random.expovariate(1 / mean_ms))
+    return DrawnLag("exponential", (mean_ms,), text, lambda random: random.expovariate(1 / mean_ms))
 
 
 def lognormal(median_ms: float, p99_ms: float) -> Lag:
@@ -98,14 +98,14 @@ def lognormal(median_ms: float, p99_ms: float) -> Lag:
         raise ValueError(f"log-normal lag needs median <= p99, got {_text(median_ms)} and {_text(p99_ms)}")
     mu, sigma = math.log(median_ms), math.log(p99_ms / median_ms) / _NORMAL_P99
     text = f"lognormal:{_text(median_ms)}:{_text(p99_ms)}"
-    return Drawn("lognormal", (median_ms, p99_ms), text, lambda random: random.lognormvariate(mu, sigma))
+    return DrawnLag("lognormal", (median_ms, p99_ms), text, lambda random: random.lognormvariate(mu, sigma))
 
 
 def pareto(scale_ms: float, shape: float) -> Lag:
     _positive("scale of a Pareto lag", scale_ms)
     _positive("shape of a Pareto lag", shape)
     text = f"pareto:{_text(scale_ms)}:{_exact(shape)}"
-    return Drawn("pareto", (scale_ms, shape), text, lambda random: scale_ms * random.paretovariate(shape))
+    return DrawnLag("pareto", (scale_ms, shape), text, lambda random: scale_ms * random.paretovariate(shape))
 
 
 def _positive(what: str, value: float) -> None:
@@ -114,7 +114,7 @@ def _positive(what: str, value: float) -> None:
 
 
 @dataclass(frozen=True)
-class Mixture:
+class MixtureLag:
     """Each delay comes from one of ``parts``, chosen with probability proportional to its weight."""
 
     parts: tuple[tuple[float, Lag], ...]
@@ -138,7 +138,7 @@ class Mixture:
 
 
 @dataclass(frozen=True)
-class Trace:
+class TraceLag:
     """Recorded delays, replayed in order and round again, so that their autocorrelation is kept."""
 
     path: str
@@ -164,12 +164,12 @@ class Trace:
 
 
 def _named(name: str, *parts: tuple[float, Lag]) -> Lag:
-    mixture = Mixture(parts)
-    return Named(name, mixture)
+    mixture = MixtureLag(parts)
+    return NamedLag(name, mixture)
 
 
 @dataclass(frozen=True)
-class Named:
+class NamedLag:
     """A lag that is written by its name."""
 
     name: str

@@ -16,7 +16,17 @@ import math
 import re
 from collections.abc import Callable, Sequence
 
-from zonelab.cluster.links.lag import FITS, Constant, Lag, Mixture, exponential, lognormal, normal, pareto, uniform
+from zonelab.cluster.links.lag import (
+    FITS,
+    ConstantLag,
+    Lag,
+    MixtureLag,
+    exponential,
+    lognormal,
+    normal,
+    pareto,
+    uniform,
+)
 from zonelab.cluster.links.trace_text import DELAY_MS_MAX, UNITS_MS, read_trace
 
 NUMBER_MAX = 1e9
@@ -31,7 +41,7 @@ ACCEPTED = (
 )
 
 _FORMS: dict[str, tuple[str, Callable[..., Lag]]] = {
-    "constant": ("d", Constant),
+    "constant": ("d", ConstantLag),
     "uniform": ("dd", uniform),
     "normal": ("dd", normal),
     "exponential": ("d", exponential),
@@ -54,16 +64,16 @@ def parse_lag(text: str) -> Lag:
         if not star or not _is_number(weight) or float(weight) == 0:
             raise ValueError(f"lag {text!r}: each part of a mixture is WEIGHT*LAG with WEIGHT > 0, got {part!r}")
         weighted.append((float(weight), _parse_one(lag.strip())))
-    return Mixture(tuple(weighted))
+    return MixtureLag(tuple(weighted))
 
 
 def _parse_one(text: str) -> Lag:
     if text == "0":
-        return Constant()
+        return ConstantLag()
     if text in FITS:
         return FITS[text]
     if _DURATION.fullmatch(text):
-        return Constant(*_numbers(text, "d", [text]))
+        return ConstantLag(*_numbers(text, "d", [text]))
     name, _, rest = text.partition(":")
     if name == "trace" and rest:
         return read_trace(rest)

@@ -18,7 +18,7 @@ from functools import cache
 from itertools import pairwise
 from pathlib import Path
 
-from zonelab.cluster.links.lag import Trace
+from zonelab.cluster.links.lag import TraceLag
 from zonelab.cluster.regular_file import read_regular
 
 BYTES_MAX = 64 << 20
@@ -57,7 +57,7 @@ _HISTORY = re.compile(
 _LOG = logging.getLogger(__name__)
 
 
-def read_trace(path: str) -> Trace:
+def read_trace(path: str) -> TraceLag:
     """Read a file of delays; what had to be guessed is logged once. Raises ``ValueError``."""
     try:
         text = read_regular(Path(path), bytes_max=BYTES_MAX).decode("utf-8-sig")
@@ -66,7 +66,7 @@ def read_trace(path: str) -> Trace:
     delays_ms = _Reader(path=path).read([_TERMINAL.sub("", line).strip() for line in text.split("\n")])
     if not delays_ms:
         raise ValueError(f"lag trace {path!r} holds no delays")
-    return Trace(path, tuple(delays_ms))
+    return TraceLag(path, tuple(delays_ms))
 
 
 @cache

@@ -6,7 +6,7 @@ from typing import Any, Protocol, cast
 from zonelab.engine.ports import Command, Reply
 
 
-class Codec(Protocol):
+class CommandCodec(Protocol):
     """``model`` is what the user of the coordinator has given it as commands."""
 
     def commands(self, commands: Sequence[Command], packed: bytes | None) -> Sequence[Command] | None:

@@ -20,10 +20,10 @@ from dataclasses import dataclass
 from functools import partial
 
 from zonelab.cluster.commands.keys import key_bytes, keys_of
-from zonelab.cluster.commands.routes import Route, route
+from zonelab.cluster.commands.routes import CommandRoute, route
 from zonelab.cluster.connections.batch import Answer, Batch, Channel
 from zonelab.cluster.connections.failures import STORAGE_REFUSED, ZoneFailure
-from zonelab.cluster.options.codec import Codec, PlainCodec
+from zonelab.cluster.options.codec import CommandCodec, PlainCodec
 from zonelab.engine.ports import Command, Runtime
 
 WINDOW = 256
@@ -92,7 +92,7 @@ class HintedChannel:
         runtime: Runtime,
         settings: HandoffSettings,
         count: Callable[[str, int], None],
-        codec: Codec | None = None,
+        codec: CommandCodec | None = None,
     ) -> None:
         self._channel = channel
         self._runtime = runtime
@@ -316,18 +316,18 @@ def _tell(kept: _Kept, answer: Answer) -> None:
         kept.done(answer)
 
 
-def _writes_of(batch: Batch, codec: Codec) -> Batch | None:
+def _writes_of(batch: Batch, codec: CommandCodec) -> Batch | None:
     """A batch of the writes with keys in ``batch``, None without any; a transaction counts as a whole."""
     inside = codec.inside(batch.commands, batch.packed)
     if inside is not None:
-        whole = all(map(keys_of, inside)) and all(route(command) is Route.WRITE for command in batch.commands)
+        whole = all(map(keys_of, inside)) and all(route(command) is CommandRoute.WRITE for command in batch.commands)
         return Batch(batch.commands, writes=True, packed=batch.packed) if whole else None
     read = codec.commands(batch.commands, batch.packed)
     given = batch.commands if read is None else read
     kept = [
         command
         for command, routed in zip(given, batch.commands, strict=True)
-        if route(routed) is Route.WRITE and keys_of(command)
+        if route(routed) is CommandRoute.WRITE and keys_of(command)
     ]
     if len(kept) == len(given):
         return Batch(batch.commands, writes=True, packed=batch.packed)

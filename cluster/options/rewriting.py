@@ -8,7 +8,7 @@ from typing import Any, cast
 from zonelab.cluster.commands.routes import upper
 from zonelab.cluster.connections.batch import Channel
 from zonelab.cluster.coordinators.plain import PlainCoordinator
-from zonelab.cluster.options.codec import Codec, PlainCodec
+from zonelab.cluster.options.codec import CommandCodec, PlainCodec
 from zonelab.cluster.votes.levels import Setting
 from zonelab.cluster.votes.pipeline import Done, Outcome, translated
 from zonelab.cluster.votes.rules import Rule
@@ -43,7 +43,7 @@ class RewritingCoordinator(PlainCoordinator):
         zone: str,
         channels: Mapping[str, Channel],
         runtime: Runtime,
-        codec: Codec | None = None,
+        codec: CommandCodec | None = None,
         statistics: CoordinatorStatistics | None = None,
     ) -> None:
         super().__init__(zone=zone, channels=channels, runtime=runtime, statistics=statistics)

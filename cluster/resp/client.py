@@ -9,13 +9,13 @@ from itertools import count
 from typing import Any
 
 from zonelab.cluster.commands.level_looks import LevelLooks
-from zonelab.cluster.commands.routes import Route
+from zonelab.cluster.commands.routes import CommandRoute
 from zonelab.cluster.coordinators.coordinator import Coordinator
 from zonelab.cluster.resp.busy_poll import BusyPoll
 from zonelab.cluster.resp.gradual_freeing import GradualFreeing
 from zonelab.cluster.resp.held_bytes import HeldBytes
 from zonelab.cluster.resp.protocol import wire
-from zonelab.cluster.resp.protocol.command_table import KINDS, CommandTable, Kind
+from zonelab.cluster.resp.protocol.command_table import KINDS, CommandKind, CommandTable
 from zonelab.cluster.resp.protocol.remembered_scripts import RememberedScripts
 from zonelab.cluster.resp.protocol.subscription import Subscription
 from zonelab.cluster.resp.protocol.unpacker import Unpacker
@@ -102,7 +102,7 @@ class PortHost:
         self.look_at_all = asyncio.Lock()
         """Held by a client whose command looks at all the others, if they are many."""
         self.polling = BusyPoll(self.loop, duration_us=settings.busy_poll_us) if settings.busy_poll_us else None
-        self._clients: dict[Client, None] = {}
+        self._clients: dict[PortClient, None] = {}
         self.turn = TurnBatch(coordinator, clients=self._clients, writes=writes)
         self.singles = SingleCommands(
             coordinator=coordinator,
@@ -117,10 +117,10 @@ class PortHost:
         self._identities = 0
 
     @property
-    def clients(self) -> list["Client"]:
+    def clients(self) -> list["PortClient"]:
         return list(self._clients)
 
-    def admit(self, client: "Client") -> bool:
+    def admit(self, client: "PortClient") -> bool:
         """Take ``client`` on; False if as many as may be are connected already."""
         if len(self._clients) >= self.settings.clients_max:
             self.statistics.refused_full += 1
@@ -137,12 +137,12 @@ class PortHost:
         def done(outcome: Outcome) -> None:
             answered(wire.joined(outcome) == b":1\r\n")
 
-        self.coordinator.submit(level, KINDS[Route.READ].run(1, 2), done, packed=wire.command(b"EXISTS", key))
+        self.coordinator.submit(level, KINDS[CommandRoute.READ].run(1, 2), done, packed=wire.command(b"EXISTS", key))
 
     def _count_over_memory(self) -> None:
         self.statistics.over_memory += 1
 
-    def dismiss(self, client: "Client") -> None:
+    def dismiss(self, client: "PortClient") -> None:
         self.statistics.commands += client.commands
         self._clients.pop(client, None)
 
@@ -162,7 +162,7 @@ class PortHost:
         return {**counts, "clients": len(self._clients), "held_bytes": self.memory.total}
 
 
-class Watching:
+class WatchedKeys:
     """A client's watched keys: the connections on which they are watched, and how many WATCH it has sent."""
 
     def __init__(self, coordinator: Coordinator) -> None:
@@ -178,7 +178,7 @@ class Watching:
 _leases = count(1)
 
 
-class Client(ABC):
+class PortClient(ABC):
     """One client of a port: what commands know of it, and what they may do for it."""
 
     __slots__ = (
@@ -197,10 +197,10 @@ class Client(ABC):
         self.read_level = host.read_level
         self.write_level = host.write_level
         self.coordinator: Coordinator = host.coordinator
-        self.queued: list[tuple[bytes, Kind]] | None = None  # commands after MULTI
+        self.queued: list[tuple[bytes, CommandKind]] | None = None  # commands after MULTI
         self.queued_bytes = 0
         self.queue_failed = False
-        self.watching: Watching | None = None
+        self.watching: WatchedKeys | None = None
         self.subscription: Subscription | None = None
         self.closing = False
         self.lost = False
@@ -237,7 +237,7 @@ class Client(ABC):
         subscribed = self.subscription is not None and self.subscription.restricts(self.protocol)
         self.plain = self.authenticated and self.queued is None and not subscribed
 
-    def level_for(self, kind: Kind) -> Level:
+    def level_for(self, kind: CommandKind) -> Level:
         """The level at which a command of ``kind`` is sent now, on the connections that clients share."""
         if kind.reads:
             return self.read_level
@@ -284,7 +284,7 @@ class Client(ABC):
         """Close the connection after all earlier answers and ``last``; what the client still sends is ignored."""
 
     @abstractmethod
-    def submit(self, kind: Kind, raws: list[bytes]) -> None:
+    def submit(self, kind: CommandKind, raws: list[bytes]) -> None:
         """Hand a run of commands of one kind to the coordinator, with what others submit in this turn of the loop."""
 
     @abstractmethod
@@ -296,11 +296,13 @@ class Client(ABC):
         """Hand over an INFO and give the client the port's own figures of clients in place of the server's."""
 
     @abstractmethod
-    def submit_as(self, kind: Kind, commands: WireCommands, packed: bytes) -> None:
+    def submit_as(self, kind: CommandKind, commands: WireCommands, packed: bytes) -> None:
         """Hand over what must travel by itself."""
 
     @abstractmethod
-    def call(self, kind: Kind, raw: bytes, *, through: Coordinator | None = None, **marks: Any) -> Awaitable[Outcome]:
+    def call(
+        self, kind: CommandKind, raw: bytes, *, through: Coordinator | None = None, **marks: Any
+    ) -> Awaitable[Outcome]:
         """Run one command for an exclusive handler and give its outcome to that, not to the client."""
 
     @abstractmethod

@@ -6,7 +6,7 @@ from abc import abstractmethod
 from collections import deque
 from collections.abc import Awaitable, Callable
 
-from zonelab.cluster.resp.client import Client, PortHost
+from zonelab.cluster.resp.client import PortClient, PortHost
 from zonelab.cluster.resp.reply_slots import ReplySlot
 
 LEFT_BYTES_MAX = 1024 * 1024
@@ -29,7 +29,7 @@ def left_unread(transport: asyncio.BaseTransport) -> bytes:
     return b"".join(pieces)
 
 
-class EndingClient(Client, asyncio.Protocol):
+class EndingClient(PortClient, asyncio.Protocol):
     """What has to wait for earlier answers, the end of the connection above all."""
 
     __slots__ = ("_busy", "_deaf", "_drained", "_ending", "_has_answered", "_soon", "_task", "slots", "write_paused")

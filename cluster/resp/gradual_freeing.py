@@ -7,13 +7,13 @@ that nobody waits for the rest.
 import asyncio
 from collections import deque
 
-from zonelab.cluster.resp.protocol.command_table import Kind
+from zonelab.cluster.resp.protocol.command_table import CommandKind
 
 TURN_BYTES = 16 * 1024 * 1024
 TURN_COMMANDS = 4096
 """So much is freed in one turn, of whichever there is less."""
 
-Held = list[tuple[bytes, Kind]] | list[bytearray]
+Held = list[tuple[bytes, CommandKind]] | list[bytearray]
 """Commands after MULTI, or what has arrived of one that is not complete."""
 
 

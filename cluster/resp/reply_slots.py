@@ -9,7 +9,7 @@ from zonelab.cluster.votes.pipeline import GradualDone, Outcome
 from zonelab.engine.ports import Reply
 
 
-class Answering(Protocol):
+class OrderedClient(Protocol):
     """A client that answers in order."""
 
     def answered(self, slot: "ReplySlot") -> None:
@@ -33,7 +33,7 @@ class ReplySlot(GradualDone):
 
     __slots__ = ("_client", "count", "expected", "reply", "sent_bytes")
 
-    def __init__(self, client: Answering, count: int) -> None:
+    def __init__(self, client: OrderedClient, count: int) -> None:
         self._client = client
         self.count = count
         self.expected = self.sent_bytes = 0

@@ -4,7 +4,7 @@ import asyncio
 
 from zonelab.cluster.resp.client import PortHost
 from zonelab.cluster.resp.commands.dispatch import dispatch
-from zonelab.cluster.resp.session import Session
+from zonelab.cluster.resp.session import ConnectionSession
 from zonelab.cluster.zone import Address, ClusterError
 
 _BACKLOG = 4096
@@ -28,7 +28,11 @@ class RespServer(PortHost):
         settings = self.settings
         try:
             self._listener = await self.loop.create_server(
-                lambda: Session(self, dispatch), settings.host, settings.port, ssl=settings.tls(), backlog=_BACKLOG
+                lambda: ConnectionSession(self, dispatch),
+                settings.host,
+                settings.port,
+                ssl=settings.tls(),
+                backlog=_BACKLOG,
             )
         except OSError as error:
             raise ClusterError(f"cannot listen at {settings.host}:{settings.port}: {error}") from error

@@ -5,11 +5,11 @@ import time
 from collections.abc import Awaitable, Callable
 from typing import Any, cast
 
-from zonelab.cluster.commands.routes import Route
+from zonelab.cluster.commands.routes import CommandRoute
 from zonelab.cluster.coordinators.coordinator import Coordinator
-from zonelab.cluster.resp.client import Client, PortHost
+from zonelab.cluster.resp.client import PortClient, PortHost
 from zonelab.cluster.resp.protocol import wire
-from zonelab.cluster.resp.protocol.command_table import KINDS, CommandSpec, Kind, Treatment
+from zonelab.cluster.resp.protocol.command_table import KINDS, CommandDescription, CommandKind, Treatment
 from zonelab.cluster.resp.protocol.scanner import ProtocolError
 from zonelab.cluster.resp.protocol.upstream import WireCommands
 from zonelab.cluster.resp.reply_slots import InfoSlot, ReplySlot, SetSlot
@@ -19,7 +19,7 @@ from zonelab.cluster.resp.window import WindowedClient
 from zonelab.cluster.votes.levels import Level
 from zonelab.cluster.votes.pipeline import Done, Outcome
 
-Dispatch = Callable[[Client, CommandSpec | None, bytes], None]
+Dispatch = Callable[[PortClient, CommandDescription | None, bytes], None]
 """Carries out one command, given in wire form; there is no specification of an unknown one."""
 
 GUEST_BYTES_MAX = 64 * 1024
@@ -31,7 +31,7 @@ _QUEUED_BYTES = 128
 """What a command in a queue of MULTI takes beside its own bytes."""
 
 
-class Session(WindowedClient):
+class ConnectionSession(WindowedClient):
     """State of one connection. ``dispatch`` decides about everything that is not simply handed to the coordinator."""
 
     __slots__ = (
@@ -122,17 +122,19 @@ class Session(WindowedClient):
         else:
             self.write(data)
 
-    def submit(self, kind: Kind, raws: list[bytes]) -> None:
+    def submit(self, kind: CommandKind, raws: list[bytes]) -> None:
         self._submit_packed(kind, raws[0] if len(raws) == 1 else b"".join(raws), len(raws))
 
     def submit_set(self, raw: bytes) -> None:
         made = SetSlot if self.protocol == 3 else ReplySlot
-        self._submit_packed(KINDS[Route.READ], raw, 1, made=made)
+        self._submit_packed(KINDS[CommandRoute.READ], raw, 1, made=made)
 
     def submit_info(self, raw: bytes) -> None:
-        self._submit_packed(KINDS[Route.LOCAL_READ], raw, 1, made=InfoSlot)
+        self._submit_packed(KINDS[CommandRoute.LOCAL_READ], raw, 1, made=InfoSlot)
 
-    def _submit_packed(self, kind: Kind, packed: bytes, count: int, *, made: type[ReplySlot] = ReplySlot) -> None:
+    def _submit_packed(
+        self, kind: CommandKind, packed: bytes, count: int, *, made: type[ReplySlot] = ReplySlot
+    ) -> None:
         level = self.level_for(kind)
         self._turn_left -= count
         ordered = self.in_flight > 0
@@ -142,13 +144,13 @@ class Session(WindowedClient):
         else:
             self.host.turn.gather(kind, level, self.protocol, packed, count, done, ordered=ordered)
 
-    def submit_as(self, kind: Kind, commands: WireCommands, packed: bytes) -> None:
+    def submit_as(self, kind: CommandKind, commands: WireCommands, packed: bytes) -> None:
         level = self.level_for(kind)
         done = self._slot(len(commands), len(packed), level, kind)
         self.host.turn.submit(self.coordinator, level, commands, packed, done)
 
     def _slot(
-        self, count: int, sent_bytes: int, level: Level, kind: Kind, *, made: type[ReplySlot] = ReplySlot
+        self, count: int, sent_bytes: int, level: Level, kind: CommandKind, *, made: type[ReplySlot] = ReplySlot
     ) -> Done:
         """A place in the order of answers for ``count`` commands, and who is to be told what came of them."""
         slot = made(self, count)
@@ -159,7 +161,9 @@ class Session(WindowedClient):
         host.until_sample -= 1
         return slot if host.until_sample else host.sampler(level, kind.reads, slot)
 
-    def call(self, kind: Kind, raw: bytes, *, through: Coordinator | None = None, **marks: Any) -> Awaitable[Outcome]:
+    def call(
+        self, kind: CommandKind, raw: bytes, *, through: Coordinator | None = None, **marks: Any
+    ) -> Awaitable[Outcome]:
         answered: asyncio.Future[Outcome] = self.loop.create_future()
 
         expected = len(raw) if len(raw) > LARGE_BYTES else 0
@@ -283,7 +287,7 @@ class Session(WindowedClient):
         by_name = self.host.table.by_name
         following = scanner.next
         run: list[bytes] = []
-        run_kind: Kind | None = None
+        run_kind: CommandKind | None = None
         try:
             while room > 0 and self._turn_left > 0 and not (self._busy or self._deaf or self.closing):
                 found = following()
@@ -331,7 +335,7 @@ class Session(WindowedClient):
         self._submit_packed(spec.kind, packed, count)
         return count
 
-    def _handle(self, spec: CommandSpec | None, name: bytes, raw: bytes) -> None:
+    def _handle(self, spec: CommandDescription | None, name: bytes, raw: bytes) -> None:
         self.last_s = time.monotonic()
         self._turn_left -= FORWARDED_PER_OTHER
         self._waiting_bytes = len(raw)

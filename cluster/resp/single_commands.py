@@ -12,7 +12,7 @@ from typing import Protocol, cast, overload
 
 from zonelab.cluster.coordinators.coordinator import Coordinator
 from zonelab.cluster.resp.busy_poll import BusyPoll
-from zonelab.cluster.resp.protocol.command_table import CommandTable, Kind, Treatment
+from zonelab.cluster.resp.protocol.command_table import CommandKind, CommandTable, Treatment
 from zonelab.cluster.resp.protocol.unpacker import Unpacker
 from zonelab.cluster.resp.reply_slots import ReplySlot
 from zonelab.cluster.resp.turn_batch import TurnBatch
@@ -52,7 +52,7 @@ class SingleClient(Protocol):
 
     send: Callable[[bytes], None]
 
-    def level_for(self, kind: Kind) -> Level:
+    def level_for(self, kind: CommandKind) -> Level:
         """The level at which a command of ``kind`` is sent now."""
 
     def received(self, data: bytes) -> None:
@@ -62,19 +62,19 @@ class SingleClient(Protocol):
         """Take what came of the command that was asked."""
 
 
-class Sampled(Protocol):
+class LatencySampler(Protocol):
     """The part of ``zonelab.cluster.resp.client.PortHost`` that chooses which commands are measured."""
 
     until_sample: int
     sampler: Callable[[Level, bool, Done], Done]
 
 
-class _Run(MembersOfOne):
+class _CommandRun(MembersOfOne):
     """Commands of one kind, one of each of ``clients``. A call submits them to ``coordinator``."""
 
     __slots__ = ("_coordinator", "_kind", "clients", "level", "packed", "protocol")
 
-    def __init__(self, coordinator: Coordinator, kind: Kind, level: Level, protocol: int) -> None:
+    def __init__(self, coordinator: Coordinator, kind: CommandKind, level: Level, protocol: int) -> None:
         self._coordinator = coordinator
         self._kind = kind
         self.level = level
@@ -126,7 +126,7 @@ class SingleCommands:
         turn: TurnBatch,
         polling: BusyPoll | None,
         connected: Sized,
-        sampled: Sampled,
+        sampled: LatencySampler,
         loop: asyncio.AbstractEventLoop,
     ) -> None:
         self._coordinator = coordinator
@@ -175,7 +175,7 @@ class SingleCommands:
     def _take_together(self, clients: list[SingleClient], received: list[bytes]) -> None:
         turn, by_name = self._turn, self._by_name
         odd: list[tuple[SingleClient, bytes]] = []
-        runs: dict[Kind, _Run] = {}
+        runs: dict[CommandKind, _CommandRun] = {}
         for client, name, raw in zip(clients, self._unpacker.names(received), received, strict=True):
             spec = by_name.get(name)  # type: ignore[arg-type]
             if spec is None or spec.treatment is not Treatment.FORWARD or client.closing:
@@ -185,7 +185,7 @@ class SingleCommands:
             level = client.read_level if kind.reads else client.write_level
             run = runs.get(kind)
             if run is None or run.level is not level or run.protocol != client.protocol:
-                run = runs[kind] = _Run(self._coordinator, kind, level, client.protocol)
+                run = runs[kind] = _CommandRun(self._coordinator, kind, level, client.protocol)
                 turn.add(run)
             client.has_written |= not kind.reads
             client.commands += 1

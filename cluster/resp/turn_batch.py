@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence, Sized
 from functools import partial
 
 from zonelab.cluster.coordinators.coordinator import Coordinator
-from zonelab.cluster.resp.protocol.command_table import Kind
+from zonelab.cluster.resp.protocol.command_table import CommandKind
 from zonelab.cluster.resp.protocol.upstream import GatheredWrites
 from zonelab.cluster.votes.levels import Level
 from zonelab.cluster.votes.pipeline import Done
@@ -17,12 +17,12 @@ _GATHERED_MAX = 128
 """Commands beyond which what is gathered departs: servers begin with it while the rest of a busy turn is read."""
 
 
-class _Run:
+class _BatchRun:
     """Commands of one kind that can travel together, and whose they are. A call submits them to ``coordinator``."""
 
     __slots__ = ("_coordinator", "_kind", "count", "level", "members", "packed", "protocol")
 
-    def __init__(self, coordinator: Coordinator, kind: Kind, level: Level, protocol: int) -> None:
+    def __init__(self, coordinator: Coordinator, kind: CommandKind, level: Level, protocol: int) -> None:
         self._coordinator = coordinator
         self._kind = kind
         self.level = level
@@ -53,14 +53,14 @@ class TurnBatch:
         self._writes = writes
         self._loop = asyncio.get_running_loop()
         self._waiting: deque[Callable[[], None]] = deque()  # runs, and what travels by itself, in order of departure
-        self._latest: dict[Kind, _Run] = {}  # the last run of each kind, which takes further commands
+        self._latest: dict[CommandKind, _BatchRun] = {}  # the last run of each kind, which takes further commands
         self._count = 0
         self._departing = False
         self.departs_soon = False
         """Someone will call ``depart``."""
 
     def gather(
-        self, kind: Kind, level: Level, protocol: int, packed: bytes, count: int, done: Done, *, ordered: bool
+        self, kind: CommandKind, level: Level, protocol: int, packed: bytes, count: int, done: Done, *, ordered: bool
     ) -> None:
         """Submit a run of commands, together with those of other clients in this turn of the loop that are alike.
 
@@ -114,8 +114,8 @@ class TurnBatch:
             if waiting:
                 self._loop.call_soon(self.depart)
 
-    def _begin(self, kind: Kind, level: Level, protocol: int) -> _Run:
-        run = self._latest[kind] = _Run(self._coordinator, kind, level, protocol)
+    def _begin(self, kind: CommandKind, level: Level, protocol: int) -> _BatchRun:
+        run = self._latest[kind] = _BatchRun(self._coordinator, kind, level, protocol)
         self._waiting.append(run)
         if not self.departs_soon:
             self.departs_soon = True

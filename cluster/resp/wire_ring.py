@@ -12,14 +12,14 @@ from typing import Any
 import hiredis
 
 from zonelab.cluster.commands.keys import SCRIPTS_WITH_KEYS, rearranged
-from zonelab.cluster.commands.routes import READING, Route, route
+from zonelab.cluster.commands.routes import READING, CommandRoute, route
 from zonelab.cluster.connections.batch import Answer, Batch
 from zonelab.cluster.coordinators.coordinator import Coordinator
 from zonelab.cluster.coordinators.split_commands import Fragment, SplitCommand
 from zonelab.cluster.coordinators.token_ring import KEYS_APART, RingCoordinator
 from zonelab.cluster.real.upstream import pack
 from zonelab.cluster.resp.protocol import wire
-from zonelab.cluster.resp.protocol.command_table import CommandSpec, CommandTable, Treatment
+from zonelab.cluster.resp.protocol.command_table import CommandDescription, CommandTable, Treatment
 from zonelab.cluster.resp.protocol.upstream import WireCommands
 from zonelab.cluster.votes.levels import Level, Setting, read_level, write_level
 from zonelab.cluster.votes.pipeline import Done
@@ -123,7 +123,7 @@ class WireRing(RingCoordinator):
         assert isinstance(fragment, WireFragment)
         return fragment.keys
 
-    def _route(self, fragment: Fragment) -> Route:
+    def _route(self, fragment: Fragment) -> CommandRoute:
         return _route_of(fragment.command[0])
 
     def _token(self, key: bytes) -> int:
@@ -173,7 +173,7 @@ class WireRing(RingCoordinator):
         spec = self._spec(words)
         if not spec.accepts(len(words)):
             return _refused(run, f"ERR wrong number of arguments for '{spec.name.lower()}' command")
-        keys = [] if _route_of(run[0][0]) is Route.BROADCAST else spec.keys(words)
+        keys = [] if _route_of(run[0][0]) is CommandRoute.BROADCAST else spec.keys(words)
         if spec.name in SCRIPTS_WITH_KEYS and len(dict.fromkeys(map(self._owners, keys))) > 1:
             return _refused(run, KEYS_APART)
         join = _JOINED.get(spec.name)
@@ -193,7 +193,7 @@ class WireRing(RingCoordinator):
             return _refused(run, TRANSACTION_APART)
         return SplitCommand(run[0], [WireFragment(run, (), keys, (), packed)])
 
-    def _spec(self, words: Sequence[bytes]) -> CommandSpec:
+    def _spec(self, words: Sequence[bytes]) -> CommandDescription:
         spec = self._table.find(words[0])
         assert spec is not None, words[0]
         if spec.treatment is Treatment.CONTAINER:
@@ -219,7 +219,7 @@ class PassingRing(WireRing):
 
 
 @lru_cache(maxsize=64)
-def _route_of(example: Argument) -> Route:
+def _route_of(example: Argument) -> CommandRoute:
     return route((example,))
 
 

@@ -3,7 +3,7 @@
 from collections import deque
 from collections.abc import Callable
 
-from zonelab.cluster.sim.event_order import Environment
+from zonelab.cluster.sim.event_order import SimEnvironment
 from zonelab.engine.ports import Reply
 
 OnReplies = Callable[[list[Reply]], None]
@@ -19,7 +19,7 @@ class SimConnection:
         self,
         *,
         reply_ns: int,
-        environment: Environment,
+        environment: SimEnvironment,
         hang_up: Callable[["SimConnection"], None],
         on_close: Callable[[], None],
     ) -> None:

@@ -37,12 +37,12 @@ class Actor:
         self.rank = rank
 
 
-class Timer:
+class ScheduledTimer:
     """Something that is to happen and can be called off."""
 
     __slots__ = ("_environment", "_key")
 
-    def __init__(self, environment: "Environment", key: int) -> None:
+    def __init__(self, environment: "SimEnvironment", key: int) -> None:
         self._environment = environment
         self._key = key
 
@@ -50,7 +50,7 @@ class Timer:
         self._environment.cancel(self._key)
 
 
-class Environment(simpy.Environment):
+class SimEnvironment(simpy.Environment):
     """What is to happen, by time, and a trace of what has. ``actor`` is on whose behalf the present event happens.
 
     What zonelab schedules are plain callables, without an event object for each: ``put``. Events and processes of
@@ -77,11 +77,11 @@ class Environment(simpy.Environment):
         heappush(self._agenda, (self._now + delay_ns, key, callback, actor))
         return key
 
-    def call_later(self, delay_ns: int, callback: Callable[[], None]) -> Timer:
+    def call_later(self, delay_ns: int, callback: Callable[[], None]) -> ScheduledTimer:
         """As in ``Runtime``."""
         if delay_ns < 0:
             raise ValueError(f"delay must be 0 or more nanoseconds, got {delay_ns}")
-        return Timer(self, self.put(delay_ns, callback, self.actor))
+        return ScheduledTimer(self, self.put(delay_ns, callback, self.actor))
 
     def cancel(self, key: int) -> None:
         """Let what was put under ``key`` not happen: its time comes, and that is all."""
@@ -139,7 +139,7 @@ def _happen(event: simpy.Event) -> None:
         raise event._value
 
 
-class RandomEnvironment(Environment):
+class RandomEnvironment(SimEnvironment):
     """Every event draws a rank."""
 
     def __init__(self, trace: Trace, random: Random) -> None:
@@ -153,7 +153,7 @@ class RandomEnvironment(Environment):
         return key
 
 
-class PctEnvironment(Environment):
+class PctEnvironment(SimEnvironment):
     """Every task draws a rank when it begins, and its events take it, those included that end its waiting.
 
     In the manner of Burckhardt, Kothari, Musuvathi and Nagarakatte, "A Randomized Scheduler with Probabilistic
@@ -181,10 +181,10 @@ class PctEnvironment(Environment):
         return key
 
 
-def environment(schedule: Schedule, *, trace: Trace, random: Random) -> Environment:
+def environment(schedule: Schedule, *, trace: Trace, random: Random) -> SimEnvironment:
     """An environment that breaks ties as ``schedule`` says, drawing from ``random``."""
     if schedule.tie_break is TieBreak.RANDOM:
         return RandomEnvironment(trace, random)
     if schedule.tie_break is TieBreak.PCT:
         return PctEnvironment(trace, random, schedule)
-    return Environment(trace)
+    return SimEnvironment(trace)

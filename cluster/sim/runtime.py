@@ -11,7 +11,7 @@ from random import Random
 from typing import Any, Generic, TypeVar
 
 from zonelab.cluster.random_streams import Streams
-from zonelab.cluster.sim.event_order import Actor, Environment, environment
+from zonelab.cluster.sim.event_order import Actor, SimEnvironment, environment
 from zonelab.cluster.sim.schedule import Schedule
 from zonelab.cluster.sim.trace import Trace
 from zonelab.engine.ports import Promise
@@ -27,7 +27,7 @@ class SimPromise:
     _actor: Actor  # of whoever awaits it
     _result: Any
 
-    def __init__(self, environment: Environment) -> None:
+    def __init__(self, environment: SimEnvironment) -> None:
         self._environment = environment
         self._done = False
         self.waiters: list[Callable[[Any], None]] = []

@@ -10,7 +10,7 @@ import simpy
 from simpy.resources.resource import Request
 
 from zonelab.cluster.links.lag import Lag
-from zonelab.cluster.sim.event_order import Environment
+from zonelab.cluster.sim.event_order import SimEnvironment
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -33,7 +33,7 @@ class Station:
 
     def __init__(
         self,
-        environment: Environment,
+        environment: SimEnvironment,
         settings: StationSettings,
         *,
         random: Random,
@@ -62,7 +62,7 @@ class Station:
         then()
 
 
-class Line:
+class StationLane:
     """One way through a station, which nothing leaves before what came earlier, however many are worked on at once."""
 
     def __init__(self, station: Station) -> None:

@@ -7,7 +7,7 @@ from zonelab.cluster.connections.batch import Batch
 from zonelab.cluster.sim.connection import OnReplies, SimConnection
 from zonelab.cluster.sim.runtime import SimRuntime
 from zonelab.cluster.sim.server import SimServer
-from zonelab.cluster.sim.station import Line, Station
+from zonelab.cluster.sim.station import Station, StationLane
 
 
 class SimUpstream:
@@ -66,10 +66,10 @@ class BehindCoordinator(SimUpstream):
     def __init__(self, server: SimServer, *, runtime: SimRuntime, station: Station) -> None:
         super().__init__(server, runtime=runtime)
         self._station = station
-        self._line = Line(station)
+        self._line = StationLane(station)
 
     def open(self, *, on_open: Callable[[], None], on_close: Callable[[], None]) -> None:
-        self._line = Line(self._station)
+        self._line = StationLane(self._station)
         super().open(on_open=on_open, on_close=on_close)
 
     def send(self, batch: Batch, on_replies: OnReplies) -> None:

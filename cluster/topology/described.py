@@ -5,7 +5,7 @@ from functools import cached_property
 
 from pydantic import BaseModel, ConfigDict, Field, model_validator
 
-from zonelab.cluster.topology.key_hashes import Hash
+from zonelab.cluster.topology.key_hashes import KeyHash
 from zonelab.cluster.topology.topology import DataCentre, Node, Rack, Topology, even_tokens
 
 Nodes = Sequence[str] | Mapping[str, int]
@@ -13,7 +13,7 @@ Nodes = Sequence[str] | Mapping[str, int]
 
 
 def topology_of(
-    data_centres: Mapping[str, Mapping[str, Nodes]], *, hash: Hash = Hash.MURMUR, hash_tag: str | None = None
+    data_centres: Mapping[str, Mapping[str, Nodes]], *, hash: KeyHash = KeyHash.MURMUR, hash_tag: str | None = None
 ) -> Topology:
     """The topology of these data centres, by name, with their zones, by name. Raises ``TopologyError``."""
     dcs = tuple(
@@ -37,7 +37,7 @@ class Placement(BaseModel):
     model_config = ConfigDict(extra="forbid", frozen=True)
 
     data_centres: dict[str, dict[str, list[str] | dict[str, int]]] = Field(min_length=1)
-    hash: Hash = Hash.MURMUR
+    hash: KeyHash = KeyHash.MURMUR
     hash_tag: str | None = None
 
     @model_validator(mode="after")

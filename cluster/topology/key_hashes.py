@@ -18,7 +18,7 @@ TOKENS = 1 << 32
 """So many different tokens there are: 0 to 4294967295."""
 
 
-class Hash(StrEnum):
+class KeyHash(StrEnum):
     """``hash`` of the topology. Dynomite's other names (hsieh, jenkins, crc16, crc32, …) are not offered."""
 
     MURMUR = "murmur"
@@ -96,20 +96,20 @@ def _md5(key: bytes) -> int:
     return int.from_bytes(md5(key, usedforsecurity=False).digest()[:4], "little")
 
 
-_FUNCTIONS: dict[Hash, Callable[[bytes], int]] = {
-    Hash.MURMUR: murmur,
-    Hash.MURMUR3: murmur3,
-    Hash.ONE_AT_A_TIME: one_at_a_time,
-    Hash.FNV1_32: fnv1_32,
-    Hash.FNV1A_32: fnv1a_32,
-    Hash.FNV1_64: fnv1_64,
-    Hash.FNV1A_64: fnv1a_64,
-    Hash.CRC32A: zlib.crc32,
-    Hash.MD5: _md5,
+_FUNCTIONS: dict[KeyHash, Callable[[bytes], int]] = {
+    KeyHash.MURMUR: murmur,
+    KeyHash.MURMUR3: murmur3,
+    KeyHash.ONE_AT_A_TIME: one_at_a_time,
+    KeyHash.FNV1_32: fnv1_32,
+    KeyHash.FNV1A_32: fnv1a_32,
+    KeyHash.FNV1_64: fnv1_64,
+    KeyHash.FNV1A_64: fnv1a_64,
+    KeyHash.CRC32A: zlib.crc32,
+    KeyHash.MD5: _md5,
 }
 
 
-def hash_function(name: Hash) -> Callable[[bytes], int]:
+def hash_function(name: KeyHash) -> Callable[[bytes], int]:
     return _FUNCTIONS[name]
 
 

@@ -11,7 +11,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property, lru_cache
 
-from zonelab.cluster.topology.key_hashes import TOKENS, Hash, hash_function, hashed_part
+from zonelab.cluster.topology.key_hashes import TOKENS, KeyHash, hash_function, hashed_part
 
 ZONES_MAX = 7
 """In a data centre. Dynomite's arrays hold three replies; with more racks its behaviour is undefined (issue 764).
@@ -96,7 +96,7 @@ class Topology:
     """``hash_tag``: two characters, such as ``{}``, between which a key's hashed part is; none as in Dynomite."""
 
     dcs: tuple[DataCentre, ...]
-    hash: Hash = Hash.MURMUR
+    hash: KeyHash = KeyHash.MURMUR
     hash_tag: str | None = None
     positions: Mapping[str, NodePosition] = field(init=False, repr=False, compare=False)
     """Of every node, by name, in the order of the topology."""

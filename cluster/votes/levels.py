@@ -6,7 +6,7 @@ from enum import StrEnum
 from functools import cached_property
 from typing import Literal, assert_never
 
-from zonelab.cluster.commands.routes import Route
+from zonelab.cluster.commands.routes import CommandRoute
 
 
 class Decision(StrEnum):
@@ -111,14 +111,14 @@ def write_level(setting: Setting) -> Level:
     return setting.write if isinstance(setting, Levels) else setting
 
 
-def level_of(setting: Setting, kind: Route) -> Level:
+def level_of(setting: Setting, kind: CommandRoute) -> Level:
     """Return the level of commands of ``kind``: DC_ONE for those that are neither reads of every zone nor writes."""
     match kind:
-        case Route.READ:
+        case CommandRoute.READ:
             return read_level(setting)
-        case Route.WRITE:
+        case CommandRoute.WRITE:
             return write_level(setting)
-        case Route.LOCAL_READ | Route.BROADCAST:
+        case CommandRoute.LOCAL_READ | CommandRoute.BROADCAST:
             return Level.DC_ONE
         case unknown:
             assert_never(unknown)

@@ -23,7 +23,7 @@ class FailureAccount(Protocol):
     def anything_applied(self) -> bool: ...
 
 
-class Failure:
+class PipelineFailure:
     """A pipeline of which at least one command was answered with an error.
 
     ``answers`` is what Dynomite would tell the client, one a command: values, errors of servers, and ``ZoneFailure``
@@ -36,9 +36,9 @@ class Failure:
         self._account = account
         self.answers = answers
 
-    def with_answers(self, answers: list[Reply]) -> "Failure":
+    def with_answers(self, answers: list[Reply]) -> "PipelineFailure":
         """The same account of other answers."""
-        return Failure(self._account, answers)
+        return PipelineFailure(self._account, answers)
 
     @property
     def maybe_applied(self) -> bool:
@@ -57,7 +57,7 @@ class Failure:
         return self.answers
 
 
-Outcome = list[Reply] | Failure
+Outcome = list[Reply] | PipelineFailure
 
 Done = Callable[[Outcome], None]
 
@@ -72,7 +72,7 @@ class GradualDone(ABC):
 
     @abstractmethod
     def first(self, answers: Sequence[Reply]) -> None:
-        """Take what comes next, as in ``Failure.answers``."""
+        """Take what comes next, as in ``PipelineFailure.answers``."""
 
 
 class TranslatedDone(GradualDone):
@@ -239,7 +239,7 @@ class MixedPipeline:
 
     def _conclude(self) -> None:
         answers = [vote.answer for vote in self._votes[self._told :]]
-        self._done(answers if no_error(answers) else Failure(self, answers))
+        self._done(answers if no_error(answers) else PipelineFailure(self, answers))
 
     def _failure(self, index: int) -> PortError | None:
         answer = self._votes[index].answer

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Sequence
 
-from zonelab.cluster.commands.routes import MAY_STORE, Route, route, upper
+from zonelab.cluster.commands.routes import MAY_STORE, CommandRoute, route, upper
 from zonelab.cluster.votes.levels import Decision, Level, Setting, read_level, write_level
 from zonelab.cluster.votes.list_vote import ElementVote
 from zonelab.cluster.votes.vote import Vote
@@ -81,14 +81,14 @@ class Rules(dict[Argument, Rule]):
         super().__init__()
         reads = read_level(setting)
         self._by_route = {
-            Route.WRITE: Rule(write_level(setting), zones=zones, reads=False),
-            Route.READ: Rule(reads, zones=1 if reads.rule.is_local else zones, reads=True),
-            Route.BROADCAST: Rule(Level.DC_ONE, zones=zones, reads=False),
-            Route.LOCAL_READ: Rule(Level.DC_ONE, zones=1, reads=True),
+            CommandRoute.WRITE: Rule(write_level(setting), zones=zones, reads=False),
+            CommandRoute.READ: Rule(reads, zones=1 if reads.rule.is_local else zones, reads=True),
+            CommandRoute.BROADCAST: Rule(Level.DC_ONE, zones=zones, reads=False),
+            CommandRoute.LOCAL_READ: Rule(Level.DC_ONE, zones=1, reads=True),
         }
         self._by_name: dict[str, Rule] = {}
         if not reads.rule.is_local:
-            whole = self._by_route[Route.READ]
+            whole = self._by_route[CommandRoute.READ]
             self._by_name["MGET"] = CustomVoteRule(whole, _by_element, reads=True)
         if reads.rule.sorted_sets:
             self._by_name["SMEMBERS"] = SortingRule(reads, zones=zones, reads=True)

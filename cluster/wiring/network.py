@@ -14,7 +14,7 @@ from zonelab.cluster.coordinators.plain import PlainCoordinator
 from zonelab.cluster.coordinators.remote import RemoteCoordinator
 from zonelab.cluster.coordinators.token_ring import MakeCoordinator, RingCoordinator, RingStatistics
 from zonelab.cluster.links.link import Link
-from zonelab.cluster.options.codec import Codec, PlainCodec
+from zonelab.cluster.options.codec import CommandCodec, PlainCodec
 from zonelab.cluster.options.hinted_handoff import HintedChannel
 from zonelab.cluster.options.read_repair.coordinator import RepairingCoordinator
 from zonelab.cluster.options.strict.door import StrictDoor
@@ -50,7 +50,7 @@ class Network:
         upstream: Callable[[str], Upstream],
         clocks: Mapping[str, NodeClock],
         own: Collection[str] | None = None,
-        codec: Codec | None = None,
+        codec: CommandCodec | None = None,
         far_end: Callable[[str], FarEnd] | None = None,
         plain: type[PlainCoordinator] = PlainCoordinator,
         passing: Callable[[str], Upstream] | None = None,

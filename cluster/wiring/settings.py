@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from zonelab.cluster.connections.timeouts import Timeouts
-from zonelab.cluster.links.lag import Constant, Lag
+from zonelab.cluster.links.lag import ConstantLag, Lag
 from zonelab.cluster.options.hinted_handoff import HandoffSettings
 from zonelab.cluster.options.versions.clock import COORDINATORS_MAX
 from zonelab.cluster.options.versions.settings import AntiEntropySettings, VoteBy
@@ -23,7 +23,7 @@ class NetworkSettings:
     """
 
     seed: int
-    lag: Lag = field(default_factory=Constant)
+    lag: Lag = field(default_factory=ConstantLag)
     lags: Mapping[tuple[str, str], Lag] | None = None
     coherence_ns: int = 25_000_000
     loss: float = 0.0

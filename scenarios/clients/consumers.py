@@ -41,13 +41,13 @@ Work = Callable[[str], Awaitable[None]]
 WorkOf = Callable[[Actor], Work]
 
 
-class OpenQueue(Protocol):
+class OpenConsumerQueue(Protocol):
     """Makes the queue instance of one consumer program in ``zone``, all of whose commands pass through ``wrap``."""
 
     async def __call__(self, zone: str, wrap: Wrap) -> Queue: ...
 
 
-class Program(Protocol):
+class ConsumerProgram(Protocol):
     """One consumer program, from its start to its stop or crash.
 
     ``poisoned``: a message has killed it; soon another takes its place.
@@ -72,9 +72,9 @@ class PoppingProgram:
         self,
         actor: Actor,
         *,
-        settings: spec.Consumers,
+        settings: spec.ConsumerSection,
         poison: Collection[str],
-        open_queue: OpenQueue,
+        open_queue: OpenConsumerQueue,
         recorder: Recorder,
         runtime: Runtime,
         repair_ms: int,
@@ -188,8 +188,8 @@ class Consumers:
     def __init__(
         self,
         *,
-        settings: spec.Consumers,
-        make: Callable[[Actor], Program],
+        settings: spec.ConsumerSection,
+        make: Callable[[Actor], ConsumerProgram],
         runtime: Runtime,
         tasks: TaskGroup,
         deaths: dict[str, int],
@@ -200,7 +200,7 @@ class Consumers:
         self._stopping = False
         self._runtime = runtime
         self._tasks = tasks
-        self._programs: dict[tuple[str, int], Program] = {}
+        self._programs: dict[tuple[str, int], ConsumerProgram] = {}
         self._lives: dict[tuple[str, int], int] = {}
 
     def start(self, zone: str, number: int) -> None:
@@ -211,7 +211,7 @@ class Consumers:
         self._programs[zone, number] = program
         self._tasks.spawn(self._live(program, zone, number), name=name)
 
-    async def _live(self, program: Program, zone: str, number: int) -> None:
+    async def _live(self, program: ConsumerProgram, zone: str, number: int) -> None:
         await program.run()
         if not program.poisoned:
             return

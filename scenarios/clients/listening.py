@@ -13,7 +13,7 @@ from zonelab.scenarios.clients.program_crash import CrashSwitch
 from zonelab.scenarios.clients.recorder import Actor, Recorder
 from zonelab.scenarios.clients.recorder import Outcome as Fate
 from zonelab.scenarios.clients.sinks import FENCED, Effect, Sink
-from zonelab.scenarios.queues.under_test import Ordered
+from zonelab.scenarios.queues.under_test import OrderedQueueUnderTest
 from zonelab.scenarios.spec import scenario as spec
 from zonelab.scenarios.spec.ordered.keys import state_of
 
@@ -29,9 +29,9 @@ class ListeningProgram:
         self,
         actor: Actor,
         *,
-        settings: spec.Consumers,
+        settings: spec.ConsumerSection,
         poison: Collection[str],
-        queue: Ordered,
+        queue: OrderedQueueUnderTest,
         sink: Sink | None,
         recorder: Recorder,
         runtime: Runtime,
@@ -47,7 +47,7 @@ class ListeningProgram:
         self._work = work_of(actor) if work_of is not None else self._sleep
         self._ended: Promise[None] = runtime.promise()
         inner, counts = queue.observer(actor.zone), queue.acknowledges(actor.process)
-        self._observer = Acknowledging(inner, recorder, actor, counts=counts)
+        self._observer = PopRecorder(inner, recorder, actor, counts=counts)
         self._commit_every = queue.commit_every
         self._uncommitted: dict[str, int] = {}
 
@@ -131,7 +131,7 @@ class ListeningProgram:
 
 
 @dataclass(slots=True)
-class _Handed:
+class _DeliveredMessage:
     """A message that was handed out and is not committed."""
 
     offset: int
@@ -140,7 +140,7 @@ class _Handed:
 
 
 @dataclass(slots=True)
-class Acknowledging:
+class PopRecorder:
     """An observer that hands everything on to ``inner``; and the history of operations hears of deliveries as pops.
 
     A message is acknowledged when a cursor behind it is committed, or the message among those finished above it.
@@ -151,7 +151,7 @@ class Acknowledging:
     recorder: Recorder
     actor: Actor
     counts: bool = True
-    _handed: dict[str, list[_Handed]] = field(default_factory=dict)
+    _handed: dict[str, list[_DeliveredMessage]] = field(default_factory=dict)
     _acks: dict[int, list[int]] = field(default_factory=dict)
     _started: dict[int, dict[str, Any]] = field(default_factory=dict)
 
@@ -161,7 +161,7 @@ class Acknowledging:
             return
         op = self.recorder.handed(self.actor, [(each.record.id, each.record.key) for each in batch], shard=partition)
         handed = self._handed.setdefault(partition, [])
-        handed += [_Handed(each.offset, op, each.record.id) for each in batch]
+        handed += [_DeliveredMessage(each.offset, op, each.record.id) for each in batch]
 
     def columns_of(self, op_id: int) -> dict[str, Any]:
         """Who was handed what, of the delivery of that number."""

@@ -15,7 +15,7 @@ _MOVES = (OrderKind.GRANT, OrderKind.COMMIT, OrderKind.DEAD_LETTER, OrderKind.PA
 
 
 @dataclass(slots=True)
-class _Place:
+class _GroupHead:
     """A group in a partition. ``since_ns``: since when its head is the head, and waits."""
 
     owner: str | None = None
@@ -43,7 +43,7 @@ class OrderSoFar:
 
     def __init__(self, *, wait_ms: float) -> None:
         self._wait_ns = wait_ms * NANOSECONDS_PER_MS
-        self._places: dict[tuple[str, str], _Place] = {}
+        self._places: dict[tuple[str, str], _GroupHead] = {}
         self._ends: dict[str, int] = {}
         self._pushed: dict[str, int] = {}
         self._gone: set[str] = set()
@@ -60,7 +60,7 @@ class OrderSoFar:
         if row.get("offset") is not None and kind is not OrderKind.COMMIT:
             self._ends[partition] = max(self._ends.get(partition, 0), row["offset"] + 1)
         if row.get("group") is not None:
-            place = self._places.setdefault((row["group"], partition), _Place())
+            place = self._places.setdefault((row["group"], partition), _GroupHead())
             self._at(place, kind, row)
         for (_, name), place in self._places.items():
             if name == partition and place.since_ns is None and self._end(name) > place.cursor:
@@ -88,7 +88,7 @@ class OrderSoFar:
         """Fenced pushes are confirmed before they have an offset."""
         return max(self._ends.get(partition, 0), self._pushed.get(partition, 0))
 
-    def _at(self, place: _Place, kind: OrderKind, row: Mapping[str, Any]) -> None:
+    def _at(self, place: _GroupHead, kind: OrderKind, row: Mapping[str, Any]) -> None:
         done = row.get("outcome") == "ok"
         if row.get("status"):
             place.statuses.add(row["status"])
@@ -106,7 +106,7 @@ class OrderSoFar:
             place.cursor = cursor
             place.head_is_new(row["time_ns"] if self._end(row["partition"]) > cursor else None)
 
-    def _at_head(self, place: _Place, kind: OrderKind, row: Mapping[str, Any]) -> None:
+    def _at_head(self, place: _GroupHead, kind: OrderKind, row: Mapping[str, Any]) -> None:
         if kind is OrderKind.START:
             place.open = row["op_id"]
         elif kind is OrderKind.END and row["op_id"] == place.open:
@@ -114,7 +114,7 @@ class OrderSoFar:
         elif kind is OrderKind.FAIL and row.get("outcome") == "ok":
             place.failed, place.suspended_ns = place.failed + 1, row.get("until_ns") or 0
 
-    def _cause(self, place: _Place, now_ns: int) -> Blocked:
+    def _cause(self, place: _GroupHead, now_ns: int) -> Blocked:
         """The first whose signs were seen since the head became it."""
         signs = (
             (Blocked.UNADMITTED, "unadmitted" in place.statuses),

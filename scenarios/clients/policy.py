@@ -41,7 +41,7 @@ class _Coordinator:
 
 
 @dataclass(slots=True)
-class Client:
+class CoordinatorChooser:
     """Chooses the coordinator of each attempt of one program. ``reachable`` tells whether a connection can be had."""
 
     home: str
@@ -103,7 +103,7 @@ class Client:
 class RoutedConnection:
     """``Connection`` of a program: each attempt goes where its client says. ``ways`` lead there, by zone."""
 
-    def __init__(self, ways: Mapping[str, Connection], client: Client) -> None:
+    def __init__(self, ways: Mapping[str, Connection], client: CoordinatorChooser) -> None:
         self._ways = ways
         self._client = client
 
@@ -164,7 +164,7 @@ class PolicyTestbed(TestbedAround):
         self._policy = policy
         self._zones = zones
         self._back_after_ns = round(policy.back_after_ms * time_factor * 1e6)
-        self._clients: dict[str, Client] = {}
+        self._clients: dict[str, CoordinatorChooser] = {}
 
     @property
     def counts(self) -> dict[str, dict[str, Any]]:
@@ -177,10 +177,10 @@ class PolicyTestbed(TestbedAround):
     def reads(self, zone: str, target: str) -> Connection:
         return self._routable(zone, lambda at: self._testbed.reads(at, target))
 
-    def client(self, process: str, home: str) -> Client:
+    def client(self, process: str, home: str) -> CoordinatorChooser:
         """The client of a program, the same for all its connections."""
         if process not in self._clients:
-            self._clients[process] = Client(
+            self._clients[process] = CoordinatorChooser(
                 home=home,
                 policy=self._policy,
                 back_after_ns=self._back_after_ns,

@@ -35,14 +35,14 @@ def untold(left: Sequence[Message]) -> None:
     pass
 
 
-class OpenQueue(Protocol):
+class OpenProducerQueue(Protocol):
     """Makes the queue instance of one producer program in ``zone``, all of whose commands pass through ``wrap``."""
 
     async def __call__(self, zone: str, wrap: Wrap) -> Queue: ...
 
 
 @dataclass(frozen=True, slots=True)
-class _Program:
+class _ProducerProgram:
     """One producer program, from its start to its stop or crash."""
 
     actor: Actor
@@ -50,7 +50,7 @@ class _Program:
     switch: CrashSwitch
 
 
-class Producer:
+class ZoneProducer:
     """Pushes one zone's plan. ``run`` returns when the plan is over or the run is halted; pushes may still be open.
 
     What was not confirmed is pushed again, up to ``retries`` times, each ``retry_after_ms`` after the last; to the
@@ -63,7 +63,7 @@ class Producer:
         self,
         *,
         zone: str,
-        open_queue: OpenQueue,
+        open_queue: OpenProducerQueue,
         recorder: Recorder,
         runtime: Runtime,
         halt: Halt,
@@ -78,7 +78,7 @@ class Producer:
         self._retries = retries
         self._retry_after_ns = round(retry_after_ms * _NS_PER_MS)
         self._pushes = TaskGroup(runtime, halt)
-        self._programs: list[_Program] = []
+        self._programs: list[_ProducerProgram] = []
 
     @property
     def in_flight(self) -> int:
@@ -90,7 +90,7 @@ class Producer:
         name = f"producer-{self._zone}" + (f".{life}" if life > 1 else "")
         switch = CrashSwitch(name)
         queue = await self._open_queue(self._zone, switch.wrap_deaf)
-        self._programs.append(_Program(Actor(name, self._zone), queue, switch))
+        self._programs.append(_ProducerProgram(Actor(name, self._zone), queue, switch))
 
     @property
     def view(self) -> ProgramView:
@@ -139,7 +139,7 @@ class Producer:
             with suppress(ProgramCrashed):  # a dead program tidies nothing
                 await program.queue.close()
 
-    async def _push(self, program: _Program, messages: Sequence[Message], intended_ns: int, then: Told) -> None:
+    async def _push(self, program: _ProducerProgram, messages: Sequence[Message], intended_ns: int, then: Told) -> None:
         left = messages
         with suppress(ProgramCrashed):
             left = await self._recorder.push(program.queue, program.actor, messages, intended_ns=intended_ns)

@@ -94,18 +94,18 @@ class CrashSwitch:
             heard()
 
     @property
-    def wrap(self) -> "OfProgram":
+    def wrap(self) -> "ProgramWrapper":
         """The program hears what it is answered and ends where it would send the next command."""
-        return OfProgram(self._process, self.view, lambda way: CrashableConnection(way, self))
+        return ProgramWrapper(self._process, self.view, lambda way: CrashableConnection(way, self))
 
     @property
-    def wrap_deaf(self) -> "OfProgram":
+    def wrap_deaf(self) -> "ProgramWrapper":
         """The program does not hear the answer to a command that was on its way when it ended."""
-        return OfProgram(self._process, self.view, lambda way: DeafConnection(way, self))
+        return ProgramWrapper(self._process, self.view, lambda way: DeafConnection(way, self))
 
 
 @dataclass(frozen=True)
-class OfProgram:
+class ProgramWrapper:
     """Makes a connection, a runtime and a clock those of one program."""
 
     process: str

@@ -17,7 +17,7 @@ _NS_PER_MS = 1_000_000
 
 
 @dataclass(frozen=True, eq=False)
-class Altered:
+class CommandAlteration:
     """``concerns``: which commands. They are sent ``late_ms`` late, and ``heard`` changes their answers."""
 
     concerns: Callable[[Command], bool]
@@ -30,7 +30,7 @@ class ProgramView:
     """Of one program. ``own_clock`` is what its clock is ahead of its zone's, once a fault has given it one."""
 
     own_clock: NodeClock | None = None
-    altered: list[Altered] = field(default_factory=list)
+    altered: list[CommandAlteration] = field(default_factory=list)
     _resumed: Promise[None] | None = None
     _runtime: Runtime | None = None
     _commands_left: int | None = None
@@ -106,7 +106,7 @@ class ProgramView:
     ) -> object:
         """Until ``mend`` of what this returns."""
         self._runtime = runtime
-        altered = Altered(concerns, late_ms, heard)
+        altered = CommandAlteration(concerns, late_ms, heard)
         self.altered.append(altered)
         return altered
 

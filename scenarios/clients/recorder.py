@@ -10,7 +10,7 @@ from zonelab.engine.message import Delivery, Message, Receipt
 from zonelab.engine.ports import Indeterminate, PortError, Runtime, ServerError
 from zonelab.engine.queue import ExtendableQueue, Queue
 from zonelab.scenarios.clients.program_crash import ProgramCrashed
-from zonelab.scenarios.clients.true_time import Reading
+from zonelab.scenarios.clients.true_time import ClockReading
 from zonelab.scenarios.queues.acknowledging import acknowledge, extend_lease
 
 OPERATION_ERRORS = (PortError, ServerError)
@@ -100,7 +100,7 @@ class Recorder(OperationRecorder):
         Each is an operation of its own, since each has a fate of its own.
         """
         ops = self._begin_pushes(actor, messages, intended_ns)
-        reading = Reading.of(self._clock(actor.zone))
+        reading = ClockReading.of(self._clock(actor.zone))
         try:
             receipts: Sequence[Receipt] = await queue.push(messages)
         except OPERATION_ERRORS as error:
@@ -133,7 +133,7 @@ class Recorder(OperationRecorder):
     async def pop(self, queue: Queue, actor: Actor, *, count: int, wait_ms: int) -> Popped | None:
         """What was delivered, or None if the pop failed."""
         op = self._begin(actor, "pop")
-        reading = Reading.of(self._clock(actor.zone))
+        reading = ClockReading.of(self._clock(actor.zone))
         try:
             deliveries = await queue.pop(count, wait_ms=wait_ms)
             delivered = tuple(Delivered(each, _delivered(each, op, reading)) for each in deliveries)
@@ -166,7 +166,7 @@ class Recorder(OperationRecorder):
         Whoever is granted a lease that had ended is given the message once more: a delivery like that of a pop. The
         delivery whose lease had ended is over in any case, which a failed extension says.
         """
-        reading, lease_end_ms = Reading.of(self._clock(actor.zone)), delivered.touched.lease_end_ms
+        reading, lease_end_ms = ClockReading.of(self._clock(actor.zone)), delivered.touched.lease_end_ms
         late = lease_end_ms is not None and reading.true_ms > lease_end_ms
         f = "pop" if late else "extend"
         changed = delivered.touched._replace(lease_end_ms=reading.true_ms + timeout_ms)
@@ -182,7 +182,7 @@ class Recorder(OperationRecorder):
         if not late:
             self._end(op, f, "ok" if granted else "fail", [changed], error=None if granted else NO_LEASE)
             return Delivered(delivered.delivery, changed) if granted else None
-        leased_ms = Reading.of(self._clock(actor.zone)).true_ms
+        leased_ms = ClockReading.of(self._clock(actor.zone)).true_ms
         given = changed._replace(delivery=op, lease_start_ms=reading.true_ms, leased_ms=leased_ms)
         self._end(op, f, "ok", [given] if granted else [], error=LATE if granted else None)
         self._end(self._begin(actor, "extend", [changed]), "extend", "fail", [changed], error=LATE)
@@ -204,7 +204,7 @@ class Recorder(OperationRecorder):
 
     def extended(self, actor: Actor, message_id: str, *, popped_by: int, lease_end_ms: int) -> None:
         """Record that the queue moved the end of a lease by itself, and just had this confirmed."""
-        ahead_ms = Reading.of(self._clock(actor.zone)).offset_ms
+        ahead_ms = ClockReading.of(self._clock(actor.zone)).offset_ms
         touched = [Touched(message_id=message_id, delivery=popped_by, lease_end_ms=lease_end_ms - ahead_ms)]
         op = self._begin(actor, "extend", touched)
         self._end(op, "extend", "ok", touched)
@@ -238,12 +238,12 @@ def _asked(message: Message) -> Touched:
     )
 
 
-def _pushed(message: Message, receipt: Receipt, reading: Reading) -> Touched:
+def _pushed(message: Message, receipt: Receipt, reading: ClockReading) -> Touched:
     due_ms = receipt.due_ms - reading.ahead_ms(receipt.due_ms - message.timeout_ms)
     return _asked(message)._replace(shard=receipt.shard, due_ms=due_ms)
 
 
-def _doubtful(message: Message, reading: Reading) -> Touched:
+def _doubtful(message: Message, reading: ClockReading) -> Touched:
     """If the queue took it, it is not due before this."""
     return _asked(message)._replace(due_ms=reading.true_ms + message.timeout_ms)
 
@@ -254,7 +254,7 @@ def _unconfirmed(messages: Sequence[Message], receipts: Sequence[Receipt]) -> li
     return [index for index, message in enumerate(messages) if message.id not in confirmed]
 
 
-def _delivered(delivery: Delivery, op: int, reading: Reading) -> Touched:
+def _delivered(delivery: Delivery, op: int, reading: ClockReading) -> Touched:
     ahead_ms = reading.ahead_ms(delivery.lease_start_ms)
     return Touched(
         message_id=delivery.message.id,

@@ -21,7 +21,7 @@ class OpenService(Protocol):
     async def __call__(self, name: str, zone: str, wrap: Wrap) -> Startable: ...
 
 
-class _Program:
+class _ServiceProgram:
     """One program, from its start to its stop or its death."""
 
     def __init__(self, name: str, service: Startable, switch: CrashSwitch, tasks: TaskGroup) -> None:
@@ -49,7 +49,7 @@ class Services:
         self._open_service = open_service
         self._tasks = tasks
         self._names = programs
-        self._programs: dict[tuple[str, str], list[_Program]] = {}
+        self._programs: dict[tuple[str, str], list[_ServiceProgram]] = {}
 
     async def start(self) -> None:
         """Start every service, one after the other."""
@@ -61,7 +61,7 @@ class Services:
         process = f"{name}-{zone}"
         switch = CrashSwitch(process + (f".{len(lives) + 1}" if lives else ""))
         service = await self._open_service(name, zone, switch.wrap)
-        lives.append(_Program(process, service, switch, self._tasks))
+        lives.append(_ServiceProgram(process, service, switch, self._tasks))
         await service.start()
 
     def view(self, name: str, zone: str) -> ProgramView:

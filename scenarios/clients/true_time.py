@@ -12,7 +12,7 @@ _NS_PER_MS = 1_000_000
 
 
 @dataclass(slots=True)
-class Reading:
+class ClockReading:
     """A clock when an operation began: the true wall time, and how far the clock was ahead of it."""
 
     clock: NodeClock
@@ -20,7 +20,7 @@ class Reading:
     offset_ms: int
 
     @classmethod
-    def of(cls, clock: NodeClock) -> "Reading":
+    def of(cls, clock: NodeClock) -> "ClockReading":
         offset_ns = clock.offset_ns
         offset_ms = round(offset_ns / _NS_PER_MS) if offset_ns else 0
         return cls(clock, (clock.now_ns() - offset_ns) // _NS_PER_MS, offset_ms)
@@ -29,10 +29,10 @@ class Reading:
         """How far the clock was ahead when it showed ``read_ms``, which was between this reading and now."""
         if self.offset_ms == self.clock.offset_ns == 0:
             return 0
-        now = Reading.of(self.clock)
+        now = ClockReading.of(self.clock)
         if now.offset_ms == self.offset_ms:
             return now.offset_ms
         return min((now.offset_ms, self.offset_ms), key=lambda ahead_ms: self._misfit_ms(read_ms - ahead_ms, now))
 
-    def _misfit_ms(self, true_ms: int, now: "Reading") -> int:
+    def _misfit_ms(self, true_ms: int, now: "ClockReading") -> int:
         return max(0, self.true_ms - true_ms, true_ms - now.true_ms)

@@ -11,7 +11,7 @@ from zonelab.analysis.workloads import WorkloadKind
 from zonelab.engine.ports import Connection, Runtime, ServerError
 from zonelab.scenarios.clients.producers import IN_FLIGHT_MAX, OVERLOADED
 from zonelab.scenarios.clients.recorder import OPERATION_ERRORS, Actor, OperationRecorder, Outcome, outcome_of, text_of
-from zonelab.scenarios.consistency.operations import AccessAnswer, Request, answer_of, command
+from zonelab.scenarios.consistency.operations import AccessAnswer, AccessRequest, answer_of, command
 from zonelab.scenarios.consistency.plan import PlannedAccess
 from zonelab.scenarios.run_files.tables import OPERATIONS_NAME, Tables
 from zonelab.scenarios.tasks import Halt, TaskGroup
@@ -25,12 +25,12 @@ class AccessRecorder(OperationRecorder):
     def __init__(self, tables: Tables, runtime: Runtime, *, kind: WorkloadKind) -> None:
         super().__init__(History(tables(OPERATIONS_NAME, OPERATIONS)), runtime)
         self._values: Table = tables(VALUES_NAME, VALUES)
-        self._open: dict[int, Request] = {}
+        self._open: dict[int, AccessRequest] = {}
         self._kind = kind
         self.keys: dict[str, None] = {}
 
     async def perform(
-        self, connection: Connection, actor: Actor, request: Request, *, intended_ns: int
+        self, connection: Connection, actor: Actor, request: AccessRequest, *, intended_ns: int
     ) -> AccessAnswer | None:
         """Carry out one operation. What it was told, or None if it got no answer."""
         op = self._begun(actor, request, intended_ns)
@@ -45,7 +45,7 @@ class AccessRecorder(OperationRecorder):
         self._ended(op, "ok", answer)
         return answer
 
-    def refuse(self, actor: Actor, request: Request, *, intended_ns: int, error: str) -> None:
+    def refuse(self, actor: Actor, request: AccessRequest, *, intended_ns: int, error: str) -> None:
         """Record an operation that the load generator itself could not begin."""
         self._ended(self._begun(actor, request, intended_ns), "fail", error=error)
 
@@ -55,7 +55,7 @@ class AccessRecorder(OperationRecorder):
         with closing(self._values):
             self._history.close()
 
-    def _begun(self, actor: Actor, request: Request, intended_ns: int) -> int:
+    def _begun(self, actor: Actor, request: AccessRequest, intended_ns: int) -> int:
         op = self._begin(actor, request.f, intended_ns=intended_ns)
         self._open[op] = request
         self.keys[request.key] = None
@@ -66,7 +66,7 @@ class AccessRecorder(OperationRecorder):
         self._end(op, request.f, outcome, error=error)
         self._write(op, request, answer)
 
-    def _write(self, op: int, request: Request, answer: AccessAnswer) -> None:
+    def _write(self, op: int, request: AccessRequest, answer: AccessAnswer) -> None:
         members = None if answer.members is None else list(answer.members)
         self._values.append_values(
             (op, request.key, request.argument, request.expected, answer.result, answer.applied, members)
@@ -110,7 +110,7 @@ class ZoneClients:
     async def close(self) -> None:
         await self._accesses.dismiss()
 
-    async def _access(self, client: int, actor: Actor, request: Request, intended_ns: int) -> None:
+    async def _access(self, client: int, actor: Actor, request: AccessRequest, intended_ns: int) -> None:
         answer = await self._recorder.perform(self._connection, actor, request, intended_ns=intended_ns)
         if answer is None:
             return

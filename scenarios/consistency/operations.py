@@ -19,7 +19,7 @@ POP = "return redis.call('LPOP', KEYS[1])"
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Request:
+class AccessRequest:
     """One operation as its client wants it; fields as in ``zonelab.analysis.runs.accesses.Access``."""
 
     f: str
@@ -53,11 +53,11 @@ def redis_key(kind: WorkloadKind, key: str) -> str:
     return f"zonelab:{kind}:{key}"
 
 
-def command(kind: WorkloadKind, request: Request) -> Command:
+def command(kind: WorkloadKind, request: AccessRequest) -> Command:
     return _COMMANDS[request.f](redis_key(kind, request.key), request)
 
 
-def answer_of(request: Request, reply: Reply) -> AccessAnswer:
+def answer_of(request: AccessRequest, reply: Reply) -> AccessAnswer:
     """What ``reply``, which is not an error, says."""
     f = request.f
     if f in ("create", "acquire"):
@@ -94,17 +94,17 @@ def _text(reply: Reply) -> str | None:
     return reply.decode() if isinstance(reply, bytes) else str(reply)
 
 
-def _argument(request: Request) -> str:
+def _argument(request: AccessRequest) -> str:
     assert request.argument is not None, f"{request.f} needs an argument"
     return request.argument
 
 
-def _cas(key: str, request: Request) -> Command:
+def _cas(key: str, request: AccessRequest) -> Command:
     expected: tuple[Argument, ...] = () if request.expected is None else (request.expected,)
     return ("EVAL", CAS, 1, key, _argument(request), *expected)
 
 
-_COMMANDS: dict[str, Callable[[str, Request], Command]] = {
+_COMMANDS: dict[str, Callable[[str, AccessRequest], Command]] = {
     "read": lambda key, request: ("GET", key),
     "write": lambda key, request: ("SET", key, _argument(request)),
     "create": lambda key, request: ("SET", key, _argument(request), "NX"),

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from operator import attrgetter
 from random import Random
 
-from zonelab.scenarios.consistency.operations import MIXES, NEEDS_ARGUMENT, Request
+from zonelab.scenarios.consistency.operations import MIXES, NEEDS_ARGUMENT, AccessRequest
 from zonelab.scenarios.spec.push_plan import arrivals
 from zonelab.scenarios.spec.scenario import Scenario, Workload
 
@@ -21,7 +21,7 @@ class PlannedAccess:
 
     offset_ns: int
     client: int
-    request: Request
+    request: AccessRequest
     expects_last: bool = False
 
 
@@ -47,7 +47,7 @@ def plan_accesses(scenario: Scenario, *, zone: str, random: Callable[[str], Rand
         yield PlannedAccess(
             offset_ns=offset_ns + delay_ns,
             client=contents.randrange(workload.clients_per_zone),
-            request=Request(f=f, key=str(key), argument=f"{zone}{number}" if f in NEEDS_ARGUMENT else None),
+            request=AccessRequest(f=f, key=str(key), argument=f"{zone}{number}" if f in NEEDS_ARGUMENT else None),
             expects_last=f == "cas",
         )
 
@@ -59,5 +59,5 @@ def _told(workload: Workload, zone: str) -> Iterator[PlannedAccess]:
         yield PlannedAccess(
             offset_ns=round(told.at_ms * _NS_PER_MS),
             client=told.client,
-            request=Request(f=told.f, key=told.key, argument=told.value or drawn, expected=told.expected),
+            request=AccessRequest(f=told.f, key=told.key, argument=told.value or drawn, expected=told.expected),
         )

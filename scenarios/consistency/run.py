@@ -19,7 +19,7 @@ KEYS_AT_ONCE = 200
 """So many keys are read together at the end, so that a large end state blocks no server."""
 
 
-class AccessRun(RunPhases):
+class WorkloadTestRun(RunPhases):
     """Drained means: every operation has ended, every coordinator is connected to every zone again, and what hinted
     handoff and anti-entropy had to do is done."""
 

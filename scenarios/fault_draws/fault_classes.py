@@ -26,7 +26,7 @@ from zonelab.scenarios.faults.programs import ConsumerCrash, CoordinatorCrash, P
 from zonelab.scenarios.faults.zones import Kill, Pause, Wipe
 from zonelab.scenarios.spec import scenario as spec
 from zonelab.scenarios.spec.engines import ENGINES, queue_settings
-from zonelab.scenarios.spec.queue_settings import Mode
+from zonelab.scenarios.spec.queue_settings import QueueMode
 from zonelab.scenarios.spec.scenario import Scenario
 
 LEASE_MS = 200
@@ -194,7 +194,7 @@ def scenario_of_class(
         links=spec.Links(lag=_HEAVY_LAG if heavy else _LAG),
         queue=queue_settings("dyno" if ordered else engine, **_queue(mode, fault_class)),
         load=_LOADS.get(fault_class, load_of)(seed),
-        consumers=spec.Consumers(
+        consumers=spec.ConsumerSection(
             per_zone=_CONSUMERS_PER_ZONE,
             batch=1 if poison else 5,
             wait_ms=50,
@@ -208,14 +208,16 @@ def scenario_of_class(
         crashes = _service_crashes(scenario.services, Streams(seed).stream("services"))
         scenario = scenario.model_copy(update={"faults": (*scenario.faults, *crashes)})
     if ordered:
-        scenario = in_order(scenario, mode=Mode(mode), lease_ms=LEASE_MS, clock_ms=CLOCK_MS, fault_class=fault_class)
+        scenario = in_order(
+            scenario, mode=QueueMode(mode), lease_ms=LEASE_MS, clock_ms=CLOCK_MS, fault_class=fault_class
+        )
     return slowed(scenario, factor)
 
 
 def _queue(mode: EngineMode, fault_class: FaultClass) -> dict[str, Any]:
     hardened = mode is EngineMode.HARDENED
     return {
-        "mode": Mode.HARDENED if hardened else Mode.DEFAULT,
+        "mode": QueueMode.HARDENED if hardened else QueueMode.DEFAULT,
         "unack_ms": LEASE_MS,
         "unack_interval_ms": LEASE_MS // 2,
         "compat": mode is EngineMode.COMPAT,

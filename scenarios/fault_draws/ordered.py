@@ -15,7 +15,7 @@ from zonelab.scenarios.faults.zones import Kill, Wipe
 from zonelab.scenarios.spec.engines import queue_settings
 from zonelab.scenarios.spec.ordered.resizes import Resize
 from zonelab.scenarios.spec.ordered.sections import SinkKind, SinkSettings
-from zonelab.scenarios.spec.queue_settings import Mode
+from zonelab.scenarios.spec.queue_settings import QueueMode
 from zonelab.scenarios.spec.scenario import Load, Scenario
 
 _PARTITIONS = 3
@@ -34,7 +34,7 @@ _CLOCKS_WRONG = 3
 _GROUPED = {"more_groups": ("second",), "kept": 3}
 
 
-def in_order(scenario: Scenario, *, mode: Mode, lease_ms: int, clock_ms: int, fault_class: str) -> Scenario:
+def in_order(scenario: Scenario, *, mode: QueueMode, lease_ms: int, clock_ms: int, fault_class: str) -> Scenario:
     """``scenario`` with ordered messages. ``clock_ms``: by so much a clock may be wrong.
 
     Where ``fault_class`` says so, consumers stand still in half of the seeds. Where only clocks are wrong, an owner

@@ -16,7 +16,7 @@ from zonelab.scenarios.faults.programs import ConsumerCrash, ServiceCrash
 from zonelab.scenarios.faults.seen import ANY_COMMAND, ANY_WRITE, LATE_MS_MAX, CommandDelay, ProgramPause
 from zonelab.scenarios.spec.push_plan import explicit_operations
 from zonelab.scenarios.spec.rules import problems
-from zonelab.scenarios.spec.scenario import Consumers, Drain, Links, Load, Scenario
+from zonelab.scenarios.spec.scenario import ConsumerSection, Drain, Links, Load, Scenario
 
 LAGS = ("0", "constant:1ms", "exponential:5ms", "lognormal:2ms:15ms", "0.9*constant:1ms + 0.1*exponential:50ms")
 
@@ -103,7 +103,7 @@ def _over_leases(base: Scenario, load: Load) -> Load:
     return load.model_copy(update={"duration_s": wanted_s, "rate_per_s": rate})
 
 
-def _consumers(base: Scenario, random: Random) -> Consumers:
+def _consumers(base: Scenario, random: Random) -> ConsumerSection:
     """Now and then a message takes longer than its lease."""
     settings = base.consumers
     slow = f"{1 - SLOW_SHARE}*constant:1ms + {SLOW_SHARE}*constant:{round(_slow_s(base) * 1000)}ms"
@@ -116,7 +116,7 @@ def _consumers(base: Scenario, random: Random) -> Consumers:
     )
 
 
-def _extending(base: Scenario, consumers: Consumers, streams: Streams) -> Consumers:
+def _extending(base: Scenario, consumers: ConsumerSection, streams: Streams) -> ConsumerSection:
     """Those of shipped engines extend as the scenario says; a queue of the user's own may extend no lease at all."""
     if base.queue.factory is None or base.consumers.extend or streams.stream("extend").random() < 0.5:
         return consumers
@@ -127,7 +127,7 @@ def _slow_s(base: Scenario) -> float:
     return base.queue.unack_ms * SLOW_LEASES / 1000
 
 
-def _bound_s(base: Scenario, load: Load, consumers: Consumers) -> float:
+def _bound_s(base: Scenario, load: Load, consumers: ConsumerSection) -> float:
     """Room for the slow messages, each of which is delivered again and may be slow again: they are no violation."""
     programs = max(1, len(base.zones) * consumers.per_zone)
     slow = SLOW_SHARE * len(load.operations or ()) / programs

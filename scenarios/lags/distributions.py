@@ -3,7 +3,7 @@
 from collections.abc import Callable, Mapping
 
 from zonelab.analysis.lags import distributions as many
-from zonelab.cluster.links.lag import Constant, Drawn, Lag, Mixture, Named, Trace
+from zonelab.cluster.links.lag import ConstantLag, DrawnLag, Lag, MixtureLag, NamedLag, TraceLag
 
 _FORMS: Mapping[str, Callable[..., many.Distribution]] = {
     "uniform": many.Uniform,
@@ -17,14 +17,14 @@ _FORMS: Mapping[str, Callable[..., many.Distribution]] = {
 def distribution_of(lag: Lag) -> many.Distribution:
     """The distribution of the delays of ``lag``. Raises ``TypeError`` for a kind of lag that is not the lab's."""
     match lag:
-        case Constant():
-            return many.Constant(lag.delay_ms)
-        case Drawn():
+        case ConstantLag():
+            return many.ConstantDelay(lag.delay_ms)
+        case DrawnLag():
             return _FORMS[lag.form](*lag.numbers)
-        case Mixture():
-            return many.Mixture(tuple((weight, distribution_of(part)) for weight, part in lag.parts))
-        case Trace():
-            return many.Recorded(lag.path, lag.delays_ms)
-        case Named():
+        case MixtureLag():
+            return many.DelayMixture(tuple((weight, distribution_of(part)) for weight, part in lag.parts))
+        case TraceLag():
+            return many.RecordedDelays(lag.path, lag.delays_ms)
+        case NamedLag():
             return distribution_of(lag.lag)
     raise TypeError(f"{type(lag).__name__}: no distribution is known for it")

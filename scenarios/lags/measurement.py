@@ -20,7 +20,7 @@ WAYS: Mapping[Command, tuple[str, float]] = {Command.PING: ("one way", 0.5), Com
 
 
 @dataclass(frozen=True, kw_only=True)
-class Measured:
+class LagMeasurement:
     """``delays_ms`` is also in the file ``trace``; ``figure`` shows it beside the best of ``fitted``."""
 
     address: str
@@ -74,7 +74,7 @@ class Measured:
         }
 
 
-def measured(probe: Probe, command: Command, *, folder: Path) -> Measured:
+def measured(probe: Probe, command: Command, *, folder: Path) -> LagMeasurement:
     """Write the trace and the figure of ``probe``, which has answers, into ``folder``. Raises ``OSError``."""
     from zonelab.analysis.figures.lag_plot import plot_lag
 
@@ -97,7 +97,7 @@ def measured(probe: Probe, command: Command, *, folder: Path) -> Measured:
         about=about,
         what=what,
     )
-    return Measured(
+    return LagMeasurement(
         address=str(probe.address),
         command=command,
         for_s=for_s,

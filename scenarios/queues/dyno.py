@@ -21,8 +21,8 @@ from zonelab.engine.message import Delivery
 from zonelab.engine.ports import Connection, Indeterminate
 from zonelab.engine.queue import Queue
 from zonelab.scenarios.queues.end_state import answer_of, hash_fields, sizes_of, sorted_set, state_row
-from zonelab.scenarios.queues.places import Kind, Place
-from zonelab.scenarios.queues.under_test import OF_A_RUN, Depth, Naming, Site, Wrap, site_of
+from zonelab.scenarios.queues.places import Place, PlaceKind
+from zonelab.scenarios.queues.under_test import OF_A_RUN, Depth, QueueNames, Site, Wrap, site_of
 from zonelab.scenarios.spec.queue_settings import QueueSettings, ShardedSettings, Sharding
 from zonelab.scenarios.spec.scenario import Scenario
 
@@ -38,7 +38,7 @@ class _ShardPerZone(ABC):
 
     extends = True
 
-    def __init__(self, testbed: Testbed, scenario: Scenario, naming: Naming = OF_A_RUN) -> None:
+    def __init__(self, testbed: Testbed, scenario: Scenario, naming: QueueNames = OF_A_RUN) -> None:
         self._testbed = testbed
         self._scenario = scenario
         self._name, self._prefix = naming.name or NAME, naming.prefix or PREFIX
@@ -50,7 +50,7 @@ class _ShardPerZone(ABC):
     async def consumer(self, zone: str, wrap: Wrap) -> Queue:
         queue = self._instance(zone, wrap)
         await queue.start()
-        return _Consuming(queue)
+        return _ConsumerQueue(queue)
 
     def _site(self, zone: str, wrap: Wrap) -> Site:
         return site_of(self._testbed, tuple(self.shards), zone, level=self._scenario.setting, wrap=wrap)
@@ -63,7 +63,7 @@ class _ShardPerZone(ABC):
 class DynoUnderTest(_ShardPerZone):
     """Version 1: one queue over all shards."""
 
-    def __init__(self, testbed: Testbed, scenario: Scenario, naming: Naming = OF_A_RUN) -> None:
+    def __init__(self, testbed: Testbed, scenario: Scenario, naming: QueueNames = OF_A_RUN) -> None:
         super().__init__(testbed, scenario, naming)
         self._keys = QueueKeys(prefix=self._prefix, queue=self._name)
 
@@ -81,7 +81,7 @@ class DynoUnderTest(_ShardPerZone):
         return [
             *(waiting_or_leased("queue", keys.queue_of(zone), zone) for zone in zones),
             *(waiting_or_leased("unack", keys.unack(zone), zone) for zone in zones),
-            Place(holds="payload", key=keys.messages, kind=Kind.HASH),
+            Place(holds="payload", key=keys.messages, kind=PlaceKind.HASH),
         ]
 
     def final_state(self, zone: str) -> AsyncIterator[dict[str, Any]]:
@@ -103,7 +103,7 @@ class DynoUnderTest(_ShardPerZone):
 class PipelinedUnderTest(_ShardPerZone):
     """Version 2: in every zone a multi-shard queue over the shards of all zones, of which it serves its own."""
 
-    def __init__(self, testbed: Testbed, scenario: Scenario, naming: Naming = OF_A_RUN) -> None:
+    def __init__(self, testbed: Testbed, scenario: Scenario, naming: QueueNames = OF_A_RUN) -> None:
         super().__init__(testbed, scenario, naming)
         self._keys = v2_keys(self.shards, name=self._name, prefix=self._prefix)
 
@@ -121,7 +121,7 @@ class PipelinedUnderTest(_ShardPerZone):
         return [
             *(waiting_or_leased("queue", keys.waiting, zone) for zone, keys in all_keys),
             *(waiting_or_leased("unack", key, zone) for zone, keys in all_keys for key in keys.leases),
-            *(Place(holds="payload", key=key, kind=Kind.HASH) for _, keys in all_keys for key in keys.payloads),
+            *(Place(holds="payload", key=key, kind=PlaceKind.HASH) for _, keys in all_keys for key in keys.payloads),
         ]
 
     def final_state(self, zone: str) -> AsyncIterator[dict[str, Any]]:
@@ -142,7 +142,7 @@ class PipelinedUnderTest(_ShardPerZone):
 
 def waiting_or_leased(holds: str, key: str, shard: str) -> Place:
     """A sorted set of ids by the time when they are due, or their leases end, in ms."""
-    return Place(holds=holds, key=key, kind=Kind.SORTED, shard=shard, unit_ms=1)
+    return Place(holds=holds, key=key, kind=PlaceKind.SORTED, shard=shard, unit_ms=1)
 
 
 def v1_queue(
@@ -231,7 +231,7 @@ def strategy_of(sharding: Sharding, zone: str) -> ShardingStrategy:
     return LocalOnly(zone) if sharding is Sharding.LOCAL_ONLY else RoundRobin()
 
 
-class _Consuming:
+class _ConsumerQueue:
     """``queue``, with its own errors as those that every queue may raise."""
 
     def __init__(self, queue: DynoQueue | MultiQueue) -> None:

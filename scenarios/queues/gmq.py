@@ -10,7 +10,7 @@ from zonelab.engine.gmq import DispatchedCard, GmqDispatcher, GmqKeys, GmqQueue,
 from zonelab.engine.queue import Queue
 from zonelab.scenarios.queues.listed_jobs import Bucket, ListedJobsUnderTest, job_places
 from zonelab.scenarios.queues.places import Place
-from zonelab.scenarios.queues.under_test import OF_A_RUN, Naming, Site, Wrap
+from zonelab.scenarios.queues.under_test import OF_A_RUN, QueueNames, Site, Wrap
 from zonelab.scenarios.spec.queue_settings import Dispatchers, GmqQueueSettings, QueueSettings
 from zonelab.scenarios.spec.scenario import Scenario
 
@@ -19,7 +19,7 @@ DISPATCHER = "dispatcher"
 
 
 class GmqUnderTest(ListedJobsUnderTest):
-    def __init__(self, testbed: Testbed, scenario: Scenario, naming: Naming = OF_A_RUN) -> None:
+    def __init__(self, testbed: Testbed, scenario: Scenario, naming: QueueNames = OF_A_RUN) -> None:
         queue = scenario.queue.of(GmqQueueSettings)
         super().__init__(testbed, scenario, topics=queue.topics)
         self._settings = GmqSettings(

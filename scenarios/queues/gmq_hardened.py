@@ -15,7 +15,7 @@ from zonelab.scenarios.queues.dyno import strategy_of
 from zonelab.scenarios.queues.gmq import dispatchers_of
 from zonelab.scenarios.queues.hardened import HardenedUnderTest, times_of
 from zonelab.scenarios.queues.places import Place
-from zonelab.scenarios.queues.under_test import OF_A_RUN, Depth, Naming, Wrap, site_of
+from zonelab.scenarios.queues.under_test import OF_A_RUN, Depth, QueueNames, Wrap, site_of
 from zonelab.scenarios.spec.queue_settings import Dispatchers, GmqQueueSettings, QueueSettings
 from zonelab.scenarios.spec.scenario import Scenario
 
@@ -24,13 +24,18 @@ PREFIX = "gmq"
 
 class HardenedGmqUnderTest:
     def __init__(
-        self, testbed: Testbed, scenario: Scenario, naming: Naming = OF_A_RUN, *, without: Collection[Hardening] = ()
+        self,
+        testbed: Testbed,
+        scenario: Scenario,
+        naming: QueueNames = OF_A_RUN,
+        *,
+        without: Collection[Hardening] = (),
     ) -> None:
         self._testbed, self._scenario, self._without = testbed, scenario, tuple(without)
         self._settings_told = scenario.queue.of(GmqQueueSettings)
         self._prefix, self._program = naming.prefix or PREFIX, naming.program
         self._topics = {
-            name: HardenedUnderTest(testbed, scenario, Naming(name=name, prefix=self._prefix))
+            name: HardenedUnderTest(testbed, scenario, QueueNames(name=name, prefix=self._prefix))
             for name in self._settings_told.topics
         }
         self._instances = count(1)

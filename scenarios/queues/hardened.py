@@ -10,8 +10,8 @@ from zonelab.engine.dyno.sharding import ShardingStrategy
 from zonelab.engine.queue import Queue
 from zonelab.scenarios.queues.dyno import NAME, PREFIX, DynoUnderTest, strategy_of, waiting_or_leased
 from zonelab.scenarios.queues.end_state import answer_of, hash_fields, sorted_set, state_row
-from zonelab.scenarios.queues.places import Kind, Place
-from zonelab.scenarios.queues.under_test import OF_A_RUN, Depth, Naming, Site, Wrap, site_of
+from zonelab.scenarios.queues.places import Place, PlaceKind
+from zonelab.scenarios.queues.under_test import OF_A_RUN, Depth, QueueNames, Site, Wrap, site_of
 from zonelab.scenarios.spec.queue_settings import DynoQueueSettings, QueueSettings, ShardedSettings
 from zonelab.scenarios.spec.scenario import Scenario
 
@@ -26,7 +26,12 @@ class HardenedUnderTest:
     """A shard per zone, served by the zone of its name, or for a while by another."""
 
     def __init__(
-        self, testbed: Testbed, scenario: Scenario, naming: Naming = OF_A_RUN, *, without: Collection[Hardening] = ()
+        self,
+        testbed: Testbed,
+        scenario: Scenario,
+        naming: QueueNames = OF_A_RUN,
+        *,
+        without: Collection[Hardening] = (),
     ) -> None:
         self._testbed = testbed
         self._scenario = scenario
@@ -65,10 +70,10 @@ class HardenedUnderTest:
         keys = HardenedKeys(prefix=prefix or PREFIX, queue=name or NAME)
         return [
             *(waiting_or_leased("queue", keys.queue_of(zone), zone) for zone in zones),
-            *(Place(holds="queue", key=keys.ready(zone), kind=Kind.SORTED, shard=zone) for zone in zones),
+            *(Place(holds="queue", key=keys.ready(zone), kind=PlaceKind.SORTED, shard=zone) for zone in zones),
             *(waiting_or_leased("unack", keys.unack(zone), zone) for zone in zones),
-            Place(holds="dead", key=keys.dead, kind=Kind.SORTED),
-            Place(holds="payload", key=keys.messages, kind=Kind.HASH),
+            Place(holds="dead", key=keys.dead, kind=PlaceKind.SORTED),
+            Place(holds="payload", key=keys.messages, kind=PlaceKind.HASH),
         ]
 
     async def final_state(self, zone: str) -> AsyncIterator[dict[str, Any]]:

@@ -7,7 +7,7 @@ from typing import Any
 from zonelab.cluster.testbed import Testbed
 from zonelab.engine.queue import Queue
 from zonelab.scenarios.queues.end_state import answer_of, keys_like, sizes_of, sorted_set, state_row
-from zonelab.scenarios.queues.places import Kind, Place
+from zonelab.scenarios.queues.places import Place, PlaceKind
 from zonelab.scenarios.queues.under_test import Depth, Site, Wrap, site_of
 from zonelab.scenarios.spec.scenario import Scenario
 
@@ -74,7 +74,7 @@ class ListedJobsUnderTest(ABC):
 def job_places(*, buckets: Sequence[Bucket], ready: Mapping[str, str], jobs: str) -> Sequence[Place]:
     """``ready``: topic → key of its list. ``jobs``: what the key of a job begins with, before its id."""
     return [
-        *(Place(holds=holds, key=key, kind=Kind.SORTED, unit_ms=MS_PER_S) for holds, key in buckets),
-        *(Place(holds="queue", key=key, kind=Kind.LIST, shard=topic) for topic, key in ready.items()),
-        Place(holds="payload", key=jobs, kind=Kind.EACH),
+        *(Place(holds=holds, key=key, kind=PlaceKind.SORTED, unit_ms=MS_PER_S) for holds, key in buckets),
+        *(Place(holds="queue", key=key, kind=PlaceKind.LIST, shard=topic) for topic, key in ready.items()),
+        Place(holds="payload", key=jobs, kind=PlaceKind.EACH),
     ]

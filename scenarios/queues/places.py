@@ -14,7 +14,7 @@ LISTED_MAX = 1_000
 """What is listed in one command blocks the server for less than a millisecond."""
 
 
-class Kind(StrEnum):
+class PlaceKind(StrEnum):
     """What a key is."""
 
     SORTED = "sorted set"
@@ -37,25 +37,25 @@ class Place:
 
     holds: str
     key: str
-    kind: Kind
+    kind: PlaceKind
     shard: str | None = None
     unit_ms: int = 0
     id_of: Callable[[str], str] = same
 
     def counting(self, now_ms: int) -> tuple[Command, ...]:
         """Commands whose replies ``Held.of`` understands; none if nothing can be counted here."""
-        if self.kind is Kind.SORTED:
+        if self.kind is PlaceKind.SORTED:
             until = now_ms // self.unit_ms if self.unit_ms else "+inf"
             due: Command = ("ZCOUNT", self.key, "-inf", until)
             return ("ZCARD", self.key), due, ("ZRANGE", self.key, 0, 0, "WITHSCORES")
-        return {Kind.LIST: (("LLEN", self.key),), Kind.HASH: (("HLEN", self.key),)}.get(self.kind, ())
+        return {PlaceKind.LIST: (("LLEN", self.key),), PlaceKind.HASH: (("HLEN", self.key),)}.get(self.kind, ())
 
     def listing(self) -> Command | None:
         """The first ``LISTED_MAX`` members, of a hash all of them: to be asked of a small one."""
-        commands: dict[Kind, Command] = {
-            Kind.SORTED: ("ZRANGE", self.key, 0, LISTED_MAX - 1),
-            Kind.LIST: ("LRANGE", self.key, 0, LISTED_MAX - 1),
-            Kind.HASH: ("HKEYS", self.key),
+        commands: dict[PlaceKind, Command] = {
+            PlaceKind.SORTED: ("ZRANGE", self.key, 0, LISTED_MAX - 1),
+            PlaceKind.LIST: ("LRANGE", self.key, 0, LISTED_MAX - 1),
+            PlaceKind.HASH: ("HKEYS", self.key),
         }
         return commands.get(self.kind)
 
@@ -63,11 +63,11 @@ class Place:
         """The reply is None or 0 if the message is not here; None: only a listing can tell."""
         if self.id_of is not same:
             return None
-        commands: dict[Kind, Command] = {
-            Kind.SORTED: ("ZSCORE", self.key, message_id),
-            Kind.LIST: ("LPOS", self.key, message_id),
-            Kind.HASH: ("HEXISTS", self.key, message_id),
-            Kind.EACH: ("EXISTS", self.key + message_id),
+        commands: dict[PlaceKind, Command] = {
+            PlaceKind.SORTED: ("ZSCORE", self.key, message_id),
+            PlaceKind.LIST: ("LPOS", self.key, message_id),
+            PlaceKind.HASH: ("HEXISTS", self.key, message_id),
+            PlaceKind.EACH: ("EXISTS", self.key + message_id),
         }
         return commands[self.kind]
 

@@ -45,7 +45,7 @@ class Site:
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Naming:
+class QueueNames:
     """Names that a queue has where its servers are not those of one run alone.
 
     ``name`` and ``prefix``: of its keys, by default the adapter's own. ``program``: what the names of its programs
@@ -57,7 +57,7 @@ class Naming:
     program: str = ""
 
 
-OF_A_RUN = Naming()
+OF_A_RUN = QueueNames()
 """A run has servers of its own, and the same names each time."""
 
 
@@ -119,7 +119,7 @@ async def is_empty(queue: QueueUnderTest) -> bool:
         return False
 
 
-class Member(Protocol):
+class GroupMember(Protocol):
     """A program of a consumer group. ``close`` is its own stop order; ``kill`` ends it between two commands."""
 
     async def start(self) -> None: ...
@@ -128,7 +128,7 @@ class Member(Protocol):
 
 
 @runtime_checkable
-class Ordered(Protocol):
+class OrderedQueueUnderTest(Protocol):
     """A queue of ordered messages, whose consumers are members of a group and are handed what they are to do."""
 
     @property
@@ -141,7 +141,7 @@ class Ordered(Protocol):
     def observer(self, zone: str) -> Observer:
         """Writes into the history what a program of ``zone`` does."""
 
-    async def member(self, zone: str, wrap: Wrap, *, name: str, listener: Listener, observer: Observer) -> Member:
+    async def member(self, zone: str, wrap: Wrap, *, name: str, listener: Listener, observer: Observer) -> GroupMember:
         """A program of ``zone``, not started yet; all its commands pass through ``wrap``."""
 
     def acknowledges(self, name: str) -> bool:

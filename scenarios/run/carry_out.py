@@ -7,7 +7,7 @@ from contextlib import ExitStack
 
 from zonelab.cluster.testbed import Testbed
 from zonelab.scenarios.clients.policy import PolicyTestbed
-from zonelab.scenarios.consistency.run import AccessRun
+from zonelab.scenarios.consistency.run import WorkloadTestRun
 from zonelab.scenarios.errors import explain
 from zonelab.scenarios.logs import LOGGER
 from zonelab.scenarios.queues.catalogue import MakeQueue, queue_under_test
@@ -52,7 +52,7 @@ async def carry_out(
                     closing=closing,
                     note=note,
                 )
-                run = QueueRun(context, make_queue) if scenario.workload is None else AccessRun(context)
+                run = QueueRun(context, make_queue) if scenario.workload is None else WorkloadTestRun(context)
                 if onlooker is not None:
                     onlooker.sees(run)
                 await run.phases()

@@ -8,14 +8,14 @@ from zonelab.analysis.runs.order import FINAL_ORDER, FINAL_ORDER_NAME, ORDER, OR
 from zonelab.engine.ports import PortError
 from zonelab.scenarios.clients.sinks import Sink
 from zonelab.scenarios.logs import LOGGER
-from zonelab.scenarios.queues.under_test import Ordered, QueueUnderTest
+from zonelab.scenarios.queues.under_test import OrderedQueueUnderTest, QueueUnderTest
 from zonelab.scenarios.run_phases import RunContext
 from zonelab.scenarios.spec.scenario import Scenario
 
 
 @dataclass(frozen=True, slots=True)
 class OrderedRun:
-    queue: Ordered
+    queue: OrderedQueueUnderTest
     sink: Sink | None
     context: RunContext
     history: OrderHistory
@@ -23,7 +23,7 @@ class OrderedRun:
     @classmethod
     def of(cls, queue: QueueUnderTest, context: RunContext) -> Self | None:
         """None if ``queue`` keeps no order."""
-        if not isinstance(queue, Ordered):
+        if not isinstance(queue, OrderedQueueUnderTest):
             return None
         history = OrderHistory(context.tables(ORDER_NAME, ORDER))
         queue.record(context.closing.enter_context(closing(history)))

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from zonelab.engine.ports import Promise, Runtime
 from zonelab.scenarios.clients.consumers import Work, WorkOf
-from zonelab.scenarios.clients.producers import Producer
+from zonelab.scenarios.clients.producers import ZoneProducer
 from zonelab.scenarios.clients.recorder import Actor
 from zonelab.scenarios.spec.own_process import process_of
 from zonelab.scenarios.spec.push_plan import Compose, composer
@@ -27,7 +27,7 @@ def guests_of(scenario: Scenario, runtime: Runtime, halt: Halt) -> "Guests | Non
     return Guests(runtime, halt) if isinstance(runtime, SimRuntime) else None
 
 
-def own_arrivals(guests: "Guests", scenario: Scenario, runtime: Runtime, producers: Mapping[str, Producer]) -> None:
+def own_arrivals(guests: "Guests", scenario: Scenario, runtime: Runtime, producers: Mapping[str, ZoneProducer]) -> None:
     """Let the process of ``load.arrivals`` push in every zone, from the begin of the load on."""
     named = scenario.load.arrivals
     assert named is not None, "the scenario has arrivals of its own"
@@ -36,7 +36,7 @@ def own_arrivals(guests: "Guests", scenario: Scenario, runtime: Runtime, produce
         guests.arrivals(process_of(named), named, zone=zone, push=_push(producer, compose, runtime))
 
 
-def _push(producer: Producer, compose: Compose, runtime: Runtime) -> "Push":
+def _push(producer: ZoneProducer, compose: Compose, runtime: Runtime) -> "Push":
     def push(count: int, *, delay_ms: int | None, priority: int | None, then: Callable[[bool], object]) -> None:
         messages = compose(count, delay_ms=delay_ms, priority=priority)
         producer.begin(messages, intended_ns=runtime.now_ns(), then=lambda left: then(not left))

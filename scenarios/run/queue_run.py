@@ -7,11 +7,11 @@ from typing import Any
 
 from zonelab.analysis.runs.history import DEPTH, FINAL_STATE, OPERATIONS, History
 from zonelab.engine.ports import PortError
-from zonelab.scenarios.clients.consumers import Consumers, PoppingProgram, Program
+from zonelab.scenarios.clients.consumers import ConsumerProgram, Consumers, PoppingProgram
 from zonelab.scenarios.clients.listening import ListeningProgram
 from zonelab.scenarios.clients.messages_so_far import MessagesSoFar
 from zonelab.scenarios.clients.order_so_far import OrderSoFar
-from zonelab.scenarios.clients.producers import Producer
+from zonelab.scenarios.clients.producers import ZoneProducer
 from zonelab.scenarios.clients.recorder import Actor, Outcome, Recorder
 from zonelab.scenarios.clients.services import Services
 from zonelab.scenarios.faults.fault import Stage
@@ -111,7 +111,7 @@ class QueueRun(RunPhases):
             await self._halt.sleep(begin_ns + start_ns - self._runtime.now_ns())
             self._consumers.start(zone, number)
 
-    def _consumer_programs(self) -> Callable[[Actor], Program]:
+    def _consumer_programs(self) -> Callable[[Actor], ConsumerProgram]:
         shared: dict[str, Any] = {
             "settings": self._scenario.consumers,
             "poison": self._scenario.load.poison,
@@ -128,8 +128,8 @@ class QueueRun(RunPhases):
     def _services_of(self, queue: RunsServices) -> Services:
         return Services(self._scenario.services, open_service=queue.service, tasks=self._groups["services"])
 
-    def _producer(self, zone: str) -> Producer:
-        return Producer(
+    def _producer(self, zone: str) -> ZoneProducer:
+        return ZoneProducer(
             zone=zone,
             open_queue=self._queue.producer,
             recorder=self._recorder,

@@ -31,7 +31,7 @@ from zonelab.scenarios.run_files.run_json import identity
 from zonelab.scenarios.run_files.tables import MemoryRun, MemoryTables, Tables
 from zonelab.scenarios.run_phases import Watcher
 from zonelab.scenarios.spec.scenario import Scenario
-from zonelab.scenarios.spec.simulation import Station
+from zonelab.scenarios.spec.simulation import StationSection
 from zonelab.scenarios.tasks import Halt
 
 SIMULATED = "simulated"
@@ -47,7 +47,7 @@ Observe = Callable[[SimCluster], Testbed]
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Simulated:
+class SimulatedRun:
     """A run that has happened. ``trace_hash`` is equal for equal runs and for no others."""
 
     record: RunRecord
@@ -56,7 +56,7 @@ class Simulated:
     trace: Trace
 
 
-class Unwatched:
+class NullWatcher:
     """A ``Watcher`` for runs that are over before anybody could look."""
 
     def phase(self, name: str, bound_s: float | None) -> None:
@@ -81,7 +81,7 @@ def simulate(
     begun: Callable[[SimCluster], None] = lambda cluster: None,
     note: Note = unnoted,
     on_signals: Callable[[Halt], AbstractContextManager[None]] = _unheeded,
-) -> Simulated:
+) -> SimulatedRun:
     """Carry out one run in virtual time, within what ``on_signals`` makes of the run's halt.
 
     ``begun`` is called before anything happens.
@@ -93,12 +93,12 @@ def simulate(
         testbed = BusyTestbed(testbed, cluster, programs)
     halt = Halt(testbed.runtime)
     run = carry_out(
-        scenario, testbed, tables, halt=halt, watcher=watcher or Unwatched(), make_queue=make_queue, note=note
+        scenario, testbed, tables, halt=halt, watcher=watcher or NullWatcher(), make_queue=make_queue, note=note
     )
     with on_signals(halt):
         record = cluster.runtime.run_until_complete(run)
     runtime = cluster.runtime
-    return Simulated(record=record, epoch_ns=cluster.epoch_ns, trace_hash=runtime.trace_hash, trace=runtime.trace)
+    return SimulatedRun(record=record, epoch_ns=cluster.epoch_ns, trace_hash=runtime.trace_hash, trace=runtime.trace)
 
 
 @cache
@@ -106,7 +106,7 @@ def _version() -> str:
     return version("zonelab")
 
 
-def recorded(scenario: Scenario, done: Simulated, tables: MemoryTables) -> MemoryRun:
+def recorded(scenario: Scenario, done: SimulatedRun, tables: MemoryTables) -> MemoryRun:
     """The run as the checker reads it."""
     told = identity(scenario, done.record, epoch_ns=done.epoch_ns)
     info = RunInfo(zonelab_version=_version(), started_utc="", arm=Arm.SIM, zones=SIMULATED, **told)
@@ -162,7 +162,7 @@ def settings_of(scenario: Scenario, *, keep_trace: bool = False) -> SimSettings:
     )
 
 
-def _station(section: Station | None) -> StationSettings | None:
+def _station(section: StationSection | None) -> StationSettings | None:
     return None if section is None else StationSettings(service=parse_lag(section.time), capacity=section.capacity)
 
 

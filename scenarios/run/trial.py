@@ -13,7 +13,7 @@ from zonelab.analysis.checkers.verdict import Verdict
 from zonelab.analysis.runs.accesses import VALUES_NAME
 from zonelab.analysis.runs.order import ORDER_NAME
 from zonelab.scenarios.queues.catalogue import MakeQueue, queue_under_test
-from zonelab.scenarios.run.simulated import Observe, Simulated, recorded, simulate
+from zonelab.scenarios.run.simulated import Observe, SimulatedRun, recorded, simulate
 from zonelab.scenarios.run_files.tables import OPERATIONS_NAME, MemoryRun, MemoryTables
 from zonelab.scenarios.spec.scenario import Scenario
 
@@ -28,7 +28,7 @@ class Trial(Generic[Judged]):
     """``verdict`` is None if the lab itself failed: there is nothing to judge then."""
 
     scenario: Scenario
-    run: Simulated
+    run: SimulatedRun
     tables: MemoryTables
     verdict: Judged | None
 

@@ -20,7 +20,7 @@ LATEST = "latest"
 _ATTEMPTS_MAX = 100
 
 
-class Named(Protocol):
+class RunOrigin(Protocol):
     """What names a run directory: a scenario, or the settings of a manual session."""
 
     @property
@@ -31,7 +31,7 @@ class Named(Protocol):
     def seed(self) -> int: ...
 
 
-def create_run_directory(runs: Path, scenario: Named, started: datetime) -> Path:
+def create_run_directory(runs: Path, scenario: RunOrigin, started: datetime) -> Path:
     """``runs/<scenario>/<UTC time>-<level>-<seed>``, new; a number is added if two runs begin in one second.
 
     Raises ``NotAccepted`` if its name would not be UTF-8.

@@ -13,14 +13,14 @@ from zonelab.scenarios.spec.ordered.fifo_settings import FifoQueueSettings
 from zonelab.scenarios.spec.queue_settings import (
     DynoQueueSettings,
     GmqQueueSettings,
-    Mode,
+    QueueMode,
     QueueSettings,
     YouzanQueueSettings,
 )
 
 
 @dataclass(frozen=True, slots=True)
-class Shipped:
+class ShippedEngine:
     """An engine in one of its modes.
 
     ``make``: the adapter, ``MODULE:CLASS``; by name, because adapters read the scenario.
@@ -40,25 +40,25 @@ class Engine:
     """
 
     about: str
-    modes: Mapping[str, Shipped]
+    modes: Mapping[str, ShippedEngine]
     settings: type[QueueSettings] = QueueSettings
 
 
 _DYNO = Features(early_ms_max=1)
-_HARDENED = Shipped("zonelab.scenarios.queues.hardened:HardenedUnderTest", _DYNO)
+_HARDENED = ShippedEngine("zonelab.scenarios.queues.hardened:HardenedUnderTest", _DYNO)
 _GMQ_HARDENED = Features(early_ms_max=1, priorities=False, unique_ids=True)
 _ORDERED = Features(priorities=False, order=True, keys=True, groups=True, suspend=True, rollback=True, commit=True)
 _SECONDS = Features(time_unit_ms=1_000, early_ms_max=1_000, priorities=False)
 
 
-def _dyno(adapter: str) -> Mapping[str, Shipped]:
-    original = Shipped(f"zonelab.scenarios.queues.dyno:{adapter}", _DYNO)
+def _dyno(adapter: str) -> Mapping[str, ShippedEngine]:
+    original = ShippedEngine(f"zonelab.scenarios.queues.dyno:{adapter}", _DYNO)
     return {"default": original, "compat": original, "hardened": _HARDENED}
 
 
-def _copy_in_seconds(make: str, *, unique_ids: bool) -> Mapping[str, Shipped]:
+def _copy_in_seconds(make: str, *, unique_ids: bool) -> Mapping[str, ShippedEngine]:
     """Of a queue that counts in whole seconds, rounded down, and serves the first topic that has any."""
-    original = Shipped(make, replace(_SECONDS, unique_ids=unique_ids))
+    original = ShippedEngine(make, replace(_SECONDS, unique_ids=unique_ids))
     return {"default": original, "compat": original}
 
 
@@ -73,7 +73,7 @@ ENGINES: Mapping[str, Engine] = {
         "job pool, delay and TTR buckets, a dispatcher, ready lists",
         {
             **_copy_in_seconds("zonelab.scenarios.queues.gmq:GmqUnderTest", unique_ids=True),
-            "hardened": Shipped("zonelab.scenarios.queues.gmq_hardened:HardenedGmqUnderTest", _GMQ_HARDENED),
+            "hardened": ShippedEngine("zonelab.scenarios.queues.gmq_hardened:HardenedGmqUnderTest", _GMQ_HARDENED),
         },
         GmqQueueSettings,
     ),
@@ -84,15 +84,19 @@ ENGINES: Mapping[str, Engine] = {
     ),
     "zset": Engine(
         "one sorted set, ZRANGEBYSCORE and ZREM, no lease",
-        {"default": Shipped("zonelab.scenarios.queues.zset:ZsetUnderTest", Features(leases=False, priorities=False))},
+        {
+            "default": ShippedEngine(
+                "zonelab.scenarios.queues.zset:ZsetUnderTest", Features(leases=False, priorities=False)
+            )
+        },
     ),
     "fifo": Engine(
         "ordered messages as RocketMQ's: partitions, locks with leases, consumer groups",
         {
             **dict.fromkeys(
-                FifoQueueSettings.modes, Shipped("zonelab.scenarios.queues.ordered.fifo:FifoUnderTest", _ORDERED)
+                FifoQueueSettings.modes, ShippedEngine("zonelab.scenarios.queues.ordered.fifo:FifoUnderTest", _ORDERED)
             ),
-            Mode.FENCED: Shipped("zonelab.scenarios.queues.ordered.fifo_fenced:FencedUnderTest", _ORDERED),
+            QueueMode.FENCED: ShippedEngine("zonelab.scenarios.queues.ordered.fifo_fenced:FencedUnderTest", _ORDERED),
         },
         FifoQueueSettings,
     ),
@@ -117,7 +121,7 @@ def queue_settings(engine: str, **options: Any) -> QueueSettings:
     return ENGINES[engine].settings(engine=engine, **options)
 
 
-def shipped(queue: QueueSettings) -> Shipped:
+def shipped(queue: QueueSettings) -> ShippedEngine:
     """The engine in its mode, unless there is a ``factory``; in its first if it lacks that mode."""
     modes = ENGINES[queue.engine].modes
     return modes.get("compat" if queue.compat else queue.mode, next(iter(modes.values())))

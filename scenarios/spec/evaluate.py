@@ -12,10 +12,10 @@ from zonelab.analysis.rates.objectives import (
     YEAR_S,
     Figure,
     Objective,
-    Operation,
+    TimedOperation,
     contradictions,
 )
-from zonelab.analysis.rates.year import FAULTY_PART_MAX, FaultClass, Year
+from zonelab.analysis.rates.year import FAULTY_PART_MAX, Year, YearlyFaults
 from zonelab.cluster.fields import NonNegative, Positive, Problem, Section
 from zonelab.engine.queue import Features
 
@@ -62,7 +62,7 @@ def _values(vary: dict[str, list[Any]]) -> dict[str, list[Any]]:
     return vary
 
 
-class Expected(Section):
+class ExpectedFaults(Section):
     """A class of faults, as a year brings them and as runs show them."""
 
     per_year: NonNegative
@@ -83,7 +83,7 @@ class Evaluate(Section):
     objectives: Annotated[tuple[_Objective, ...], AfterValidator(_some)]
     prefer: Annotated[tuple[_Figure, ...], AfterValidator(_some)] = tuple(map(Figure.parsed, PREFER_DEFAULT))
     """Of the settings that meet all objectives the one with the least of the first, then of the second, and so on."""
-    faults: dict[str, Expected] = Field(default_factory=dict)
+    faults: dict[str, ExpectedFaults] = Field(default_factory=dict)
     """By name, which objectives use: ``lost == 0 with NAME``."""
 
     def year(self, run_s: float) -> Year:
@@ -91,7 +91,7 @@ class Evaluate(Section):
         return Year(
             run_s=run_s,
             faults=tuple(
-                FaultClass(name=name, per_year=one.per_year, lasts_s=one.lasts_s, lengths_s=lengths_of(one, run_s))
+                YearlyFaults(name=name, per_year=one.per_year, lasts_s=one.lasts_s, lengths_s=lengths_of(one, run_s))
                 for name, one in self.faults.items()
             ),
         )
@@ -116,7 +116,9 @@ class Evaluate(Section):
                 yield Problem.of(path, objective.condition, f"with a fault of evaluate.faults ({accepted})")
             if objective.figure.name == MessageClass.LATE and late_ms is None:
                 yield Problem(path, f"{objective} needs checks.late_ms, how late is too late")
-            if objective.figure.name in unjudged or (features.order and objective.figure.operation is Operation.LEASE):
+            if objective.figure.name in unjudged or (
+                features.order and objective.figure.operation is TimedOperation.LEASE
+            ):
                 yield Problem.of(path, str(objective), f"what this queue has: not {', '.join(unjudged)}")
         for name, one in self.faults.items():
             last_s = begin_s(run_s) + lengths_of(one, run_s)[-1]
@@ -137,6 +139,6 @@ def begin_s(run_s: float) -> float:
     return round(run_s * _BEGINS, 3)
 
 
-def lengths_of(expected: Expected, run_s: float) -> tuple[float, float, float]:
+def lengths_of(expected: ExpectedFaults, run_s: float) -> tuple[float, float, float]:
     short, middle, long = expected.lengths_s or tuple(round(run_s * part, 3) for part in _LENGTHS)
     return short, middle, long

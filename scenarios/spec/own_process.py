@@ -68,10 +68,10 @@ def drawn_beforehand(process: Process, *, zone: str, random: Random, until_ns: i
 
     Raises ``Reacts``, and whatever the process raises.
     """
-    from zonelab.cluster.sim.event_order import Environment
+    from zonelab.cluster.sim.event_order import SimEnvironment
     from zonelab.cluster.sim.trace import Trace
 
-    lab = _Beforehand(Environment(Trace()), zone, random)
+    lab = _Beforehand(SimEnvironment(Trace()), zone, random)
     lab.env.process(process(lab))
     while lab.env.peek() < until_ns:
         lab.env.step()
@@ -94,9 +94,9 @@ class _Beforehand:
     def sleep(self, ms: float) -> "simpy.Event":
         return self.env.timeout(round(ms * NS_PER_MS))
 
-    def push(self, count: int = 1, **told: int | None) -> "_Unanswered":
+    def push(self, count: int = 1, **told: int | None) -> "_UnansweredPush":
         self._pushes.append((int(self.env.now), (count, told)))
-        return _Unanswered()
+        return _UnansweredPush()
 
     def shared(self, name: str, capacity: int = 1) -> "simpy.Resource":
         raise Reacts(f"the shared resource {name!r}")
@@ -106,7 +106,7 @@ class _Beforehand:
         return pushes
 
 
-class _Unanswered:
+class _UnansweredPush:
     """The end of a push that is only planned: nobody can wait for it."""
 
     def __getattr__(self, name: str) -> Any:

@@ -15,7 +15,7 @@ from zonelab.cluster.links.lag_text import parse_lag
 from zonelab.engine.message import Message
 from zonelab.scenarios.spec.ordered.keys import keying, payload_of, state_of
 from zonelab.scenarios.spec.own_process import drawn_beforehand, process_of
-from zonelab.scenarios.spec.scenario import Arrival, Load, Operation
+from zonelab.scenarios.spec.scenario import Arrival, Load, PushOperation
 
 _NS_PER_S = 1_000_000_000
 _NS_PER_MS = 1_000_000
@@ -79,7 +79,7 @@ def composer(load: Load, *, zone: str, random: Callable[[str], Random]) -> Compo
     return compose
 
 
-def _told(load: Load, operations: Sequence[Operation], zone: str) -> Iterator[PlannedPush]:
+def _told(load: Load, operations: Sequence[PushOperation], zone: str) -> Iterator[PlannedPush]:
     own = sorted((operation for operation in operations if operation.zone == zone), key=attrgetter("at_ms"))
     for at_ms, together in groupby(own, key=attrgetter("at_ms")):
         messages = tuple(
@@ -97,10 +97,12 @@ def _told(load: Load, operations: Sequence[Operation], zone: str) -> Iterator[Pl
         yield PlannedPush(round(at_ms * _NS_PER_MS), messages)
 
 
-def explicit_operations(load: Load, *, zones: Sequence[str], random: Callable[[str], Random]) -> tuple[Operation, ...]:
+def explicit_operations(
+    load: Load, *, zones: Sequence[str], random: Callable[[str], Random]
+) -> tuple[PushOperation, ...]:
     """What ``plan_pushes`` would push, told message by message, in the order of the times."""
     told = [
-        Operation(
+        PushOperation(
             at_ms=planned.offset_ns / _NS_PER_MS,
             zone=zone,
             id=message.id,

@@ -31,7 +31,7 @@ class Sharding(StrEnum):
     LOCAL_ONLY = "local_only"
 
 
-class Mode(StrEnum):
+class QueueMode(StrEnum):
     """Which engine a queue is: the one that is named, or the same hardened against faults (docs/hardened.md).
 
     Ordered messages (docs/fifo.md) have versions of RocketMQ instead, or partitions that are fenced.
@@ -72,7 +72,7 @@ Topics = Annotated[tuple[str, ...], AfterValidator(_distinct)]
 class QueueSettings(Section):
     """What every engine takes."""
 
-    modes: ClassVar[tuple[Mode, ...]] = (Mode.DEFAULT, Mode.HARDENED)
+    modes: ClassVar[tuple[QueueMode, ...]] = (QueueMode.DEFAULT, QueueMode.HARDENED)
     """Of engines with such options."""
     delay_ms_max: ClassVar[int | None] = None
     """The longest delay of a message; None: any."""
@@ -81,7 +81,7 @@ class QueueSettings(Section):
 
     engine: Annotated[str, Field(strict=True)] = "dyno"
     """One of ``zonelab.scenarios.spec.engines.ENGINES``."""
-    mode: Mode = Mode.DEFAULT
+    mode: QueueMode = QueueMode.DEFAULT
     unack_ms: Millis = 2_000
     """Length of a lease: a message not acknowledged within it is delivered again."""
     unack_interval_ms: Millis = 500

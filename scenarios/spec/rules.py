@@ -21,7 +21,7 @@ from zonelab.scenarios.spec.order_rules import order_problems
 from zonelab.scenarios.spec.own_process import Reacts, process_of
 from zonelab.scenarios.spec.push_plan import plan_pushes
 from zonelab.scenarios.spec.queue_factory import load_factory
-from zonelab.scenarios.spec.queue_settings import DynoQueueSettings, Mode, ShardedSettings
+from zonelab.scenarios.spec.queue_settings import DynoQueueSettings, QueueMode, ShardedSettings
 from zonelab.scenarios.spec.scenario import Scenario
 
 RECONNECT_MAX_S = 10.0
@@ -95,7 +95,7 @@ def _shared_zones(scenario: Scenario) -> Iterator[Problem]:
     ):
         accepted = "null, or one data centre (topology.zones)"
         yield Problem.of("replication.anti_entropy", "a section", accepted)
-    if scenario.queue.mode is Mode.HARDENED and scenario.servers != scenario.zones:
+    if scenario.queue.mode is QueueMode.HARDENED and scenario.servers != scenario.zones:
         yield Problem.of("queue.mode", scenario.queue.mode.value, "default; hardened needs zones of one server")
 
 
@@ -169,9 +169,9 @@ def _load(scenario: Scenario) -> Iterator[Problem]:
     if queue.compat and "compat" not in modes:
         yield Problem.of("queue.compat", queue.compat, f"false with queue.engine {queue.engine}, which is no copy")
     if queue.mode not in modes:
-        accepted = f"{', '.join(mode for mode in Mode if mode in modes)} with queue.engine {queue.engine}"
+        accepted = f"{', '.join(mode for mode in QueueMode if mode in modes)} with queue.engine {queue.engine}"
         yield Problem.of("queue.mode", queue.mode.value, accepted)
-    if queue.compat and queue.mode is Mode.HARDENED:
+    if queue.compat and queue.mode is QueueMode.HARDENED:
         yield Problem.of("queue.compat", queue.compat, "false with queue.mode hardened, which has no such defects")
     yield from _hardened_only(scenario)
     yield from _of_engine(scenario)
@@ -194,7 +194,7 @@ def _clients(scenario: Scenario) -> Iterator[Problem]:
 
 def _hardened_only(scenario: Scenario) -> Iterator[Problem]:
     queue = scenario.queue
-    if queue.mode is Mode.HARDENED:
+    if queue.mode is QueueMode.HARDENED:
         return
     if isinstance(queue, ShardedSettings) and queue.deliveries_max is not None:
         accepted = "nothing unless queue.mode is hardened: the original has no dead letters"

@@ -41,13 +41,13 @@ from zonelab.scenarios.spec.clients import Clients
 from zonelab.scenarios.spec.engines import ByEngine, shipped
 from zonelab.scenarios.spec.evaluate import Evaluate
 from zonelab.scenarios.spec.ordered.fifo_settings import FifoQueueSettings
-from zonelab.scenarios.spec.ordered.sections import Keys, OrderChecks, SinkSettings
+from zonelab.scenarios.spec.ordered.sections import OrderChecks, OrderingKeys, SinkSettings
 from zonelab.scenarios.spec.own_process import PREFIX
 from zonelab.scenarios.spec.queue_factory import load_factory
 from zonelab.scenarios.spec.queue_settings import DynoQueueSettings, QueueSettings, Topics
 from zonelab.scenarios.spec.replication import Replication
 from zonelab.scenarios.spec.simulation import Simulation
-from zonelab.scenarios.spec.topology import Topology
+from zonelab.scenarios.spec.topology import TopologySection
 
 _NAME = re.compile(r"[a-z0-9][a-z0-9_-]{0,63}")
 
@@ -97,7 +97,7 @@ class Priority(Section):
     max: Annotated[int, Field(strict=True, ge=PRIORITY_MIN, le=PRIORITY_MAX)] = 0
 
 
-class Operation(Section):
+class PushOperation(Section):
     """One message to push. Those of one zone and one time are pushed together, in one call."""
 
     at_ms: NonNegative
@@ -125,7 +125,7 @@ class Load(Section):
     duration_s: Positive
     rate_per_s: Annotated[float | dict[str, float], PlainValidator(_rate)] = 0.0
     """Messages per second that the producer of each zone pushes; a zone left out of a mapping has none."""
-    operations: tuple[Operation, ...] | None = None
+    operations: tuple[PushOperation, ...] | None = None
     arrival: Arrival = Arrival.POISSON
     arrivals: str | None = None
     """In place of ``rate_per_s``: a process of the user's own, ``python:MODULE:FUNCTION``, that pushes in each zone."""
@@ -139,7 +139,7 @@ class Load(Section):
     """Each message goes to one of them, drawn; None: to the first of the queue."""
     at_most_once: Annotated[float, Field(strict=True, ge=0, le=1)] = 0.0
     """Share of the messages with a lease of 0: what is delivered is done."""
-    keys: Keys | None = None
+    keys: OrderingKeys | None = None
     """Messages have ordering keys; None: each is a key of its own."""
     retries: Annotated[int, Field(strict=True, ge=0, le=RETRIES_MAX)] = 0
     """How often a producer pushes again, under the same id, what was not confirmed to it."""
@@ -160,7 +160,7 @@ class Load(Section):
         return self.rate_per_s.get(zone, 0.0) if isinstance(self.rate_per_s, dict) else self.rate_per_s
 
 
-class Consumers(Section):
+class ConsumerSection(Section):
     per_zone: Annotated[int, Field(strict=True, ge=0, le=CLIENTS_MAX)] = 2
     batch: Count = 10
     wait_ms: MillisFrom0 = 500
@@ -219,7 +219,7 @@ class Drain(Section):
     """How long the queue may take to become empty once everything is healed."""
 
 
-class Found(Section):
+class KnownResult(Section):
     """What a simulated run of this very scenario showed."""
 
     trace_hash: str
@@ -247,13 +247,13 @@ class Scenario(Section):
     arm: Arm = Arm.REAL
     seed: Annotated[int, Field(strict=True, ge=0, le=SEED_MAX)] = 1
     level: Level = Level.DC_QUORUM
-    topology: Topology = Topology()
+    topology: TopologySection = TopologySection()
     persistence: Persistence = Persistence.AOF_EVERYSEC
     replication: Replication = Replication()
     links: Links = Links()
     queue: Annotated[QueueSettings, ByEngine()] = DynoQueueSettings()
     load: Load
-    consumers: Consumers = Consumers()
+    consumers: ConsumerSection = ConsumerSection()
     clients: Clients = Clients()
     sink: SinkSettings | None = None
     """Of ordered messages: what they have their effects on; None: nothing."""
@@ -263,7 +263,7 @@ class Scenario(Section):
     drain: Drain = Drain()
     checks: Checks = Checks()
     simulation: Simulation = Simulation()
-    found: Found | None = None
+    found: KnownResult | None = None
     evaluate: Evaluate | None = None
     """What ``zonelab evaluate`` decides; a run has no use for it."""
 

@@ -10,27 +10,27 @@ from zonelab.cluster.sim.schedule import TieBreak
 
 def _station(value: Any) -> Any:
     """Its time alone may stand for it."""
-    return value if value is None or isinstance(value, dict | Station) else {"time": value}
+    return value if value is None or isinstance(value, dict | StationSection) else {"time": value}
 
 
 def _service(value: Any) -> Any:
     """The time of servers alone may stand for it, as files have it from before others could take time."""
     if value is None:
-        return Service()
-    return value if isinstance(value, dict | Service) else {"server": value}
+        return ServiceSection()
+    return value if isinstance(value, dict | ServiceSection) else {"server": value}
 
 
-class Station(Section):
+class StationSection(Section):
     """``time``: the work on one command. ``capacity``: so many pipelines are worked on at once; others wait."""
 
     time: DelayText
     capacity: Count = 1
 
 
-TakesTime = Annotated[Station | None, BeforeValidator(_station)]
+TakesTime = Annotated[StationSection | None, BeforeValidator(_station)]
 
 
-class Service(Section):
+class ServiceSection(Section):
     """Work on a command, each drawn by itself. Whoever is left out takes none, a server 5 microseconds."""
 
     server: DelayText | None = None
@@ -44,4 +44,4 @@ class Service(Section):
 class Simulation(Section):
     tie_break: TieBreak = TieBreak.RANDOM
     """The order of events that happen at the same time."""
-    service: Annotated[Service, BeforeValidator(_service)] = Service()
+    service: Annotated[ServiceSection, BeforeValidator(_service)] = ServiceSection()

@@ -8,7 +8,7 @@ from pydantic import AfterValidator, Field, ValidationInfo, model_validator
 from zonelab.cluster.fields import Section
 from zonelab.cluster.topology import topology
 from zonelab.cluster.topology.described import topology_of
-from zonelab.cluster.topology.key_hashes import Hash
+from zonelab.cluster.topology.key_hashes import KeyHash
 from zonelab.cluster.topology.topology import ZONES_MAX
 
 SERVERS_MAX = 32
@@ -44,12 +44,12 @@ ZoneName = Annotated[str, AfterValidator(_zone)]
 Servers = Annotated[int, Field(strict=True, ge=1, le=SERVERS_MAX)]
 
 
-class Topology(Section):
+class TopologySection(Section):
     """Either ``zones``, of one data centre and one server each, or ``data_centres``."""
 
     data_centres: dict[ZoneName, dict[ZoneName, Servers]] = Field(default_factory=dict)
     """By name: its zones, and how many servers each has. Servers of a zone share its keys evenly by token."""
-    hash: Hash = Hash.MURMUR
+    hash: KeyHash = KeyHash.MURMUR
     hash_tag: Annotated[str | None, AfterValidator(_tag)] = None
     """Two characters, such as ``{}``: only what is between them in a key decides its server."""
     zones: Annotated[tuple[ZoneName, ...], AfterValidator(_different_zones)] = ("a", "b", "c")

@@ -6,15 +6,15 @@ from pathlib import Path
 
 from zonelab.analysis.comparison.confirmation import Confirmed, MedianPair, decided, medians_ms, pairs_of
 from zonelab.analysis.lags.distributions import quantiles_ms
-from zonelab.analysis.rates.decisions import Status
+from zonelab.analysis.rates.decisions import ObjectiveStatus
 from zonelab.analysis.rates.outcomes import Outcomes, RunOutcome
-from zonelab.analysis.rates.year import NO_FAULT, Cell
+from zonelab.analysis.rates.year import NO_FAULT, RunKind
 from zonelab.cluster.links.lag_text import parse_lag
 from zonelab.scenarios.arms import Arm
 from zonelab.scenarios.faults.catalogue import CLASSES
 from zonelab.scenarios.lags.distributions import distribution_of
 from zonelab.scenarios.spec.scenario import Scenario
-from zonelab.scenarios.spec.simulation import Service
+from zonelab.scenarios.spec.simulation import ServiceSection
 from zonelab.studies.evaluate.confirmation import Confirmation, ConfirmedRow
 from zonelab.studies.evaluate.evaluation import Evaluated, Evaluation
 from zonelab.studies.evaluate.real_run import RealRun, RealRuns, RealRunsEnded
@@ -36,7 +36,7 @@ QUIET = 6
 LINKS_MS = 2.0
 """Where zones are closer, what programs and servers need themselves is a good part of every time."""
 
-_BEST_FIRST = (Status.MET, Status.HELD, Status.UNDECIDED, Status.NOT_MET)
+_BEST_FIRST = (ObjectiveStatus.MET, ObjectiveStatus.HELD, ObjectiveStatus.UNDECIDED, ObjectiveStatus.NOT_MET)
 
 
 _CODEC = Codec(to_json=asdict, from_json=lambda told: RealRun(**told))
@@ -109,7 +109,7 @@ class Confirming:
                     scenario = self._rollout.run(names.index(name), cell, seed)
                     yield self._key(name, cell, seed), scenario.model_copy(update={"arm": Arm.REAL})
 
-    def _cells(self) -> Iterator[Cell]:
+    def _cells(self) -> Iterator[RunKind]:
         """Kinds of runs that real zones can have: without a fault, and with each for as long as it is simulated."""
         yield NO_FAULT
         for one in self._rollout.year.faults:
@@ -123,7 +123,7 @@ class Confirming:
             return "in simulation only"
         return None if kind.same_in_both_arms else "not the same on real servers"
 
-    def _key(self, setting: str, cell: Cell, seed: int) -> Key:
+    def _key(self, setting: str, cell: RunKind, seed: int) -> Key:
         return f"{self.real.on}: {setting}, {cell}", seed
 
     def _rows(self, name: str, outcomes: Outcomes, known: Mapping[Key, RealRun]) -> Iterator[ConfirmedRow]:
@@ -162,7 +162,7 @@ class Confirming:
         shortest_ms = min(map(_median_ms, (scenario.links.lag, *scenario.links.overrides.values())))
         if shortest_ms < LINKS_MS:
             yield f"links have a median of {shortest_ms:.2g} ms, and agreement is expected from {LINKS_MS:g} ms on"
-        if scenario.simulation.service == Service():
+        if scenario.simulation.service == ServiceSection():
             yield "programs and coordinators take no time in it; how long they take here: zonelab measure-service"
         if zones := sorted({zone for run in measured for zone in run.overloaded}):
             yield f"overloaded: {', '.join(zones)}"

@@ -6,13 +6,13 @@ from dataclasses import asdict, dataclass, field
 from math import ceil
 from pathlib import Path
 
-from zonelab.analysis.rates.decisions import LOOKS_MAX, Status, error_at
-from zonelab.analysis.rates.figures import Measured
+from zonelab.analysis.rates.decisions import LOOKS_MAX, ObjectiveStatus, error_at
+from zonelab.analysis.rates.figures import SettingRates
 from zonelab.analysis.rates.objectives import Objective
 from zonelab.analysis.rates.outcomes import Outcomes, RunOutcome
 from zonelab.analysis.rates.precision import rates_given_faults
 from zonelab.analysis.rates.recommendation import Recommendation, recommend
-from zonelab.analysis.rates.year import Cell
+from zonelab.analysis.rates.year import RunKind
 from zonelab.scenarios.errors import NotAccepted
 from zonelab.scenarios.spec.traces import digests
 from zonelab.studies.evaluate.one_run import Evaluating
@@ -55,10 +55,10 @@ class Evaluated:
     ``seconds_a_run``: by the clock, of the runs that were made now, in as many processes as there were; None: none was.
     """
 
-    measured: Mapping[str, Measured]
+    measured: Mapping[str, SettingRates]
     found: Recommendation
     looks: int
-    runs: Mapping[Cell, int]
+    runs: Mapping[RunKind, int]
     known: int
     failures: Mapping[str, str]
     complete: bool
@@ -73,7 +73,7 @@ class Evaluation:
     progress: Callable[[int, int], None] = lambda done, total: None
     begins: Callable[[], None] = lambda: None
     now_s: Callable[[], float] = time.monotonic
-    _counts: dict[Cell, int] = field(default_factory=dict)
+    _counts: dict[RunKind, int] = field(default_factory=dict)
 
     def environment(self) -> Environment:
         return environment_of(self.rollout.settings)
@@ -119,12 +119,12 @@ class Evaluation:
 
     def at_least(
         self,
-        counts: Mapping[Cell, int],
+        counts: Mapping[RunKind, int],
         *,
         settings: Collection[str],
         state: RunState[RunOutcome],
         environment: Environment,
-    ) -> tuple[Mapping[str, Measured], bool]:
+    ) -> tuple[Mapping[str, SettingRates], bool]:
         """So many runs of some kinds and settings, whatever the budget is; False if Ctrl-C ended it.
 
         Raises ``ManyRunsFailed``.
@@ -157,7 +157,7 @@ class Evaluation:
             return ceil(budget.runs * look / LOOKS_MAX)
         return sum(self._counts.values()) + more // len(self.rollout.settings)
 
-    def _allot(self, total: int, measured: Mapping[str, Measured], look: int) -> bool:
+    def _allot(self, total: int, measured: Mapping[str, SettingRates], look: int) -> bool:
         """More runs of each kind, ``total`` of all kinds; False if there are none to be made.
 
         Some are placed where they let rates given a fault be known well, the rest where objectives are open.
@@ -175,9 +175,9 @@ class Evaluation:
         self._counts = wanted
         return changed
 
-    def _needed(self, measured: Mapping[str, Measured]) -> Mapping[Cell, int]:
+    def _needed(self, measured: Mapping[str, SettingRates]) -> Mapping[RunKind, int]:
         """How many runs of a kind let every setting know its rates, of those that are to be known well."""
-        needed: dict[Cell, int] = {}
+        needed: dict[RunKind, int] = {}
         for one in measured.values():
             for rate in rates_given_faults(one):
                 if rate.is_wanted and rate.runs_needed is not None:
@@ -185,7 +185,7 @@ class Evaluation:
                         needed[cell] = max(needed.get(cell, 0), ceil(self._counts[cell] * rate.runs_needed / rate.runs))
         return needed
 
-    def _shares(self, measured: Mapping[str, Measured], found: Recommendation) -> Mapping[Cell, float]:
+    def _shares(self, measured: Mapping[str, SettingRates], found: Recommendation) -> Mapping[RunKind, float]:
         """By weight and spread (Neyman 1934); for all settings the same, so their runs are pairs.
 
         Every objective of a setting that is open has the same say.
@@ -194,7 +194,7 @@ class Evaluation:
         shares = dict.fromkeys(year.cells, FLOOR / len(year.cells))
         for row in found.rows:
             for one in row.judged:
-                if one.status in (Status.UNDECIDED, Status.HELD):
+                if one.status in (ObjectiveStatus.UNDECIDED, ObjectiveStatus.HELD):
                     parts = self._parts(measured[row.setting], one.objective)
                     for cell, part in parts.items():
                         shares[cell] += part / max(sum(parts.values()), 1e-300)
@@ -203,7 +203,7 @@ class Evaluation:
             shares[middle] = max(shares[middle], (shares[short] + shares[long]) / 4)
         return {cell: share / sum(shares.values()) for cell, share in shares.items()}
 
-    def _parts(self, measured: Measured, objective: Objective) -> Mapping[Cell, float]:
+    def _parts(self, measured: SettingRates, objective: Objective) -> Mapping[RunKind, float]:
         """What each kind of run adds to the uncertainty of one objective; for zeros all that may show a case count."""
         if objective.is_zero:
             return {cell: 1.0 for cell in self.rollout.year.cells if objective.condition in (None, cell.fault)}
@@ -216,7 +216,7 @@ class Evaluation:
 
     def _made(
         self,
-        counts: Mapping[Cell, int],
+        counts: Mapping[RunKind, int],
         settings: Collection[str],
         state: RunState[RunOutcome],
         environment: Environment,
@@ -230,7 +230,7 @@ class Evaluation:
         run = Evaluating(self.rollout)
         return run_all(run, tasks, workers=self.workers, environment=environment, state=state, progress=self.progress)
 
-    def _in_turn(self, counts: Mapping[Cell, int]) -> Iterable[tuple[Cell, int]]:
+    def _in_turn(self, counts: Mapping[RunKind, int]) -> Iterable[tuple[RunKind, int]]:
         """Of all kinds in proportion, so that what Ctrl-C leaves is of all kinds."""
         places = [
             ((place + 0.5) / count, cell, seed)
@@ -239,22 +239,22 @@ class Evaluation:
         ]
         return [(cell, seed) for _, cell, seed in sorted(places, key=lambda one: one[0])]
 
-    def _measured(self, done: AllRuns[RunOutcome]) -> dict[str, Measured]:
+    def _measured(self, done: AllRuns[RunOutcome]) -> dict[str, SettingRates]:
         by_name: dict[str, dict[int, RunOutcome]] = {}
         for (name, seed), outcome in done.results.items():
             by_name.setdefault(name, {})[seed] = outcome
         return {
-            setting.name: Measured(
+            setting.name: SettingRates(
                 Outcomes({cell: by_name.get(_named(setting, cell), {}) for cell in self.rollout.year.cells}),
                 self.rollout.year,
             )
             for setting in self.rollout.settings
         }
 
-    def _decided(self, measured: Mapping[str, Measured], look: int) -> Recommendation:
+    def _decided(self, measured: Mapping[str, SettingRates], look: int) -> Recommendation:
         evaluate = self.rollout.evaluate
         return recommend(measured, evaluate.objectives, prefer=evaluate.prefer, error=error_at(look, LOOKS_MAX))
 
 
-def _named(setting: Setting, cell: Cell) -> str:
+def _named(setting: Setting, cell: RunKind) -> str:
     return f"{setting.name}, {cell}"

@@ -9,9 +9,9 @@ from typing import Any
 import numpy as np
 
 from zonelab.analysis.checkers.verdict import Verdict
-from zonelab.analysis.rates.objectives import Operation
+from zonelab.analysis.rates.objectives import TimedOperation
 from zonelab.analysis.rates.outcomes import UNCONFIRMED, RunOutcome
-from zonelab.analysis.rates.year import Cell
+from zonelab.analysis.rates.year import RunKind
 from zonelab.analysis.runs.directory import RunDirectory
 from zonelab.analysis.runs.history import OPERATIONS
 from zonelab.analysis.runs.info import NANOSECONDS_PER_MS
@@ -30,7 +30,7 @@ class Evaluating:
 
     rollout: Rollout
 
-    def __call__(self, which: tuple[int, Cell, int]) -> RunOutcome:
+    def __call__(self, which: tuple[int, RunKind, int]) -> RunOutcome:
         """Raises ``RuntimeError`` if there is no verdict."""
         setting, cell, seed = which
         trial = attempt(self.rollout.run(setting, cell, seed))
@@ -67,27 +67,27 @@ def _completions(operations: Iterable[Mapping[str, Any]]) -> Iterator[Mapping[st
 
 def _times_us(completions: list[Mapping[str, Any]], epoch_ns: int) -> dict[str, list[int]]:
     """Of pushes and acks an operation each; of leases and lateness a message each."""
-    begun: dict[Operation, list[tuple[int, int]]] = defaultdict(list)
+    begun: dict[TimedOperation, list[tuple[int, int]]] = defaultdict(list)
     due_ms: dict[str, int] = {}
     first: dict[str, tuple[int, int]] = {}
     last: Any = None
     for row in completions:
         name, works = row["f"], row["type"] == "ok"
-        if name in (Operation.PUSH, Operation.ACK) and row["index"] != last:
-            answered = works or (name == Operation.ACK and row["error"] == NO_LEASE)
+        if name in (TimedOperation.PUSH, TimedOperation.ACK) and row["index"] != last:
+            answered = works or (name == TimedOperation.ACK and row["error"] == NO_LEASE)
             took_us = (row["time_ns"] - row["invoke_ns"]) // _NS_PER_US if answered else UNCONFIRMED
-            begun[Operation(name)].append((row["invoke_ns"], took_us))
-        if name == Operation.PUSH and row["due_ms"] is not None:
+            begun[TimedOperation(name)].append((row["invoke_ns"], took_us))
+        if name == TimedOperation.PUSH and row["due_ms"] is not None:
             due_ms[row["message_id"]] = row["due_ms"]
         if name == "pop" and works and row["message_id"] is not None:
             first.setdefault(row["message_id"], (row["invoke_ns"], (row["time_ns"] + epoch_ns) // NANOSECONDS_PER_MS))
             if row["lease_start_ms"] is not None and row["leased_ms"] is not None:
                 lease_us = max(0, row["leased_ms"] - row["lease_start_ms"]) * _US_PER_MS
-                begun[Operation.LEASE].append((row["invoke_ns"], lease_us))
+                begun[TimedOperation.LEASE].append((row["invoke_ns"], lease_us))
         last = row["index"]
     for message, (invoke_ns, at_ms) in first.items():
         if message in due_ms:
-            begun[Operation.LATE].append((invoke_ns, max(0, at_ms - due_ms[message]) * _US_PER_MS))
+            begun[TimedOperation.LATE].append((invoke_ns, max(0, at_ms - due_ms[message]) * _US_PER_MS))
     return {str(name): [took for _, took in sorted(times, key=lambda one: one[0])] for name, times in begun.items()}
 
 
@@ -96,7 +96,7 @@ def _unavailable_s(completions: list[Mapping[str, Any]], load_end_ns: int) -> fl
     by_zone: dict[str, list[tuple[int, int, bool]]] = defaultdict(list)
     last: Any = None
     for row in completions:
-        if row["f"] == Operation.PUSH and row["index"] != last:
+        if row["f"] == TimedOperation.PUSH and row["index"] != last:
             by_zone[row["zone"]].append((row["invoke_ns"], row["time_ns"], row["type"] == "ok"))
         last = row["index"]
     seconds = []

@@ -6,11 +6,20 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
-from zonelab.analysis.rates.decisions import LOOKS_MAX, Judged, Status
+from zonelab.analysis.rates.decisions import LOOKS_MAX, ObjectiveJudgement, ObjectiveStatus
 from zonelab.analysis.rates.fault_costs import fault_costs
-from zonelab.analysis.rates.figures import Measured
-from zonelab.analysis.rates.objectives import CASES, COMMANDS, DUPLICATES, LOSSES, UNAVAILABLE, Figure, Operation, told
-from zonelab.analysis.rates.recommendation import Change, Row
+from zonelab.analysis.rates.figures import SettingRates
+from zonelab.analysis.rates.objectives import (
+    CASES,
+    COMMANDS,
+    DUPLICATES,
+    LOSSES,
+    UNAVAILABLE,
+    Figure,
+    TimedOperation,
+    told,
+)
+from zonelab.analysis.rates.recommendation import DecisiveInput, SettingChoice
 from zonelab.analysis.rates.samples import Estimate
 from zonelab.studies.evaluate.confirmation import Confirmation
 from zonelab.studies.evaluate.evaluation import Evaluated
@@ -27,7 +36,7 @@ OF_CASES = (LOSSES, *CASES[LOSSES], DUPLICATES, *CASES[DUPLICATES])
 FIGURES = tuple(
     Figure.parsed(name)
     for name in (
-        *(f"{percentile}({operation})" for operation in Operation for percentile in PERCENTILES),
+        *(f"{percentile}({operation})" for operation in TimedOperation for percentile in PERCENTILES),
         *OF_CASES,
         UNAVAILABLE,
         COMMANDS,
@@ -50,7 +59,7 @@ class EvaluationResult:
 
     rollout: Rollout
     done: Evaluated
-    changes: tuple[Change, ...]
+    changes: tuple[DecisiveInput, ...]
     values: Mapping[str, Mapping[Figure, Estimate]]
     directory: Path
     command: str
@@ -76,7 +85,7 @@ class EvaluationResult:
         found = self.done.found
         if found.recommended is not None:
             tied = f"; cannot be told apart from it: {', '.join(found.tied)}" if found.tied else ""
-            held = "" if self._row(found.recommended).status is Status.MET else ", so far as these runs tell"
+            held = "" if self._row(found.recommended).status is ObjectiveStatus.MET else ", so far as these runs tell"
             return f"Recommended: {found.recommended}{held}{tied}"
         if found.undecided:
             return f"Not decided: {', '.join(found.undecided)} may qualify with more runs"
@@ -199,10 +208,10 @@ class EvaluationResult:
     def _given_faults(self) -> RatesGivenFaults:
         return RatesGivenFaults.of(self.done)
 
-    def _row(self, name: str) -> Row:
+    def _row(self, name: str) -> SettingChoice:
         return next(row for row in self.done.found.rows if row.setting == name)
 
-    def _row_json(self, row: Row) -> dict[str, Any]:
+    def _row_json(self, row: SettingChoice) -> dict[str, Any]:
         values = self.values[row.setting]
         return {
             "setting": row.setting,
@@ -218,10 +227,10 @@ class EvaluationResult:
     def _times(self, name: str) -> Iterator[list[str]]:
         """A row an operation; the first one names the setting."""
         values = {str(figure): value for figure, value in self.values[name].items()}
-        for operation in Operation:
+        for operation in TimedOperation:
             seen = self.done.measured[name].outcomes.has(operation)
             cells = [_in_ms(values[f"{percentile}({operation})"]) if seen else NONE_SEEN for percentile in PERCENTILES]
-            yield [name if operation is Operation.PUSH else "", str(operation), *cells]
+            yield [name if operation is TimedOperation.PUSH else "", str(operation), *cells]
 
     def _told(self, name: str, figure: Figure, value: Estimate) -> str:
         if figure.operation is not None and not self.done.measured[name].outcomes.has(figure.operation):
@@ -240,15 +249,15 @@ class EvaluationResult:
         return [lines_of(name), *counted]
 
 
-def of_year(measured: Mapping[str, Measured]) -> dict[str, dict[Figure, Estimate]]:
+def of_year(measured: Mapping[str, SettingRates]) -> dict[str, dict[Figure, Estimate]]:
     return {name: {figure: one.value(figure) for figure in FIGURES} for name, one in measured.items()}
 
 
-def _told(judged: Judged) -> str:
+def _told(judged: ObjectiveJudgement) -> str:
     return f"{judged.status}:\n{judged}"
 
 
-def _ratio(judged: Judged) -> str:
+def _ratio(judged: ObjectiveJudgement) -> str:
     if judged.objective.is_zero or judged.ratio == float("inf"):
         return ""
     return f", {judged.ratio:.3g} times the bound"

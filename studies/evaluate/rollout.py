@@ -9,7 +9,7 @@ from typing import Any
 
 from pydantic import TypeAdapter
 
-from zonelab.analysis.rates.year import Cell, Year
+from zonelab.analysis.rates.year import RunKind, Year
 from zonelab.scenarios.errors import ScenarioError
 from zonelab.scenarios.faults.catalogue import CLASSES, AnyFault
 from zonelab.scenarios.faults.fault import Targets
@@ -60,7 +60,7 @@ class Rollout:
     def year(self) -> Year:
         return self.evaluate.year(self.scenario.load.duration_s)
 
-    def run(self, setting: int, cell: Cell, seed: int) -> Scenario:
+    def run(self, setting: int, cell: RunKind, seed: int) -> Scenario:
         """The scenario of one run."""
         base = self.settings[setting].scenario
         if cell.fault is None:
@@ -68,11 +68,11 @@ class Rollout:
         fault = _FAULT.validate_python(self._fault(cell, base, seed))
         return base.model_copy(update={"seed": seed, "faults": (fault,)})
 
-    def seeds(self, cell: Cell, count: int, *, first: int) -> range:
+    def seeds(self, cell: RunKind, count: int, *, first: int) -> range:
         begin = first + self.year.cells.index(cell) * SEEDS_OF_CELL
         return range(begin, begin + count)
 
-    def _fault(self, cell: Cell, targets: Targets, seed: int) -> dict[str, Any]:
+    def _fault(self, cell: RunKind, targets: Targets, seed: int) -> dict[str, Any]:
         given = self.evaluate.faults[cell.fault or ""].fault
         times = {"at_s": begin_s(self.year.run_s), "for_s": cell.length_s}
         return {**_placed(given, targets, seed), **times}

@@ -11,7 +11,7 @@ from zonelab.analysis.checkers.verdict import MEANING_OF
 from zonelab.analysis.proportions import share_json, share_words
 from zonelab.scenarios.run_files.directory import program_fingerprint
 from zonelab.scenarios.spec.reading import write_scenario
-from zonelab.scenarios.spec.scenario import Found
+from zonelab.scenarios.spec.scenario import KnownResult
 from zonelab.studies.hunt.seeds import Hunted, HuntTarget, Outcome
 from zonelab.studies.reporting.console import console, print_table
 from zonelab.studies.shrink.search import violation_named
@@ -218,7 +218,7 @@ def _plainness(outcome: Outcome) -> tuple[int, int, int]:
 
 
 def _write(target: HuntTarget, outcome: Outcome, path: Path) -> None:
-    found = Found(
+    found = KnownResult(
         trace_hash=outcome.trace_hash,
         violated=tuple(map(violation_named, outcome.violated)),
         program=program_fingerprint(own=target.scenario.own_functions),

@@ -12,7 +12,7 @@ from zonelab.analysis.runs.history import OPERATIONS
 from zonelab.analysis.runs.info import NANOSECONDS_PER_MS
 from zonelab.analysis.summary.overload import CASES_MIN, EXCESS
 from zonelab.scenarios.clients.recorder import NO_LEASE, Outcome
-from zonelab.scenarios.run.simulated import Simulated, simulate
+from zonelab.scenarios.run.simulated import SimulatedRun, simulate
 from zonelab.scenarios.run_files.tables import OPERATIONS_NAME, MemoryTables, rows
 from zonelab.scenarios.spec.scenario import Scenario
 from zonelab.scenarios.tasks import Halt
@@ -53,7 +53,7 @@ def behind(scenario: Scenario) -> str | None:
     return None
 
 
-def _counts(done: Simulated, tables: MemoryTables) -> Mapping[str, tuple[int, int]]:
+def _counts(done: SimulatedRun, tables: MemoryTables) -> Mapping[str, tuple[int, int]]:
     """In the last half of the load: how much was asked for, and how much was done."""
     begin_ns, end_ns = done.record.phases["load"]
     window = range((begin_ns + end_ns) // 2, end_ns)

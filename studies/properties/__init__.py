@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from zonelab.studies.properties.dyno import DynoQueueMachine, DynoV2QueueMachine, HardenedQueueMachine
     from zonelab.studies.properties.engine import EngineMachine
     from zonelab.studies.properties.faults import Trouble
-    from zonelab.studies.properties.interruptions import Beside, Course, CrashBefore, StallBefore, ToRest
+    from zonelab.studies.properties.interruptions import Course, CrashBefore, NextStep, StallBefore, ToRest
     from zonelab.studies.properties.ledger import Violation
     from zonelab.studies.properties.machine import SAFE, QueueMachine
     from zonelab.studies.properties.simulated_test import sim_test
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from zonelab.studies.properties.zone_contents import Holdings
 
 _MODULES = {
-    ".interruptions": ("Beside", "Course", "CrashBefore", "StallBefore", "ToRest"),
+    ".interruptions": ("NextStep", "Course", "CrashBefore", "StallBefore", "ToRest"),
     ".dyno": ("DynoQueueMachine", "DynoV2QueueMachine", "HardenedQueueMachine"),
     ".engine": ("EngineMachine",),
     ".zone_contents": ("Holdings",),
@@ -38,7 +38,6 @@ _HOMES = {name: module for module, names in _MODULES.items() for name in names}
 
 __all__ = [
     "SAFE",
-    "Beside",
     "Course",
     "CrashBefore",
     "DynoQueueMachine",
@@ -47,6 +46,7 @@ __all__ = [
     "ExtendableQueue",
     "HardenedQueueMachine",
     "Holdings",
+    "NextStep",
     "Queue",
     "QueueMachine",
     "RepairableQueue",

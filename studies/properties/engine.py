@@ -11,7 +11,7 @@ from zonelab.scenarios.queues.catalogue import queue_under_test
 from zonelab.scenarios.queues.under_test import QueueUnderTest, RunsServices, Wrap
 from zonelab.scenarios.spec.engines import ENGINES, queue_settings, shipped
 from zonelab.scenarios.spec.scenario import Load, Scenario
-from zonelab.scenarios.spec.topology import Topology
+from zonelab.scenarios.spec.topology import TopologySection
 from zonelab.studies.properties.machine import QueueMachine
 
 
@@ -44,7 +44,7 @@ class EngineMachine(QueueMachine):
         self._scenario = Scenario(
             name=f"{self.engine}-{self.mode}",
             level=self.level,
-            topology=Topology(zones=self.zones),
+            topology=TopologySection(zones=self.zones),
             queue=queue,
             load=Load(duration_s=1),
         )
@@ -63,13 +63,13 @@ class EngineMachine(QueueMachine):
         await close_all(self._services)
 
     def program(self, testbed: Testbed, zone: str, wrap: Wrap) -> Queue:
-        return _Instance(self._under_test, zone, wrap)
+        return _ProgramQueue(self._under_test, zone, wrap)
 
     def home(self, shard: str) -> str | None:
         return self._under_test.shards.get(shard)
 
 
-class _Instance:
+class _ProgramQueue:
     """One program's, which its first operation opens."""
 
     def __init__(self, under_test: QueueUnderTest, zone: str, wrap: Wrap) -> None:

@@ -12,7 +12,7 @@ from zonelab.scenarios.faults.links import CutFault, CutMode
 from zonelab.scenarios.faults.programs import CoordinatorCrash
 from zonelab.scenarios.faults.zones import Kill, Pause, PowerFailure, ServerDeath, Wipe
 from zonelab.scenarios.spec.scenario import Load, Scenario
-from zonelab.scenarios.spec.topology import Topology
+from zonelab.scenarios.spec.topology import TopologySection
 
 _NS_PER_MS = 1_000_000
 
@@ -57,7 +57,7 @@ class Troubles:
     def __init__(self, cluster: SimCluster) -> None:
         self._cluster = cluster
         self._targets = Scenario(
-            name="machine", topology=Topology(zones=tuple(cluster.zones)), load=Load(duration_s=1, rate_per_s=0)
+            name="machine", topology=TopologySection(zones=tuple(cluster.zones)), load=Load(duration_s=1, rate_per_s=0)
         )
         self._stage = Stage(targets=self._targets, testbed=cluster)
         self._held: dict[str, _InForce] = {}

@@ -84,7 +84,7 @@ class GatedConnection:
         return await self._inner.execute(*commands)
 
 
-class Program:
+class GatedProgram:
     """``held``: deliveries that it has not tried to acknowledge, each with the number of its pop.
 
     ``popped``: how many its last pop returned. ``repairing``: it looks for ended leases just now.

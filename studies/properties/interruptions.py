@@ -4,7 +4,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 
 
-class Doing(StrEnum):
+class Activity(StrEnum):
     """What other programs do while one stands still."""
 
     POP = "pop"
@@ -12,12 +12,12 @@ class Doing(StrEnum):
     REPAIR = "repair"  # look for ended leases
 
 
-MEANWHILE: tuple[tuple[Doing, ...], ...] = (
+MEANWHILE: tuple[tuple[Activity, ...], ...] = (
     (),
-    (Doing.POP,),
-    (Doing.REPAIR, Doing.POP),
-    (Doing.WAIT, Doing.REPAIR),
-    (Doing.POP, Doing.WAIT, Doing.REPAIR),
+    (Activity.POP,),
+    (Activity.REPAIR, Activity.POP),
+    (Activity.WAIT, Activity.REPAIR),
+    (Activity.POP, Activity.WAIT, Activity.REPAIR),
 )
 
 
@@ -27,7 +27,7 @@ class ToRest:
 
 
 @dataclass(frozen=True)
-class Beside:
+class NextStep:
     """The next step begins ``after_ms`` later, whether or not the operation is over."""
 
     after_ms: int
@@ -42,7 +42,7 @@ class StallBefore:
 
     command: int
     for_ms: int
-    meanwhile: tuple[Doing, ...] = ()
+    meanwhile: tuple[Activity, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -52,4 +52,4 @@ class CrashBefore:
     command: int
 
 
-Course = ToRest | Beside | StallBefore | CrashBefore
+Course = ToRest | NextStep | StallBefore | CrashBefore

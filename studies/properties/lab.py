@@ -18,8 +18,8 @@ from zonelab.engine.queue import Queue, RepairableQueue
 from zonelab.scenarios.clients.program_crash import ProgramCrashed
 from zonelab.scenarios.queues.under_test import Wrap
 from zonelab.studies.properties.faults import Troubles
-from zonelab.studies.properties.gated_program import Gate, Program
-from zonelab.studies.properties.interruptions import Beside, Course, ToRest
+from zonelab.studies.properties.gated_program import Gate, GatedProgram
+from zonelab.studies.properties.interruptions import Course, NextStep, ToRest
 from zonelab.studies.properties.ledger import Ledger
 from zonelab.studies.properties.operations import Operations
 from zonelab.studies.properties.shutdown import abandon, close
@@ -63,7 +63,7 @@ class LabSettings:
     seed: int
 
 
-class Lab:
+class PropertyLab:
     """Programs ``a0``, ``a1``, ``b0`` and so on. A program that has died is replaced by a new one of the same name.
 
     Its methods are called from outside of the simulation, and let time pass inside.
@@ -83,7 +83,7 @@ class Lab:
         self._messages = 0
         self.do(self.cluster.start())
         self.do(subject.begin(self.cluster))
-        self.programs: dict[str, Program] = {}
+        self.programs: dict[str, GatedProgram] = {}
         for zone in settings.zones:
             for number in range(settings.programs_per_zone):
                 self._begin(f"{zone}{number}", zone)
@@ -253,14 +253,14 @@ class Lab:
     def _begin(self, name: str, zone: str) -> None:
         gate = Gate(self.runtime, name)
         queue = self._subject.program(self.cluster, zone, gate.around)
-        self.programs[name] = Program(name=name, zone=zone, gate=gate, queue=queue)
+        self.programs[name] = GatedProgram(name=name, zone=zone, gate=gate, queue=queue)
 
-    def _start(self, program: Program, course: Course, operation: Operation, *, name: str) -> None:
+    def _start(self, program: GatedProgram, course: Course, operation: Operation, *, name: str) -> None:
         if not self.quiet:
             self.ledger.disturb()
         program.gate.arm(course)
         program.task = self.runtime.spawn(self._live(program, operation), name=name)
-        if isinstance(course, Beside):
+        if isinstance(course, NextStep):
             self.advance(course.after_ms)
             return
         self.do(program.gate.stopped)
@@ -277,7 +277,7 @@ class Lab:
             await self.runtime.sleep(pause_ns)
             pause_ns = min(2 * pause_ns, _POLL_NS_MAX)
 
-    async def _live(self, program: Program, operation: Operation) -> None:
+    async def _live(self, program: GatedProgram, operation: Operation) -> None:
         """One operation of a program, and its death if that comes."""
         try:
             await operation()

@@ -23,7 +23,7 @@ class Violation(AssertionError):
         self.message_id = message_id
 
 
-class Pushed(StrEnum):
+class PushRecord(StrEnum):
     """What is known of a push."""
 
     BEGUN = "begun"
@@ -42,7 +42,7 @@ class Fate:
 
     message: Message
     due_ms: int
-    pushed: Pushed = Pushed.BEGUN
+    pushed: PushRecord = PushRecord.BEGUN
     shard: str | None = None
     leases: list[Lease] = field(default_factory=list)
     extensions: list[Extension] = field(default_factory=list)
@@ -55,7 +55,7 @@ class Fate:
     @property
     def owed(self) -> bool:
         """The queue must deliver it, or deliver it again."""
-        return self.pushed is Pushed.OK and not (self.acks or self.ack_doubtful or self.settled)
+        return self.pushed is PushRecord.OK and not (self.acks or self.ack_doubtful or self.settled)
 
     @property
     def acked(self) -> bool:
@@ -96,7 +96,7 @@ class Ledger:
         self.fates[message.id] = Fate(message=message, due_ms=now_ms + message.timeout_ms)
 
     def push_ended(
-        self, message_id: str, outcome: Pushed, *, shard: str | None = None, due_ms: int | None = None
+        self, message_id: str, outcome: PushRecord, *, shard: str | None = None, due_ms: int | None = None
     ) -> None:
         """``shard`` and ``due_ms``: of the receipt, if there is one."""
         fate = self.fates[message_id]
@@ -142,7 +142,7 @@ class Ledger:
         fate = self.fates.get(message_id)
         if fate is None:
             raise Violation(MessageClass.UNEXPECTED, message_id, "delivered, but nobody pushed it", ())
-        if fate.pushed is Pushed.FAIL:
+        if fate.pushed is PushRecord.FAIL:
             raise self.violation(MessageClass.UNEXPECTED, fate, "delivered, but its push had failed for certain")
         if delivery.message.payload not in ("", fate.message.payload):
             raise self.violation(MessageClass.UNEXPECTED, fate, "delivered with a body that was not pushed")

@@ -19,14 +19,14 @@ from zonelab.studies.properties.budget import BudgetedMachine
 from zonelab.studies.properties.faults import DEATHS, Trouble
 from zonelab.studies.properties.interruptions import (
     MEANWHILE,
-    Beside,
+    Activity,
     Course,
     CrashBefore,
-    Doing,
+    NextStep,
     StallBefore,
     ToRest,
 )
-from zonelab.studies.properties.lab import DRAIN_BATCH, Lab, LabSettings
+from zonelab.studies.properties.lab import DRAIN_BATCH, LabSettings, PropertyLab
 from zonelab.studies.properties.strategies import lags
 from zonelab.studies.properties.zone_contents import Holdings
 
@@ -142,7 +142,7 @@ class QueueMachine(BudgetedMachine):
     def __init__(self) -> None:
         super().__init__()
         self._unwinding = sys.exc_info()[1]
-        self.lab: Lab | None = None
+        self.lab: PropertyLab | None = None
         self.rests_checked = 0
         """How often what the zones hold was compared with what was pushed: 0 says that nothing was tried."""
 
@@ -153,7 +153,7 @@ class QueueMachine(BudgetedMachine):
     )
     def start(self, seed: int, lag: str, delays_ms: list[int]) -> None:
         """Begin with messages of these delays in the queue."""
-        self.lab = Lab(
+        self.lab = PropertyLab(
             self,
             LabSettings(
                 zones=self.zones,
@@ -225,7 +225,7 @@ class QueueMachine(BudgetedMachine):
 
     @precondition(lambda self: self.extends_any_time and self._extendable())
     @rule(program=_EXTENDABLE, which=st.integers(0, 9), others=st.sampled_from(MEANWHILE), course=_course("extend"))
-    def extend_what_has_ended(self, program: str, which: int, others: tuple[Doing, ...], course: Course) -> None:
+    def extend_what_has_ended(self, program: str, which: int, others: tuple[Activity, ...], course: Course) -> None:
         """Once the lease is over, and a program of each zone has done what ``others`` says."""
         index = which % len(self._lab.programs[program].held)
         self._lab.advance(max(0, self._lab.held_until_ms(program, index) + 1 - self._lab.now_ms))
@@ -322,21 +322,21 @@ class QueueMachine(BudgetedMachine):
             for doing in course.meanwhile:
                 self._all_do(doing)
 
-    def _all_do(self, doing: Doing) -> None:
+    def _all_do(self, doing: Activity) -> None:
         """One program of each zone that is free to do it."""
-        if doing is Doing.WAIT:
+        if doing is Activity.WAIT:
             self._lab.advance(self.lease_ms + 1)
             return
         for zone in self.zones:
-            free = self._idle() if doing is Doing.POP else self._free_to_repair()
+            free = self._idle() if doing is Activity.POP else self._free_to_repair()
             for name in [name for name in free if self._lab.programs[name].zone == zone][:1]:
-                if doing is Doing.POP:
+                if doing is Activity.POP:
                     self._lab.pop(name, ToRest(), count=DRAIN_BATCH)
                 else:
                     self._lab.process_unacks(name, ToRest())
 
     @property
-    def _lab(self) -> Lab:
+    def _lab(self) -> PropertyLab:
         assert self.lab is not None, "start is the first step of every machine"
         return self.lab
 
@@ -408,7 +408,7 @@ class QueueMachine(BudgetedMachine):
         stalls_ms = self.stalls_ms if operation == "pop" else self.long_stalls_ms
         options: list[st.SearchStrategy[Course]] = [
             st.just(ToRest()),
-            st.builds(Beside, st.sampled_from([0, 1, 20])),
+            st.builds(NextStep, st.sampled_from([0, 1, 20])),
         ]
         commands = st.integers(1, self.commands.get(operation, EXTEND_COMMANDS))
         if Trouble.STALL in self.troubles:

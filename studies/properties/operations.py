@@ -8,8 +8,8 @@ from zonelab.engine.ports import Indeterminate, Runtime
 from zonelab.engine.queue import ExtendableQueue, RepairableQueue
 from zonelab.scenarios.clients.recorder import OPERATION_ERRORS
 from zonelab.scenarios.queues.acknowledging import acknowledge, extend_lease
-from zonelab.studies.properties.gated_program import Program
-from zonelab.studies.properties.ledger import Ledger, Pushed
+from zonelab.studies.properties.gated_program import GatedProgram
+from zonelab.studies.properties.ledger import Ledger, PushRecord
 
 _NS_PER_MS = 1_000_000
 
@@ -22,23 +22,23 @@ class Operations:
         self._runtime = runtime
         self._now_ms = now_ms
 
-    async def push(self, program: Program, message: Message) -> None:
+    async def push(self, program: GatedProgram, message: Message) -> None:
         ledger, message_id = self._ledger, message.id
         ledger.push_begun(message, now_ms=self._now_ms())
         self._tell(program, message_id, "push begins")
-        outcome, shard, due_ms = Pushed.INFO, None, None
+        outcome, shard, due_ms = PushRecord.INFO, None, None
         try:
             (receipt,) = await program.queue.push([message])
             if not program.gate.crashed:
-                outcome, shard, due_ms = Pushed.OK, receipt.shard, receipt.due_ms
+                outcome, shard, due_ms = PushRecord.OK, receipt.shard, receipt.due_ms
         except OPERATION_ERRORS as error:
-            outcome = Pushed.INFO if isinstance(error, Indeterminate) else Pushed.FAIL
+            outcome = PushRecord.INFO if isinstance(error, Indeterminate) else PushRecord.FAIL
             ledger.disturb()
         finally:
             ledger.push_ended(message_id, outcome, shard=shard, due_ms=due_ms)
             self._tell(program, message_id, f"push is {outcome}" + (f", into {shard}" if shard else ""))
 
-    async def pop(self, program: Program, count: int, wait_ms: int) -> None:
+    async def pop(self, program: GatedProgram, count: int, wait_ms: int) -> None:
         program.popped = 0
         try:
             deliveries = await program.queue.pop(count, wait_ms=wait_ms)
@@ -52,7 +52,7 @@ class Operations:
                 self._tell(program, delivery.message.id, f"delivered, lease until {delivery.lease_end_ms}")
         program.hold(self._ledger.popped(deliveries, now_ms=self._now_ms()), deliveries)
 
-    async def ack(self, program: Program, delivery: Delivery, number: int) -> None:
+    async def ack(self, program: GatedProgram, delivery: Delivery, number: int) -> None:
         ledger, message_id, invoke_ms = self._ledger, delivery.message.id, self._now_ms()
         was_clear = ledger.ack_begun(message_id)
         self._tell(program, message_id, "ack begins")
@@ -71,7 +71,7 @@ class Operations:
             ledger.acked(message_id, number, invoke_ms=invoke_ms, now_ms=self._now_ms())
         ledger.ack_settled(message_id, was_clear=was_clear)
 
-    async def extend(self, program: Program, delivery: Delivery, number: int, timeout_ms: int) -> None:
+    async def extend(self, program: GatedProgram, delivery: Delivery, number: int, timeout_ms: int) -> None:
         """Extend a lease and tell the ledger until when it may last; one that had ended counts as a new delivery."""
         assert isinstance(program.queue, ExtendableQueue)
         message_id, invoke_ms, ok_ms = delivery.message.id, self._now_ms(), None
@@ -97,7 +97,7 @@ class Operations:
             program.held.remove((number, delivery))
             program.held.append((self._ledger.popped([granted], now_ms=ok_ms), granted))
 
-    async def process_unacks(self, program: Program) -> None:
+    async def process_unacks(self, program: GatedProgram) -> None:
         """Run the handler of ended leases once; an error only disturbs the ledger."""
         assert isinstance(program.queue, RepairableQueue)
         program.repairing = True
@@ -108,5 +108,5 @@ class Operations:
         finally:
             program.repairing = False
 
-    def _tell(self, program: Program, message_id: str, text: str) -> None:
+    def _tell(self, program: GatedProgram, message_id: str, text: str) -> None:
         self._ledger.note(message_id, f"{self._runtime.now_ns() / _NS_PER_MS:12.3f} ms  {program.name}  {text}")

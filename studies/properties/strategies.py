@@ -17,8 +17,8 @@ from zonelab.scenarios.faults.catalogue import CLASSES, AnyFault
 from zonelab.scenarios.faults.fault import ANY_LAG, Choices, Targets
 from zonelab.scenarios.spec.queue_settings import DynoQueueSettings
 from zonelab.scenarios.spec.rules import RECONNECT_MAX_S, problems
-from zonelab.scenarios.spec.scenario import Drain, Links, Load, Operation, Scenario
-from zonelab.scenarios.spec.topology import Topology
+from zonelab.scenarios.spec.scenario import Drain, Links, Load, PushOperation, Scenario
+from zonelab.scenarios.spec.topology import TopologySection
 
 ZONE_NAMES = ("a", "b", "c")
 LAG_KINDS = ("zero", "constant", "lognormal", "heavy")
@@ -41,11 +41,11 @@ _LEASE_MS = 2_000
 _LEASE_LOOK_MS = 500
 
 
-def topologies(*, min_zones: int = 1, max_zones: int = len(ZONE_NAMES)) -> st.SearchStrategy[Topology]:
+def topologies(*, min_zones: int = 1, max_zones: int = len(ZONE_NAMES)) -> st.SearchStrategy[TopologySection]:
     """Zones ``a``, ``b``, ``c``: so many of them. Raises ``ValueError`` for numbers that no data centre can have."""
     if not 1 <= min_zones <= max_zones <= len(ZONE_NAMES):
         raise ValueError(f"zones must be 1 to {len(ZONE_NAMES)}, got min_zones={min_zones} and max_zones={max_zones}")
-    return st.integers(min_zones, max_zones).map(lambda count: Topology(zones=ZONE_NAMES[:count]))
+    return st.integers(min_zones, max_zones).map(lambda count: TopologySection(zones=ZONE_NAMES[:count]))
 
 
 def levels() -> st.SearchStrategy[Level]:
@@ -88,7 +88,7 @@ def workloads(
     )
     drawn = draw(st.lists(one, min_size=1, max_size=max_messages))
     operations = tuple(
-        Operation(id=f"m{number}", at_ms=at_ms, zone=zone, delay_ms=delay_ms, priority=priority)
+        PushOperation(id=f"m{number}", at_ms=at_ms, zone=zone, delay_ms=delay_ms, priority=priority)
         for number, (at_ms, zone, delay_ms, priority) in enumerate(sorted(drawn))
     )
     return Load(duration_s=duration_ms / 1000, operations=operations)
@@ -113,7 +113,7 @@ def fault_schedules(
     frame = Scenario(
         name="frame",
         arm=Arm.SIM,
-        topology=Topology(zones=tuple(zones)),
+        topology=TopologySection(zones=tuple(zones)),
         load=Load(duration_s=duration_ms / 1000, rate_per_s=1),
         consumers={"per_zone": consumers_per_zone},  # type: ignore[arg-type]
         drain=Drain(bound_s=60),
@@ -133,7 +133,7 @@ def fault_schedules(
 def scenarios(
     draw: st.DrawFn,
     *,
-    topology: st.SearchStrategy[Topology] | None = None,
+    topology: st.SearchStrategy[TopologySection] | None = None,
     level: st.SearchStrategy[Level] | None = None,
     lag: st.SearchStrategy[str] | None = None,
     kinds: Sequence[str] = FAULT_KINDS,

@@ -11,8 +11,8 @@ from zonelab.cluster.zone import Persistence
 from zonelab.scenarios.faults.programs import ClientCrash, ConsumerCrash, ProducerCrash, ServiceCrash
 from zonelab.scenarios.queues.catalogue import MakeQueue, queue_under_test
 from zonelab.scenarios.run.trial import QueueTrial, attempt
-from zonelab.scenarios.spec.queue_settings import Mode, ShardedSettings, Sharding
-from zonelab.scenarios.spec.scenario import Links, Operation, Scenario
+from zonelab.scenarios.spec.queue_settings import QueueMode, ShardedSettings, Sharding
+from zonelab.scenarios.spec.scenario import Links, PushOperation, Scenario
 from zonelab.studies.shrink.search import (
     RUNS_MAX,
     NotFailing,
@@ -76,7 +76,7 @@ def shrink(
 
 def _lower_times(violation: Broken, scenario: Scenario) -> Iterator[Scenario]:
     """An orphan that hardened mode had no time to find is no violation of its promises: the load stays as long."""
-    swept = violation is MessageClass.ORPHAN and scenario.queue.mode is Mode.HARDENED
+    swept = violation is MessageClass.ORPHAN and scenario.queue.mode is QueueMode.HARDENED
     for candidate in lower_times(scenario):
         if not swept or candidate.load.duration_s == scenario.load.duration_s:
             yield candidate
@@ -157,7 +157,7 @@ def _crashing(
         yield changed(scenario, faults=(*scenario.faults[:index], crash, *scenario.faults[index + 1 :]))
 
 
-def _operation_changes(operation: Operation) -> Iterator[dict[str, Any]]:
+def _operation_changes(operation: PushOperation) -> Iterator[dict[str, Any]]:
     if operation.poison:
         yield {"poison": False}
     for fails in dict.fromkeys((0, 1, operation.fails // 2)):

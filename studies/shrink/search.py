@@ -14,7 +14,7 @@ from zonelab.scenarios.faults.fault import Changes
 from zonelab.scenarios.run.trial import AccessTrial, QueueTrial
 from zonelab.scenarios.run_files.directory import program_fingerprint
 from zonelab.scenarios.spec.rules import problems
-from zonelab.scenarios.spec.scenario import Found, Operation, Scenario, ToldAccess
+from zonelab.scenarios.spec.scenario import KnownResult, PushOperation, Scenario, ToldAccess
 from zonelab.studies.shrink.ddmin import minimal_part
 
 RUNS_MAX = 1_000
@@ -63,7 +63,7 @@ class Shrunk:
         """The run as a file that replays: what it shows is written into it."""
         violated = tuple(map(violation_named, self.trial.violated))
         program = program_fingerprint(own=self.trial.scenario.own_functions)
-        found = Found(trace_hash=self.trial.run.trace_hash, violated=violated, program=program)
+        found = KnownResult(trace_hash=self.trial.run.trace_hash, violated=violated, program=program)
         return self.trial.scenario.model_copy(update={"found": found})
 
 
@@ -155,7 +155,7 @@ def with_workload(scenario: Scenario, **changes: Any) -> Scenario:
     return changed(scenario, workload=scenario.workload.model_copy(update=changes))
 
 
-def with_operations(scenario: Scenario, operations: tuple[Operation | ToldAccess, ...]) -> Scenario:
+def with_operations(scenario: Scenario, operations: tuple[PushOperation | ToldAccess, ...]) -> Scenario:
     change = with_load if scenario.workload is None else with_workload
     return change(scenario, operations=operations)
 
@@ -192,7 +192,7 @@ def plainer_operations(scenario: Scenario, changes_of: Callable[[Any], Iterator[
             yield with_operations(scenario, tuple(sorted(others, key=lambda one: one.at_ms)))
 
 
-def earlier(operation: Operation | ToldAccess) -> Iterator[dict[str, Any]]:
+def earlier(operation: PushOperation | ToldAccess) -> Iterator[dict[str, Any]]:
     for at_ms in dict.fromkeys((0.0, float(operation.at_ms // 2), float(operation.at_ms // 1))):
         if at_ms < operation.at_ms:
             yield {"at_ms": at_ms}

@@ -17,7 +17,7 @@ from support.cluster.sim_lab import SimLab
 
 from zonelab.cluster.connections.failures import NO_QUORUM
 from zonelab.cluster.connections.timeouts import Timeouts
-from zonelab.cluster.links.lag import Constant
+from zonelab.cluster.links.lag import ConstantLag
 from zonelab.cluster.real.cluster import RealCluster, RealSettings
 from zonelab.cluster.real.zones import zones
 from zonelab.cluster.sim.cluster import SimCluster, SimSettings
@@ -53,7 +53,7 @@ def real_lab():
 @contextmanager
 def simulated():
     # Equal lags would let two servers execute a command in the same microsecond.
-    settings = SimSettings(seed=1, lag=Constant(1), lags={("a", "c"): Constant(3)}, timeouts=SCALED)
+    settings = SimSettings(seed=1, lag=ConstantLag(1), lags={("a", "c"): ConstantLag(3)}, timeouts=SCALED)
     lab = SimLab(SimCluster(ZONES, settings))
     lab.run(lab.cluster.start())
     try:

@@ -14,7 +14,7 @@ from zonelab.cluster.votes.levels import Level
 from zonelab.scenarios.fault_draws.fault_classes import EngineMode, FaultClass, scenario_of_class
 from zonelab.scenarios.fault_draws.swarm import drawn
 from zonelab.scenarios.run.trial import attempt
-from zonelab.scenarios.spec.queue_settings import Mode
+from zonelab.scenarios.spec.queue_settings import QueueMode
 from zonelab.scenarios.spec.reading import load_scenario
 from zonelab.scenarios.spec.scenario import Scenario
 
@@ -53,7 +53,7 @@ def scenario_of(task: str) -> Scenario:
     kind, _, seed = task.partition(":")
     if kind == EVERY_FAULT:
         base = load_scenario(EVERY_FAULT)
-        queue = base.queue.model_copy(update={"mode": Mode.HARDENED})
+        queue = base.queue.model_copy(update={"mode": QueueMode.HARDENED})
         return drawn(base.model_copy(update={"queue": queue}), seed=int(seed), messages=MESSAGES)
     return scenario_of_class(FaultClass(kind), level=Level.DC_QUORUM, mode=EngineMode.HARDENED, seed=int(seed))
 

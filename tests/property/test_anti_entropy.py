@@ -10,7 +10,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from zonelab.cluster.connections.timeouts import Timeouts
-from zonelab.cluster.links.lag import Constant
+from zonelab.cluster.links.lag import ConstantLag
 from zonelab.cluster.links.link import Cut
 from zonelab.cluster.options.versions import scripts
 from zonelab.cluster.options.versions.settings import AntiEntropySettings
@@ -114,7 +114,7 @@ class Outcome:
 def play(steps, *, entries=1_000, rounds=12):
     """Write, cut and mend as told, mend everything, compare, and say what every zone holds."""
     comparing = AntiEntropySettings(interval_ns=100 * MS, entries=entries)
-    options = SimSettings(seed=1, lag=Constant(3), timeouts=Timeouts(factor=0.02), anti_entropy=comparing)
+    options = SimSettings(seed=1, lag=ConstantLag(3), timeouts=Timeouts(factor=0.02), anti_entropy=comparing)
     cluster = SimCluster(ZONES, options)
     model, outcome = Model(), Outcome()
 

@@ -20,7 +20,7 @@ from zonelab.cluster.connections import peer
 from zonelab.cluster.connections import server as server_connection
 from zonelab.cluster.connections.failures import ZoneFailure
 from zonelab.cluster.connections.timeouts import Timeouts
-from zonelab.cluster.links.lag import Constant, exponential
+from zonelab.cluster.links.lag import ConstantLag, exponential
 from zonelab.cluster.links.link import Cut
 from zonelab.cluster.votes import vote
 from zonelab.cluster.votes.levels import Level, quorum
@@ -29,7 +29,7 @@ from zonelab.engine.ports import Indeterminate, ServerError, Unavailable
 
 TIMEOUTS = Timeouts(factor=0.02)  # datastore 100 ms, peer 104 and 504 ms, back-off 20 to 200 ms
 
-LAGS = st.sampled_from([Constant(), Constant(2), Constant(30), exponential(5)])
+LAGS = st.sampled_from([ConstantLag(), ConstantLag(2), ConstantLag(30), exponential(5)])
 COMMANDS = st.sampled_from(
     [
         ("SET", "lock", "NX"),  # zones answer differently when several clients race

@@ -8,15 +8,15 @@ from random import Random
 from hypothesis import given
 from hypothesis import strategies as st
 
-from zonelab.cluster.links.lag import Constant, exponential, uniform
+from zonelab.cluster.links.lag import ConstantLag, exponential, uniform
 from zonelab.cluster.links.link import Cut, Link
 from zonelab.cluster.sim.runtime import SimRuntime
 
 MS = 1_000_000
 
 LAGS = st.one_of(
-    st.just(Constant()),
-    st.builds(Constant, st.floats(0, 20)),
+    st.just(ConstantLag()),
+    st.builds(ConstantLag, st.floats(0, 20)),
     st.builds(exponential, st.floats(0.1, 50)),
     st.builds(uniform, st.just(0.0), st.floats(0, 50)),
 )

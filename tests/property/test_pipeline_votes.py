@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from zonelab.cluster.connections.failures import ZoneFailure
 from zonelab.cluster.votes.levels import Level
-from zonelab.cluster.votes.pipeline import Failure, MixedPipeline, UniformPipeline
+from zonelab.cluster.votes.pipeline import MixedPipeline, PipelineFailure, UniformPipeline
 from zonelab.cluster.votes.rules import Rules
 from zonelab.cluster.votes.statistics import CoordinatorStatistics
 from zonelab.engine.ports import Indeterminate, ServerError, Unavailable
@@ -36,7 +36,7 @@ def pipelines(draw):
 
 
 def result(outcome):
-    if not isinstance(outcome, Failure):
+    if not isinstance(outcome, PipelineFailure):
         return outcome
     try:
         return outcome.answers, outcome.result()

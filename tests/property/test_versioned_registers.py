@@ -9,7 +9,7 @@ from support.cluster.sim_lab import simulated
 
 from zonelab.analysis.workloads import WorkloadKind
 from zonelab.cluster.connections.timeouts import Timeouts
-from zonelab.cluster.links.lag import Constant
+from zonelab.cluster.links.lag import ConstantLag
 from zonelab.cluster.links.link import Cut
 from zonelab.cluster.options.versions import scripts
 from zonelab.cluster.options.versions.coordinator import VersionedCoordinator, _ReadVote
@@ -55,7 +55,7 @@ def test_a_bug_in_who_wins_is_found(bug, monkeypatch):
     assert [found for fault_class, seeds in TELLING.items() for found in violations(fault_class, seeds)]
 
 
-@simulated(lag=Constant(1), timeouts=Timeouts(factor=0.02), votes=VoteBy.VERSION)
+@simulated(lag=ConstantLag(1), timeouts=Timeouts(factor=0.02), votes=VoteBy.VERSION)
 async def read_twice(cluster):
     """A write that reached one zone only is read there, and then elsewhere without that zone."""
 

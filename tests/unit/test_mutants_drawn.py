@@ -199,7 +199,7 @@ def copy(tmp_path: Path) -> Iterator[Copy]:
 @needs_git
 def test_a_mutant_is_judged_by_tests_then_runs_then_hashes(copy: Copy, monkeypatch: pytest.MonkeyPatch) -> None:
     quorum = Mutant(
-        id="quorum", module="zonelab.cluster.votes.vote", function="quorum", old="// 2", new="// 3", breaks="Drawn."
+        id="quorum", module="zonelab.cluster.votes.levels", function="quorum", old="// 2", new="// 3", breaks="Drawn."
     )
     unseen = replace(
         quorum, id="unseen", module="zonelab.cluster.votes.levels", function="Levels.__str__", old="/", new="-"

@@ -5,7 +5,7 @@ from types import TracebackType
 from typing import TYPE_CHECKING, Any, Self, TypeVar
 
 from zonelab._face.faults import BlockingFault, ClusterFault, checked_fault
-from zonelab._face.host import BlockingPlace, Host, Place
+from zonelab._face.host import BlockingPlace, Host, QueuePlace
 from zonelab._face.loop_thread import LoopThread
 from zonelab._face.ports import Ports
 from zonelab._face.verdict import verdict_of
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 
 
-class AsyncCluster(Place):
+class AsyncCluster(QueuePlace):
     """A cluster as coroutines see it, which ``Cluster.run`` gives it to: the same on simulated and on real servers.
 
     ``zones`` are the names of its zones, ``zone`` the first of them, where queues are opened if nothing else is said,
@@ -119,14 +119,14 @@ class Cluster(BlockingPlace):
         self.zones = scenario.zones
         self._document, self._scenario, self._where = document, scenario, on
         self._within: AsyncCluster | None = None
-        self._running: _Simulated | _OnServers | None = None
+        self._running: _SimulatedCluster | _OnServers | None = None
 
     @property
     def _is_simulated(self) -> bool:
         return self._where is On.SIM
 
     def __enter__(self) -> Self:
-        arm = _Simulated(self._scenario) if self._is_simulated else _OnServers(self._scenario, self._where)
+        arm = _SimulatedCluster(self._scenario) if self._is_simulated else _OnServers(self._scenario, self._where)
         testbed = arm.start()
         self._running = arm
         self._within = AsyncCluster(testbed, self._document, self._scenario, arm.ports)
@@ -263,7 +263,7 @@ class Cluster(BlockingPlace):
         return self._running.run
 
 
-class _Simulated:
+class _SimulatedCluster:
     """A simulated cluster, whose time passes while a call lasts."""
 
     ports = None

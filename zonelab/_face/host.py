@@ -13,15 +13,15 @@ from zonelab.engine.ports import Clock, Connection, Runtime
 from zonelab.engine.sync import CoroutineRunner
 from zonelab.scenarios.clients.services import Services
 from zonelab.scenarios.queues.catalogue import queue_under_test
-from zonelab.scenarios.queues.under_test import Naming, QueueUnderTest, RunsServices, is_empty
+from zonelab.scenarios.queues.under_test import QueueNames, QueueUnderTest, RunsServices, is_empty
 from zonelab.scenarios.spec.scenario import Scenario
 from zonelab.scenarios.tasks import Halt, TaskGroup, until_quiet
 
 if TYPE_CHECKING:
-    from zonelab._face.recording import Recording  # loads pyarrow
+    from zonelab._face.recording import ProgramRecording  # loads pyarrow
 
 
-class Program:
+class UserProgram:
     """``Wrap`` of a user's program: its connections raise what ports of zones say in place of servers."""
 
     def __call__(self, connection: Connection) -> Connection:
@@ -34,7 +34,7 @@ class Program:
         return clock
 
 
-PROGRAM = Program()
+PROGRAM = UserProgram()
 
 
 @dataclass(kw_only=True)
@@ -44,7 +44,7 @@ class SharedQueue:
     name: str
     scenario: Scenario
     adapter: QueueUnderTest
-    recording: "Recording | None"
+    recording: "ProgramRecording | None"
     services: Services | None
     program: str = ""
     """The beginning of the names of its programs."""
@@ -117,7 +117,7 @@ class Host:
             if known.scenario != scenario:
                 raise ClusterError(f"queue {name!r} has other options here; accepted: the same, or another name")
             return known
-        adapter = queue_under_test(self.testbed, scenario, Naming(name=name, prefix=prefix, program=self._program))
+        adapter = queue_under_test(self.testbed, scenario, QueueNames(name=name, prefix=prefix, program=self._program))
         services = None
         if scenario.services and isinstance(adapter, RunsServices):
             tasks = TaskGroup(self.testbed.runtime, self.failed)
@@ -134,12 +134,12 @@ class Host:
         self.queues[name] = made
         return made
 
-    def _recording(self, scenario: Scenario, adapter: QueueUnderTest) -> "Recording | None":
+    def _recording(self, scenario: Scenario, adapter: QueueUnderTest) -> "ProgramRecording | None":
         if not self._records:
             return None
-        from zonelab._face.recording import Recording
+        from zonelab._face.recording import ProgramRecording
 
-        return Recording(self.testbed, scenario, adapter)
+        return ProgramRecording(self.testbed, scenario, adapter)
 
     def begin_fault(self, fault: _Fault) -> None:
         """Take note that ``fault`` begins. Raises ``ClusterError`` if another one holds what it needs."""
@@ -174,7 +174,7 @@ class Host:
             await queue.close()
 
 
-class Place:
+class QueuePlace:
     """Where coroutines open queues."""
 
     zone: str
@@ -191,7 +191,7 @@ class BlockingPlace(ABC):
 
     @property
     @abstractmethod
-    def _place(self) -> Place: ...
+    def _place(self) -> QueuePlace: ...
 
     @property
     @abstractmethod

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from zonelab._face.recording import RecordedQueue  # loads pyarrow
 
 
-class Opened(Startable):
+class OpenedQueue(Startable):
     """``shared`` as one program in ``zone`` uses it, from ``start`` to ``close``."""
 
     _noun: ClassVar[str]

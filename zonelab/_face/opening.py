@@ -4,7 +4,7 @@ from collections.abc import Callable, Mapping
 from types import TracebackType
 from typing import Any, Generic, TypeVar
 
-from zonelab._face.host import BlockingPlace, Place, SharedQueue
+from zonelab._face.host import BlockingPlace, QueuePlace, SharedQueue
 from zonelab._face.ordered import BlockingOrderedQueue, OrderedQueue
 from zonelab._face.queue import BlockingDelayQueue, DelayQueue
 from zonelab._face.queue_scenario import cluster_document, queue_scenario
@@ -95,7 +95,7 @@ class OrderedOpening(_Opening[OrderedQueue, BlockingOrderedQueue]):
 
 def _shared(name: str, where: Any, settings: Settings, *, ordered: bool) -> tuple[SharedQueue, str]:
     place = where._place if isinstance(where, BlockingPlace) else where
-    if not isinstance(place, Place):
+    if not isinstance(place, QueuePlace):
         accepted = "what connect or testing.cluster gives within its block, or a URL"
         raise ClusterError(f"queues.open: got {where!r}; accepted: {accepted}")
     host = place._host

@@ -6,16 +6,16 @@ from inspect import isawaitable
 from typing import TYPE_CHECKING
 
 from zonelab._face.host import PROGRAM, SharedQueue
-from zonelab._face.opened import Opened
+from zonelab._face.opened import OpenedQueue
 from zonelab.engine.common.lifecycle import Startable
 from zonelab.engine.fifo.consumer.listener import BatchContext, BatchMessage, ConsumeStatus
 from zonelab.engine.queue import Queue
 from zonelab.engine.sync import CoroutineRunner, StartableFacade, blocking
 from zonelab.scenarios.logs import LOGGER
-from zonelab.scenarios.queues.under_test import Member, Ordered
+from zonelab.scenarios.queues.under_test import GroupMember, OrderedQueueUnderTest
 
 if TYPE_CHECKING:
-    from zonelab.scenarios.clients.listening import Acknowledging
+    from zonelab.scenarios.clients.listening import PopRecorder
 
 Handler = Callable[[Sequence[BatchMessage], BatchContext], ConsumeStatus | Awaitable[ConsumeStatus | None] | None]
 """A listener, an ordinary function or a coroutine. None it returns counts as ``ConsumeStatus.SUCCESS``."""
@@ -24,7 +24,7 @@ _HANDING_NS = 1_000
 """The time to hand a batch over: in simulation, what happens in no time at all has no order for a checker."""
 
 
-class OrderedQueue(Opened):
+class OrderedQueue(OpenedQueue):
     """A topic as one program in one zone has it open; ``zonelab.queues.open_ordered`` makes it.
 
     Use it in ``async with``, or call ``start`` and ``close``. Errors are those of ``DelayQueue``.
@@ -44,7 +44,7 @@ class OrderedQueue(Opened):
     async def _instance(self) -> Queue:
         return await self._shared.adapter.producer(self._zone, PROGRAM)
 
-    def listen(self, handler: Handler) -> "Listening":
+    def listen(self, handler: Handler) -> "GroupMembership":
         """Be a member of the topic's consumer group for as long as a block lasts.
 
         Args:
@@ -55,7 +55,7 @@ class OrderedQueue(Opened):
                 message that follows it.
 
         Returns:
-            A ``Listening`` for ``async with``, or a ``BlockingListening`` for ``with``.
+            A ``GroupMembership`` for ``async with``, or a ``BlockingGroupMembership`` for ``with``.
 
         Raises:
             ClusterError: if the topic is not open.
@@ -70,7 +70,7 @@ class OrderedQueue(Opened):
                 await queue.wait_empty(timeout_s=10)
         """
         self._open()
-        return Listening(self._shared, self._zone, handler)
+        return GroupMembership(self._shared, self._zone, handler)
 
     async def wait_empty(self, *, timeout_s: float) -> bool:
         """Wait until everything is handled. Returns False if that takes longer than ``timeout_s`` (seconds).
@@ -86,7 +86,7 @@ class OrderedQueue(Opened):
         return await self._shared.until_empty(deadline_ns=self._shared.runtime.now_ns() + round(timeout_s * 1e9))
 
 
-class Listening(Startable):
+class GroupMembership(Startable):
     """A member of a consumer group, from ``start`` to ``close`` or as long as a block lasts; ``listen`` makes it.
 
     Example, in which those of the methods stand in place of the dots::
@@ -102,8 +102,8 @@ class Listening(Startable):
 
     def __init__(self, shared: SharedQueue, zone: str, handler: Handler) -> None:
         self._shared, self._zone, self._handler = shared, zone, handler
-        self._member: Member | None = None
-        self._observer: Acknowledging | None = None
+        self._member: GroupMember | None = None
+        self._observer: PopRecorder | None = None
 
     async def start(self) -> None:
         """Join the group: some of the partitions are this member's from now on.
@@ -116,7 +116,7 @@ class Listening(Startable):
             await listening.close()
         """
         adapter, recording = self._shared.adapter, self._shared.recording
-        assert isinstance(adapter, Ordered), "open_ordered opens ordered queues only"
+        assert isinstance(adapter, OrderedQueueUnderTest), "open_ordered opens ordered queues only"
         process = self._shared.process(self._zone)
         observer = adapter.observer(self._zone)
         if recording is not None:
@@ -175,15 +175,15 @@ class BlockingOrderedQueue(StartableFacade):
     push = blocking(OrderedQueue.push)
     wait_empty = blocking(OrderedQueue.wait_empty)
 
-    def listen(self, handler: Handler) -> "BlockingListening":
+    def listen(self, handler: Handler) -> "BlockingGroupMembership":
         called = _in_thread(handler) if self._in_threads else handler
-        return BlockingListening(self._ordered.listen(called), self._run)
+        return BlockingGroupMembership(self._ordered.listen(called), self._run)
 
     listen.__doc__ = OrderedQueue.listen.__doc__
 
 
-class BlockingListening(StartableFacade):
-    """``Listening`` for programs without an event loop.
+class BlockingGroupMembership(StartableFacade):
+    """``GroupMembership`` for programs without an event loop.
 
     Example, in which those of the methods stand in place of the dots::
 
@@ -192,8 +192,8 @@ class BlockingListening(StartableFacade):
             ...
     """
 
-    start = blocking(Listening.start)
-    close = blocking(Listening.close)
+    start = blocking(GroupMembership.start)
+    close = blocking(GroupMembership.close)
 
 
 def _in_thread(handler: Handler) -> Handler:

@@ -3,7 +3,7 @@
 from typing import Any
 
 from zonelab._face.host import PROGRAM
-from zonelab._face.opened import Opened
+from zonelab._face.opened import OpenedQueue
 from zonelab.cluster.zone import ClusterError
 from zonelab.engine.message import Delivery, Message
 from zonelab.engine.queue import OPTIONAL, Queue
@@ -11,7 +11,7 @@ from zonelab.engine.sync import CoroutineRunner, StartableFacade, blocking
 from zonelab.scenarios.queues.acknowledging import acknowledge, extend_lease
 
 
-class DelayQueue(Opened):
+class DelayQueue(OpenedQueue):
     """A queue as one program in one zone has it open; ``zonelab.queues.open`` makes it.
 
     Use it in ``async with``, or call ``start`` and ``close``. Operations raise ``zonelab.Unavailable`` if they had

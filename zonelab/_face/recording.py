@@ -14,18 +14,18 @@ from zonelab.engine.fifo.events import Observer
 from zonelab.engine.message import Delivery, Message, Receipt
 from zonelab.engine.ports import PortError
 from zonelab.engine.queue import ExtendableQueue, Queue
-from zonelab.scenarios.clients.listening import Acknowledging
+from zonelab.scenarios.clients.listening import PopRecorder
 from zonelab.scenarios.clients.recorder import OPERATION_ERRORS, Actor, Delivered, Recorder
 from zonelab.scenarios.queues.acknowledging import acknowledge, extend_lease
 from zonelab.scenarios.queues.end_state import with_text
-from zonelab.scenarios.queues.under_test import Ordered, QueueUnderTest
+from zonelab.scenarios.queues.under_test import OrderedQueueUnderTest, QueueUnderTest
 from zonelab.scenarios.run_files.record import RunRecord
 from zonelab.scenarios.run_files.run_json import identity
 from zonelab.scenarios.run_files.tables import FAULTS_NAME, FINAL_STATE_NAME, OPERATIONS_NAME, MemoryRun, MemoryTables
 from zonelab.scenarios.spec.scenario import Scenario
 
 
-class Recording:
+class ProgramRecording:
     """``recorder`` writes what programs of the queue do; ``verdict`` reads what zones hold, and judges."""
 
     def __init__(self, testbed: Testbed, scenario: Scenario, adapter: QueueUnderTest) -> None:
@@ -36,7 +36,7 @@ class Recording:
         self.recorder = Recorder(self._history, testbed.runtime, clock=testbed.clock)
         self.deliveries: dict[Delivery, Delivered] = {}
         """The deliveries as the history has them: one may be acknowledged through another program."""
-        if isinstance(adapter, Ordered):
+        if isinstance(adapter, OrderedQueueUnderTest):
             adapter.record(OrderHistory(self.tables(ORDER_NAME, ORDER)))
         self._begin_ns = testbed.runtime.now_ns()
 
@@ -47,9 +47,9 @@ class Recording:
         """Return ``queue`` as the program of this name uses it, with everything on record."""
         return RecordedQueue(queue, self, Actor(process, zone))
 
-    def acknowledging(self, observer: Observer, process: str, zone: str, *, counts: bool) -> Acknowledging:
-        """Return the observer of a member of a consumer group: see ``Acknowledging``."""
-        return Acknowledging(observer, self.recorder, Actor(process, zone), counts=counts)
+    def acknowledging(self, observer: Observer, process: str, zone: str, *, counts: bool) -> PopRecorder:
+        """Return the observer of a member of a consumer group: see ``PopRecorder``."""
+        return PopRecorder(observer, self.recorder, Actor(process, zone), counts=counts)
 
     async def verdict(self, *, drained: bool, drain_begin_ns: int) -> Verdict:
         """Judge what became of all messages so far. Nothing uses the queue, and no fault is in force."""
@@ -72,7 +72,7 @@ class Recording:
             try:
                 async for row in self._adapter.final_state(zone):
                     state.append(with_text(row))
-                if isinstance(self._adapter, Ordered):
+                if isinstance(self._adapter, OrderedQueueUnderTest):
                     order = tables(FINAL_ORDER_NAME, FINAL_ORDER)
                     async for row in self._adapter.final_order(zone):
                         order.append(row)
@@ -83,18 +83,18 @@ class Recording:
 class RecordedQueue:
     """``queue`` as one program uses it: the history has every operation, and its caller every result and error."""
 
-    def __init__(self, queue: Queue, recording: Recording, actor: Actor) -> None:
+    def __init__(self, queue: Queue, recording: ProgramRecording, actor: Actor) -> None:
         self._queue, self._recording, self._actor = queue, recording, actor
 
     async def push(self, messages: Sequence[Message]) -> list[Receipt]:
-        kept = _Kept(self._queue)
+        kept = _KeptResult(self._queue)
         now_ns = self._recording.now_ns()
         await self._recording.recorder.push(kept, self._actor, messages, intended_ns=now_ns)
         return list(kept.result())
 
     async def pop(self, count: int, *, wait_ms: int) -> list[Delivery]:
         """Pop from the queue, and record it."""
-        kept = _Kept(self._queue)
+        kept = _KeptResult(self._queue)
         popped = await self._recording.recorder.pop(kept, self._actor, count=count, wait_ms=wait_ms)
         for delivered in popped.delivered if popped is not None else ():
             self._recording.deliveries[delivered.delivery] = delivered
@@ -105,7 +105,7 @@ class RecordedQueue:
         known = self._recording.deliveries.get(delivery)
         if known is None:
             return await acknowledge(self._queue, delivery)
-        kept = _Kept(self._queue)
+        kept = _KeptResult(self._queue)
         await self._recording.recorder.ack(kept, self._actor, known)
         return bool(kept.result())
 
@@ -115,14 +115,14 @@ class RecordedQueue:
         known = self._recording.deliveries.get(delivery)
         if known is None:
             return await extend_lease(self._queue, delivery, timeout_ms=timeout_ms)
-        kept = _Kept(self._queue)
+        kept = _KeptResult(self._queue)
         changed = await self._recording.recorder.extend(kept, self._actor, known, timeout_ms=timeout_ms)
         if changed is not None:
             self._recording.deliveries[delivery] = changed
         return bool(kept.result())
 
 
-class _Kept:
+class _KeptResult:
     """One operation of ``queue``, whose result or error is kept for the program, as the recorder keeps neither."""
 
     def __init__(self, queue: Queue) -> None:

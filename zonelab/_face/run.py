@@ -18,7 +18,7 @@ from zonelab.analysis.runs.history import DEPTH, FAULTS, FINAL_STATE, OPERATIONS
 from zonelab.analysis.runs.order import FINAL_ORDER, FINAL_ORDER_NAME, ORDER, ORDER_NAME
 from zonelab.cluster.zone import ClusterError
 from zonelab.scenarios.arms import Arm, On
-from zonelab.scenarios.run.simulated import Unwatched, run_in_sim
+from zonelab.scenarios.run.simulated import NullWatcher, run_in_sim
 from zonelab.scenarios.spec.reading import load_scenario, scenario_of
 from zonelab.scenarios.spec.scenario import Scenario
 from zonelab.studies.hunt.findings import HuntResult, sum_up
@@ -180,11 +180,11 @@ def _loaded(source: str | Path | Mapping[str, object], overrides: list[str], *, 
 def _made(scenario: Scenario, on: On, folder: Path) -> Run:
     command = "zonelab.runs.run"
     if scenario.arm is Arm.SIM:
-        directory, record = run_in_sim(scenario, runs=folder, watcher=Unwatched(), command=command)
+        directory, record = run_in_sim(scenario, runs=folder, watcher=NullWatcher(), command=command)
     else:
         from zonelab.scenarios.run.on_servers import run_on_servers  # loads what servers need
 
-        directory, record = run_on_servers(scenario, kind=on.zones, runs=folder, watcher=Unwatched(), command=command)
+        directory, record = run_on_servers(scenario, kind=on.zones, runs=folder, watcher=NullWatcher(), command=command)
     if record.status == "failed":
         raise ClusterError(f"{record.error}; see {directory / 'lab.log'}")
     if record.phases:

@@ -11,7 +11,7 @@ from urllib.parse import unquote, urlsplit
 
 import hiredis
 
-from zonelab._face.host import PROGRAM, BlockingPlace, Host, Place
+from zonelab._face.host import PROGRAM, BlockingPlace, Host, QueuePlace
 from zonelab._face.loop_thread import LoopThread
 from zonelab._face.queue_scenario import cluster_document
 from zonelab.cluster.clock import NodeClock
@@ -97,7 +97,7 @@ class ServerUrl:
         return replies
 
 
-class Server(Place):
+class Server(QueuePlace):
     """Servers as a program in one zone reaches them, for queues and for commands of one's own.
 
     ``connect`` makes it. ``runtime``, ``clock`` and ``connection`` are what engines take: the connection at the level

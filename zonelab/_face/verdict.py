@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Sequence
 
 from zonelab._face.host import Host, SharedQueue
-from zonelab._face.ordered import Listening
+from zonelab._face.ordered import GroupMembership
 from zonelab._face.queue import DelayQueue
 from zonelab.analysis.checkers.verdict import Verdict
 from zonelab.cluster.zone import ClusterError
@@ -48,7 +48,7 @@ async def _drained(queue: SharedQueue, zones: Iterable[str], *, deadline_ns: int
     """Consume what is left in every zone. Returns whether nothing is left at the deadline."""
     if queue.scenario.has_groups:
         for zone in zones:
-            await Listening(queue, zone, _done).start()
+            await GroupMembership(queue, zone, _done).start()
         return await queue.until_empty(deadline_ns=deadline_ns)
     consumers = [DelayQueue(queue, zone) for zone in zones]
     for consumer in consumers:

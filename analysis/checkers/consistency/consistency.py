@@ -23,7 +23,7 @@ from zonelab.analysis.checkers.consistency.sessions import check_sessions
 from zonelab.analysis.checkers.consistency.sets import check_sets
 from zonelab.analysis.checkers.consistency.staleness import check_staleness
 from zonelab.analysis.checkers.consistency.verdict import Anomaly, ConsistencyVerdict, Findings, judge_consistency
-from zonelab.analysis.runs.accesses import Access, AccessRun, Held, accesses, held
+from zonelab.analysis.runs.accesses import Access, AccessRun, FinalContents, accesses, held
 from zonelab.analysis.runs.directory import RunDirectory
 from zonelab.analysis.runs.errors import RunError
 from zonelab.analysis.runs.info import RunInfo, WorkloadInfo
@@ -95,7 +95,7 @@ def _workload(info: RunInfo) -> WorkloadInfo:
 
 
 def _check(
-    kind: WorkloadKind, done: Iterable[Access], at_rest: Held | None, findings: Findings, budget: SearchBudget
+    kind: WorkloadKind, done: Iterable[Access], at_rest: FinalContents | None, findings: Findings, budget: SearchBudget
 ) -> None:
     keys = by_key(done)
     if kind is WorkloadKind.REGISTER:
@@ -122,7 +122,7 @@ def _tally(done: Iterable[Access]) -> dict[str, dict[str, int]]:
     return {f: {kind: counts[kind] for kind in ("ok", "fail", "info")} for f, counts in sorted(found.items())}
 
 
-def _doubts(info: RunInfo, done: list[Access], at_rest: Held | None, counts: dict[str, int]) -> Iterator[str]:
+def _doubts(info: RunInfo, done: list[Access], at_rest: FinalContents | None, counts: dict[str, int]) -> Iterator[str]:
     if info.doubt is not None:
         yield info.doubt
     for zone in info.unread_zones:

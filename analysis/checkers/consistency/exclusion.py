@@ -6,10 +6,10 @@ from collections.abc import Mapping, Sequence
 from zonelab.analysis.checkers.consistency.registers import applied_in_spite, in_words
 from zonelab.analysis.checkers.consistency.staleness import EVERYWHERE, share
 from zonelab.analysis.checkers.consistency.verdict import Anomaly, Case, Findings
-from zonelab.analysis.runs.accesses import Access, Held
+from zonelab.analysis.runs.accesses import Access, FinalContents
 
 
-def check_locks(keys: Mapping[str, Sequence[Access]], held: Held | None, findings: Findings) -> None:
+def check_locks(keys: Mapping[str, Sequence[Access]], held: FinalContents | None, findings: Findings) -> None:
     """``figures``: how many locks had how many owners, as ``owners_0`` and so on; ``contested``: wanted by several."""
     owners: Counter[int] = Counter()
     contested = orphaned = 0
@@ -54,7 +54,7 @@ def check_counters(keys: Mapping[str, Sequence[Access]], findings: Findings) -> 
     findings.shares[Anomaly.DUPLICATE_NUMBER] = {EVERYWHERE: share(numbers - distinct, numbers)}
 
 
-def check_lists(keys: Mapping[str, Sequence[Access]], held: Held | None, findings: Findings) -> None:
+def check_lists(keys: Mapping[str, Sequence[Access]], held: FinalContents | None, findings: Findings) -> None:
     for key, accesses in keys.items():
         taken: dict[str, list[Access]] = defaultdict(list)
         for one in accesses:

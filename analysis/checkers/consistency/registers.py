@@ -7,7 +7,7 @@ from zonelab.analysis.checkers.consistency.linear import Kind, RegisterOperation
 from zonelab.analysis.checkers.consistency.linear_shrink import smallest_violation
 from zonelab.analysis.checkers.consistency.linear_timeline import timeline
 from zonelab.analysis.checkers.consistency.verdict import Anomaly, Case, Counterexample, Findings
-from zonelab.analysis.runs.accesses import Access, Held
+from zonelab.analysis.runs.accesses import Access, FinalContents
 
 UPDATING = ("write", "cas", "create")
 COUNTEREXAMPLES_MAX = 5
@@ -85,7 +85,7 @@ def _violation(
     return Case(key=key, ops=ops, detail=f"{len(small)} operations are enough to show it")
 
 
-def check_values(keys: Mapping[str, Sequence[Access]], held: Held | None, findings: Findings) -> None:
+def check_values(keys: Mapping[str, Sequence[Access]], held: FinalContents | None, findings: Findings) -> None:
     """Values that came from nowhere, updates that should not have both happened, writes that are gone."""
     for key, accesses in keys.items():
         at_rest = held.of(key) if held is not None else {}
@@ -136,7 +136,7 @@ def _lost(key: str, accesses: Sequence[Access], at_rest: Mapping[str, tuple[str,
         findings.add(Anomaly.LOST_WRITE, Case(key=key, ops=(last.op,), zone=last.zone, detail=in_words(at_rest)))
 
 
-def check_divergence(held: Held, findings: Findings) -> None:
+def check_divergence(held: FinalContents, findings: Findings) -> None:
     """Keys that are not the same in every zone that could be read."""
     for key in held.keys:
         at_rest = held.of(key)

@@ -6,10 +6,10 @@ from collections.abc import Mapping, Sequence
 from zonelab.analysis.checkers.consistency.registers import applied_in_spite, in_words
 from zonelab.analysis.checkers.consistency.staleness import EVERYWHERE, share, zones_first
 from zonelab.analysis.checkers.consistency.verdict import Anomaly, Case, Findings
-from zonelab.analysis.runs.accesses import Access, Held
+from zonelab.analysis.runs.accesses import Access, FinalContents
 
 
-def check_sets(keys: Mapping[str, Sequence[Access]], held: Held | None, findings: Findings) -> None:
+def check_sets(keys: Mapping[str, Sequence[Access]], held: FinalContents | None, findings: Findings) -> None:
     """Lost: no zone holds it at rest. Stale: a later read missed it. Vanished: a read had shown it, a later one not."""
     reads: dict[str, int] = defaultdict(int)
     stale: dict[str, int] = defaultdict(int)

@@ -12,7 +12,7 @@ from zonelab.analysis.checkers.consistency.registers import by_key
 from zonelab.analysis.checkers.consistency.staleness import reads_with_newer, staleness_ms
 from zonelab.analysis.figures import plot_style as style
 from zonelab.analysis.figures.kinds.curves import OF_RUNS, Curve, Floats, bounds, draw, median_of_runs, sizes
-from zonelab.analysis.figures.kinds.lines import Line, Lines, confirmed_of, nothing_in
+from zonelab.analysis.figures.kinds.lines import PlotLine, PlotLines, confirmed_of, nothing_in
 from zonelab.analysis.figures.plot_data import completions, operations_shown
 from zonelab.analysis.runs.accesses import accesses
 from zonelab.analysis.runs.directory import RunDirectory
@@ -33,7 +33,7 @@ Sample = tuple[Floats, NDArray[np.int64]]
 """Distinct values in order, and how often each occurs."""
 
 
-def plot_quantiles(lines: Lines, path: Path, *, width: float) -> Path:
+def plot_quantiles(lines: PlotLines, path: Path, *, width: float) -> Path:
     """Latency of ok completions by quantile, each line with its interval. Raises ``RunError``."""
     data = {run.path: completions(run) for run in lines.runs}
     shown = operations_shown(data.values())
@@ -65,7 +65,7 @@ def plot_quantiles(lines: Lines, path: Path, *, width: float) -> Path:
     return style.save(figure, path)
 
 
-def quantile_curve(line: Line, samples: Sequence[Floats]) -> Curve:
+def quantile_curve(line: PlotLine, samples: Sequence[Floats]) -> Curve:
     """Quantiles (ms) over -log10 of the share above, as far as values go; a sample a run, in order."""
     x = np.linspace(-np.log10(1 - _LOWEST), np.log10(max(10, *(len(one) for one in samples))), PLACES)
     share = 1 - 10**-x
@@ -90,7 +90,7 @@ def _quantile_axis(axis: Axes, longest: float) -> None:
     axis.xaxis.set_major_formatter(FuncFormatter(lambda value, _: f"p{100 * (1 - 10**-value):.6g}".replace(".", "")))
 
 
-def plot_lateness(lines: Lines, path: Path, *, width: float = style.WIDTH, may_be_empty: bool = False) -> Path:
+def plot_lateness(lines: PlotLines, path: Path, *, width: float = style.WIDTH, may_be_empty: bool = False) -> Path:
     """Distribution of the time from due to first delivery. Raises ``RunError``."""
     return _plot_distribution(
         lines,
@@ -105,7 +105,7 @@ def plot_lateness(lines: Lines, path: Path, *, width: float = style.WIDTH, may_b
     )
 
 
-def plot_staleness(lines: Lines, path: Path, *, width: float) -> Path:
+def plot_staleness(lines: PlotLines, path: Path, *, width: float) -> Path:
     """Distribution of how stale the reads of registers were. Raises ``RunError``."""
     return _plot_distribution(
         lines,
@@ -121,7 +121,7 @@ def plot_staleness(lines: Lines, path: Path, *, width: float) -> Path:
 
 
 def _plot_distribution(
-    lines: Lines,
+    lines: PlotLines,
     path: Path,
     *,
     width: float,
@@ -162,7 +162,7 @@ def _plot_distribution(
     return style.save(figure, path)
 
 
-def distribution_curve(line: Line, samples: Sequence[Sample]) -> Curve:
+def distribution_curve(line: PlotLine, samples: Sequence[Sample]) -> Curve:
     """The share at or below each value, with its band."""
     places = np.unique(np.concatenate([values for values, _ in samples]))
     if len(places) > PLACES_OF_CDF:

@@ -24,7 +24,7 @@ _CHARACTERS_MAX = 40
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Line:
+class PlotLine:
     """Runs drawn as one line, or their operations in one zone."""
 
     label: str
@@ -33,10 +33,10 @@ class Line:
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Lines:
+class PlotLines:
     """The lines of a figure, in order, and what a reader must know of how runs were put together."""
 
-    lines: tuple[Line, ...]
+    lines: tuple[PlotLine, ...]
     notes: tuple[str, ...] = ()
 
     @property
@@ -44,7 +44,7 @@ class Lines:
         return tuple({run.path: run for line in self.lines for run in line.runs}.values())
 
 
-def lines_of(runs: Sequence[RunDirectory], *, by: str | None = None) -> Lines:
+def lines_of(runs: Sequence[RunDirectory], *, by: str | None = None) -> PlotLines:
     """The lines of ``runs``, told apart by ``by``: zone, seed, run, or the name of a setting.
 
     Without ``by`` by all that the runs differ in; a single run by zone. Raises ``RunError``, ``NotDrawable``.
@@ -54,11 +54,11 @@ def lines_of(runs: Sequence[RunDirectory], *, by: str | None = None) -> Lines:
     if by == BY_ZONE or (by is None and len(runs) == 1):
         return _checked(_zone_lines(_grouped(runs, settings, unlike)))
     if by is None:
-        return _checked(Lines(lines=_grouped(runs, settings, unlike)))
+        return _checked(PlotLines(lines=_grouped(runs, settings, unlike)))
     if by == BY_RUN:
-        return _checked(Lines(lines=tuple(Line(label=run.name, runs=(run,)) for run in runs)))
+        return _checked(PlotLines(lines=tuple(PlotLine(label=run.name, runs=(run,)) for run in runs)))
     name = setting_named(by, settings, others=(BY_ZONE, BY_RUN))
-    return _checked(Lines(lines=_grouped(runs, settings, [name]), notes=_pooled(runs, settings, unlike, name)))
+    return _checked(PlotLines(lines=_grouped(runs, settings, [name]), notes=_pooled(runs, settings, unlike, name)))
 
 
 def setting_named(by: str, settings: Sequence[Mapping[str, Any]], *, others: Sequence[str] = ()) -> str:
@@ -77,12 +77,14 @@ def setting_named(by: str, settings: Sequence[Mapping[str, Any]], *, others: Seq
 
 def _grouped(
     runs: Sequence[RunDirectory], settings: Sequence[Mapping[str, Any]], names: Sequence[str]
-) -> tuple[Line, ...]:
+) -> tuple[PlotLine, ...]:
     groups: dict[tuple[str, ...], list[RunDirectory]] = {}
     for run, one in zip(runs, settings, strict=True):
         groups.setdefault(tuple(value_text(one.get(name)) for name in names), []).append(run)
     labels = labels_of(names, list(groups))
-    return tuple(Line(label=label, runs=tuple(members)) for label, members in zip(labels, groups.values(), strict=True))
+    return tuple(
+        PlotLine(label=label, runs=tuple(members)) for label, members in zip(labels, groups.values(), strict=True)
+    )
 
 
 def labels_of(names: Sequence[str], groups: Sequence[Sequence[str]]) -> list[str]:
@@ -109,13 +111,13 @@ def shortened(text: str, known: Sequence[str]) -> str:
     return f"#{known.index(text) + 1}"
 
 
-def _zone_lines(lines: Sequence[Line]) -> Lines:
+def _zone_lines(lines: Sequence[PlotLine]) -> PlotLines:
     found = []
     for line in lines:
         for zone in sorted({zone for run in line.runs for zone in run.info.zone_names}):
             label = f"zone {zone}" if len(lines) == 1 else f"{line.label}, zone {zone}"
-            found.append(Line(label=label, runs=line.runs, zone=zone))
-    return Lines(lines=tuple(found))
+            found.append(PlotLine(label=label, runs=line.runs, zone=zone))
+    return PlotLines(lines=tuple(found))
 
 
 def _pooled(
@@ -130,7 +132,7 @@ def _pooled(
     return (f"Runs of one line differ in {', '.join(names)}, too.",) if names else ()
 
 
-def _checked(lines: Lines) -> Lines:
+def _checked(lines: PlotLines) -> PlotLines:
     if len(lines.lines) > LINES_MAX:
         raise too_many(len(lines.lines))
     return lines
@@ -143,7 +145,7 @@ def too_many(count: int) -> NotDrawable:
     )
 
 
-def part_of(line: Line, data: Mapping[str, Completions], f: str) -> Completions | None:
+def part_of(line: PlotLine, data: Mapping[str, Completions], f: str) -> Completions | None:
     """What a run with ``data`` has of operation ``f`` in the zone of ``line``."""
     part = data.get(f)
     if part is None or line.zone is None:
@@ -151,13 +153,13 @@ def part_of(line: Line, data: Mapping[str, Completions], f: str) -> Completions 
     return part.of_zone(line.zone) if line.zone in part.zones else None
 
 
-def confirmed_of(line: Line, data: Mapping[Path, Mapping[str, Completions]], f: str) -> list[Completions]:
+def confirmed_of(line: PlotLine, data: Mapping[Path, Mapping[str, Completions]], f: str) -> list[Completions]:
     """The ok completions of operation ``f``, of each run of ``line`` that has any."""
     parts = [part_of(line, data[run.path], f) for run in line.runs]
     return [ok for part in parts if part is not None and len(ok := part.of_type("ok"))]
 
 
-def nothing_in(lines: Lines, what: str) -> RunError:
+def nothing_in(lines: PlotLines, what: str) -> RunError:
     """The error of a figure for which no run has data."""
     runs = lines.runs
     where = str(runs[0].path) if len(runs) == 1 else f"{len(runs)} runs, the first of them {runs[0].path}"

@@ -3,7 +3,7 @@
 from enum import StrEnum
 
 
-class Kind(StrEnum):
+class PlotKind(StrEnum):
     """What a figure shows of runs."""
 
     LATENCY = "latency"

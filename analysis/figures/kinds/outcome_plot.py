@@ -18,8 +18,8 @@ from matplotlib.transforms import ScaledTranslation
 from zonelab.analysis.figures import plot_style as style
 from zonelab.analysis.figures.kinds.curves import INTERVAL, Curve, bounds
 from zonelab.analysis.figures.kinds.lines import LINES_MAX, OF_FILE, labels_of, setting_named, shortened, too_many
-from zonelab.analysis.figures.kinds.names import Kind, NotDrawable
-from zonelab.analysis.figures.kinds.outcomes import Outcome
+from zonelab.analysis.figures.kinds.names import NotDrawable, PlotKind
+from zonelab.analysis.figures.kinds.outcomes import RunCounts
 from zonelab.analysis.figures.text_layout import POINTS_PER_INCH, width_points
 from zonelab.analysis.message_classes import DUPLICATE_CAUSES
 from zonelab.analysis.proportions import Interval, proportion_interval
@@ -56,23 +56,23 @@ class Swept:
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Series:
+class OutcomeSeries:
     """Outcomes drawn as one line: by the text of the value that was swept."""
 
     label: str
-    groups: dict[str, list[Outcome]]
+    groups: dict[str, list[RunCounts]]
 
 
 def plot_outcomes_against(
-    outcomes: Sequence[Outcome], kind: Kind, *, by: str | None, width: float, of: str | None = None
+    outcomes: Sequence[RunCounts], kind: PlotKind, *, by: str | None, width: float, of: str | None = None
 ) -> tuple[Figure, list[str]]:
     """``kind``, duplicates or loss, against ``by`` or the first setting in which ``outcomes`` differ; and its notes.
 
     ``of``: which messages were counted, if not those delivered or acknowledged. The figure has no title yet.
     Raises ``NotDrawable``.
     """
-    names = tuple(map(str, DUPLICATE_CAUSES if kind is Kind.DUPLICATES else LOSSES))
-    of = of or ("delivered" if kind is Kind.DUPLICATES else "acknowledged")
+    names = tuple(map(str, DUPLICATE_CAUSES if kind is PlotKind.DUPLICATES else LOSSES))
+    of = of or ("delivered" if kind is PlotKind.DUPLICATES else "acknowledged")
     swept = swept_of(outcomes, by)
     series = series_of(outcomes, swept)
     several = max(len(group) for one in series for group in one.groups.values()) > 1
@@ -94,7 +94,7 @@ def plot_outcomes_against(
     return figure, list(_notes(kind, several=several))
 
 
-def swept_of(outcomes: Sequence[Outcome], by: str | None) -> Swept:
+def swept_of(outcomes: Sequence[RunCounts], by: str | None) -> Swept:
     """What stands along the axis: ``by``, or the first setting in which ``outcomes`` differ, or else the scenario."""
     settings = [one.settings for one in outcomes]
     unlike = differing(settings)
@@ -115,20 +115,22 @@ def _is_number(value: Any) -> TypeGuard[float]:
     return isinstance(value, int | float) and not isinstance(value, bool)
 
 
-def series_of(outcomes: Sequence[Outcome], swept: Swept) -> list[Series]:
+def series_of(outcomes: Sequence[RunCounts], swept: Swept) -> list[OutcomeSeries]:
     """A line for each combination of what the runs differ in beside the axis."""
     names = [name for name in differing([one.settings for one in outcomes]) if name != swept.name]
-    groups: dict[tuple[str, ...], dict[str, list[Outcome]]] = {}
+    groups: dict[tuple[str, ...], dict[str, list[RunCounts]]] = {}
     for one in outcomes:
         key = tuple(value_text(one.settings.get(name)) for name in names)
         groups.setdefault(key, {}).setdefault(value_text(one.settings.get(swept.name)), []).append(one)
     if len(groups) > LINES_MAX:
         raise too_many(len(groups))
     labels = labels_of(names, list(groups))
-    return [Series(label=label, groups=of_value) for label, of_value in zip(labels, groups.values(), strict=True)]
+    return [
+        OutcomeSeries(label=label, groups=of_value) for label, of_value in zip(labels, groups.values(), strict=True)
+    ]
 
 
-def rate_curve(series: Series, swept: Swept, name: str, kind: Kind, *, several: bool) -> Curve:
+def rate_curve(series: OutcomeSeries, swept: Swept, name: str, kind: PlotKind, *, several: bool) -> Curve:
     """Cases of class ``name`` per 1,000 messages: the median of the runs of each value.
 
     Where no value has ``several`` runs: the rate of the one run, with the interval of a rate of messages.
@@ -137,19 +139,19 @@ def rate_curve(series: Series, swept: Swept, name: str, kind: Kind, *, several: 
     return _curve(series, swept, found)
 
 
-def _rate(group: Sequence[Outcome], name: str, kind: Kind, *, several: bool) -> tuple[float, Interval | None]:
-    totals = [(one.counts[name], one.delivered if kind is Kind.DUPLICATES else one.acknowledged) for one in group]
+def _rate(group: Sequence[RunCounts], name: str, kind: PlotKind, *, several: bool) -> tuple[float, Interval | None]:
+    totals = [(one.counts[name], one.delivered if kind is PlotKind.DUPLICATES else one.acknowledged) for one in group]
     rates = np.array([PER * cases / of for cases, of in totals if of])
     if not rates.size:
         return np.nan, None
     if several:
         return float(np.median(rates)), quantile_interval(rates, 0.5)
     ((cases, of),) = totals
-    one = rate_interval(cases, of) if kind is Kind.DUPLICATES else proportion_interval(cases, of)
+    one = rate_interval(cases, of) if kind is PlotKind.DUPLICATES else proportion_interval(cases, of)
     return float(rates[0]), Interval(PER * one.low, PER * one.high)
 
 
-def share_curve(series: Series, swept: Swept, name: str) -> Curve:
+def share_curve(series: OutcomeSeries, swept: Swept, name: str) -> Curve:
     """The share of the runs of each value that have at least one case of class ``name``."""
     found: list[tuple[float, Interval | None]] = []
     for text in swept.texts:
@@ -159,7 +161,7 @@ def share_curve(series: Series, swept: Swept, name: str) -> Curve:
     return _curve(series, swept, found)
 
 
-def _curve(series: Series, swept: Swept, found: Sequence[tuple[float, Interval | None]]) -> Curve:
+def _curve(series: OutcomeSeries, swept: Swept, found: Sequence[tuple[float, Interval | None]]) -> Curve:
     low, high = bounds([interval for _, interval in found])
     y = np.array([value for value, _ in found])
     count = sum(map(len, series.groups.values()))
@@ -198,7 +200,7 @@ def _top(curve: Curve) -> float:
     return float(np.nanmax(known)) if not np.isnan(known).all() else 0.0
 
 
-def _sizes(series: Sequence[Series]) -> str:
+def _sizes(series: Sequence[OutcomeSeries]) -> str:
     """How many runs a point was made of: one number, or from the fewest to the most."""
     counts = [len(group) for one in series for group in one.groups.values()]
     fewest, most = min(counts), max(counts)
@@ -234,14 +236,14 @@ def _crowded(swept: Swept, inches: float) -> bool:
     return any(gap < one + two for gap, (one, two) in zip(gaps, pairwise(halves), strict=True))
 
 
-def _notes(kind: Kind, *, several: bool) -> Iterator[str]:
+def _notes(kind: PlotKind, *, several: bool) -> Iterator[str]:
     if several:
         yield (
             "Points: medians of runs, each counted once. Whiskers: distribution-free 95 % interval of the median, "
             "which takes six runs; for the share of runs with any, Clopper and Pearson's."
         )
         return
-    name = "Poisson" if kind is Kind.DUPLICATES else "Clopper and Pearson"
+    name = "Poisson" if kind is PlotKind.DUPLICATES else "Clopper and Pearson"
     yield (
         f"Whiskers: 95 % interval of {name}, as if messages were independent; those of one run share its faults, which "
         "makes it too narrow. Several runs that differ in their seed alone have intervals by run."

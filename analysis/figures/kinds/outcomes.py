@@ -21,7 +21,7 @@ _NAMED = re.compile(r"(?:^| )([\w.\[\]]+)=")
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Outcome:
+class RunCounts:
     """What one run came to. ``settings`` by name, ``counts`` by message class."""
 
     settings: Mapping[str, Any]
@@ -31,13 +31,13 @@ class Outcome:
     acknowledged: int
 
 
-def outcomes_of(runs: Sequence[RunDirectory]) -> list[Outcome]:
+def outcomes_of(runs: Sequence[RunDirectory]) -> list[RunCounts]:
     """The outcomes of ``runs``; those that never were are checked. Raises ``RunError``."""
     found = []
     for run in runs:
         verdict = load_verdict(run)
         found.append(
-            Outcome(
+            RunCounts(
                 settings=settings_of(run),
                 seed=run.info.seed,
                 counts=verdict.counts,
@@ -48,7 +48,7 @@ def outcomes_of(runs: Sequence[RunDirectory]) -> list[Outcome]:
     return found
 
 
-def outcomes_of_sweep(folder: Path) -> list[Outcome]:
+def outcomes_of_sweep(folder: Path) -> list[RunCounts]:
     """The outcomes of a sweep, those without a verdict left out; messages are those pushed. Raises ``RunError``."""
     path, found = folder / SWEEP_RESULTS, []
     try:
@@ -60,7 +60,9 @@ def outcomes_of_sweep(folder: Path) -> list[Outcome]:
             counts, messages = defaultdict(int, result["cases"]), result["messages"]
             settings = _settings(line["setting"])
             found.append(
-                Outcome(settings=settings, seed=line["seed"], counts=counts, delivered=messages, acknowledged=messages)
+                RunCounts(
+                    settings=settings, seed=line["seed"], counts=counts, delivered=messages, acknowledged=messages
+                )
             )
     except (ValueError, KeyError, TypeError, OSError) as error:
         raise RunError(f"{path}: not the results of a sweep: {' '.join(str(error).split())}") from error

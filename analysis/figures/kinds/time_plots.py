@@ -11,7 +11,7 @@ from matplotlib.axes import Axes
 from zonelab.analysis.figures import plot_style as style
 from zonelab.analysis.figures.fault_lanes import figure_over_time
 from zonelab.analysis.figures.kinds.curves import OF_RUNS, Curve, Floats, bounds, draw, median_of_runs, sizes
-from zonelab.analysis.figures.kinds.lines import Line, Lines, confirmed_of, nothing_in, part_of
+from zonelab.analysis.figures.kinds.lines import PlotLine, PlotLines, confirmed_of, nothing_in, part_of
 from zonelab.analysis.figures.plot_data import NS_PER_S, Completions, completions, end_s, operations_shown, window_s
 from zonelab.analysis.runs.directory import RunDirectory
 from zonelab.analysis.runs.fault_bands import FaultBand
@@ -69,7 +69,7 @@ class Windows:
         return np.array([np.mean(part) if len(part) else np.nan for part in self.split(time_s, values)])
 
 
-def quantile_curve(line: Line, samples: Sequence[Completions], probability: float, windows: Windows) -> Curve:
+def quantile_curve(line: PlotLine, samples: Sequence[Completions], probability: float, windows: Windows) -> Curve:
     """The quantile of service latency (ms) in each window, with its interval."""
     parts = [windows.split(one.time_s, one.service_ms.astype(np.float64)) for one in samples]
     rows = [
@@ -83,13 +83,13 @@ def quantile_curve(line: Line, samples: Sequence[Completions], probability: floa
     return Curve(name=line.label, x=windows.middles_s, y=rows[0], low=np.maximum(low, _FLOOR_MS), high=high, n=count)
 
 
-def rate_curve(line: Line, events: Sequence[tuple[Floats, float]], windows: Windows) -> Curve:
+def rate_curve(line: PlotLine, events: Sequence[tuple[Floats, float]], windows: Windows) -> Curve:
     """Events a second in each window; ``events``: of each run their times and its end, in seconds."""
     rows = [windows.rates(time_s, until_s=until_s) for time_s, until_s in events]
     return median_of_runs(line.label, windows.middles_s, rows, n=sum(len(time_s) for time_s, _ in events))
 
 
-def plot_latency_lines(lines: Lines, path: Path, *, width: float) -> Path:
+def plot_latency_lines(lines: PlotLines, path: Path, *, width: float) -> Path:
     """Median and 99th percentile of ok completions in windows of run time. Raises ``RunError``."""
     data = _data(lines)
     windows = _windows(lines.runs, data)
@@ -112,7 +112,7 @@ def plot_latency_lines(lines: Lines, path: Path, *, width: float) -> Path:
     return figure.drawn(operations_shown(data.values()), panel, path, y="latency (ms)", what="completed operations")
 
 
-def plot_rate(lines: Lines, path: Path, *, width: float) -> Path:
+def plot_rate(lines: PlotLines, path: Path, *, width: float) -> Path:
     """Completions a second in windows of run time, ok and not. Raises ``RunError``."""
     data = _data(lines)
     windows = _windows(lines.runs, data)
@@ -135,7 +135,7 @@ def plot_rate(lines: Lines, path: Path, *, width: float) -> Path:
     return figure.drawn(operations_shown(data.values()), panel, path, y="operations/s", what="completed operations")
 
 
-def plot_depth_lines(lines: Lines, path: Path, *, width: float) -> Path:
+def plot_depth_lines(lines: PlotLines, path: Path, *, width: float) -> Path:
     """Waiting and leased messages in windows of run time, all zones together unless a line is of one. ``RunError``."""
     windows = _windows(lines.runs, {})
 
@@ -155,7 +155,7 @@ def plot_depth_lines(lines: Lines, path: Path, *, width: float) -> Path:
     return figure.drawn(_DEPTHS, panel, path, y="messages", what="samples of depth")
 
 
-def depth_curve(line: Line, column: str, windows: Windows) -> Curve:
+def depth_curve(line: PlotLine, column: str, windows: Windows) -> Curve:
     rows, count = [], 0
     for run in line.runs:
         table = run.depth()
@@ -173,7 +173,7 @@ def depth_curve(line: Line, column: str, windows: Windows) -> Curve:
 class _Figure:
     """What the figures of this module share: panels over run time, fault bands, legend, notes."""
 
-    lines: Lines
+    lines: PlotLines
     windows: Windows
     width: float
     headline: str
@@ -226,7 +226,7 @@ def shared_faults(runs: Sequence[RunDirectory], *, length_s: float) -> list[Faul
     return first if alike else None
 
 
-def _data(lines: Lines) -> Data:
+def _data(lines: PlotLines) -> Data:
     return {run.path: completions(run) for run in lines.runs}
 
 
@@ -234,7 +234,7 @@ def _windows(runs: Sequence[RunDirectory], data: Data) -> Windows:
     return Windows.over(max(end_s(run, data.get(run.path, {})) for run in runs))
 
 
-def _times_s(line: Line, run: RunDirectory, f: str, types: Sequence[str], data: Data) -> Floats:
+def _times_s(line: PlotLine, run: RunDirectory, f: str, types: Sequence[str], data: Data) -> Floats:
     """When operations ``f`` of ``run`` ended in one of ``types``; a run without any has a rate, too: none a second."""
     part = part_of(line, data[run.path], f)
     return np.empty(0) if part is None else np.concatenate([part.of_type(one).time_s for one in types])

@@ -6,7 +6,7 @@ import json
 import logging
 from typing import Any
 
-from zonelab.app.gmq_service.settings import Mode
+from zonelab.app.gmq_service.settings import ServiceMode
 from zonelab.cluster.zone import ClusterError
 from zonelab.engine.common.failures import COMMAND_FAILURES
 from zonelab.engine.ports import Connection, Reply
@@ -40,10 +40,10 @@ return 0
 class Presence:
     """The mark of this service beside its data."""
 
-    def __init__(self, connection: Connection, *, prefix: str, mode: Mode, who: str) -> None:
+    def __init__(self, connection: Connection, *, prefix: str, mode: ServiceMode, who: str) -> None:
         self._connection = connection
         self._key = f"{prefix}:service"
-        self._alone = mode is Mode.COMPAT
+        self._alone = mode is ServiceMode.COMPAT
         self._mark = json.dumps({"who": who, "mode": str(mode), "alone": self._alone})
         self._renewal: asyncio.Task[None] | None = None
         self.lost: asyncio.Future[str] = asyncio.get_running_loop().create_future()

@@ -29,7 +29,7 @@ from zonelab.app.gmq_service.http.asking import (
     number_in,
     text_in,
 )
-from zonelab.app.gmq_service.http.commands import Commands
+from zonelab.app.gmq_service.http.commands import HttpCommands
 from zonelab.app.gmq_service.traffic import Traffic
 from zonelab.cluster.admin.guard import Guard
 from zonelab.engine.common.failures import COMMAND_FAILURES
@@ -73,7 +73,7 @@ class Api:
     def app(self, *, token: str | None, hosts: tuple[str, ...]) -> Starlette:
         """Whose browser shows another site's page, and who has not the ``token``, is refused."""
         routes = [Route(f"/{name}", self._endpoint(name), methods=EVERY_METHOD) for name in self._handlers]
-        commands = Commands(jobs=self._jobs, pops=self._pops, traffic=self._traffic, bytes_max=self._bytes_max)
+        commands = HttpCommands(jobs=self._jobs, pops=self._pops, traffic=self._traffic, bytes_max=self._bytes_max)
         guard = Middleware(Guard, token=token, hosts=hosts, reading_needs_token=True, open_without_token=True)
         return Starlette(routes=[*routes, Route("/", commands.answer, methods=["POST"])], middleware=[guard])
 

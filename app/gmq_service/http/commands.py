@@ -22,7 +22,7 @@ class Refusal(Exception):
     """Why a command is not carried out."""
 
 
-class Commands:
+class HttpCommands:
     """Answers ``{"success": …, "error": …, "id": …, "value": …}``; the value is the body of a job."""
 
     def __init__(self, *, jobs: Jobs, pops: Pops, traffic: Traffic, bytes_max: int) -> None:

@@ -23,7 +23,7 @@ from zonelab.app.gmq_service.http.web import Web
 from zonelab.app.gmq_service.process.stopping import stop_serving
 from zonelab.app.gmq_service.rpc.methods import Methods
 from zonelab.app.gmq_service.rpc.protocol import RpcConnection, RpcPort
-from zonelab.app.gmq_service.settings import PREFIX, Mode, ServiceSettings
+from zonelab.app.gmq_service.settings import PREFIX, ServiceMode, ServiceSettings
 from zonelab.app.gmq_service.traffic import Traffic
 from zonelab.cluster.admin.serving import Bounds, serving
 from zonelab.cluster.clock import NodeClock
@@ -85,7 +85,7 @@ class Service:
 
     def _jobs(self) -> Jobs:
         settings = self.settings
-        if settings.mode is Mode.HARDENED:
+        if settings.mode is ServiceMode.HARDENED:
             return HardenedJobs(
                 runtime=self._runtime,
                 clock=self._clock,

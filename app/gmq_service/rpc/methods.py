@@ -10,7 +10,7 @@ from typing import Any
 from zonelab.app.gmq_service.backend.jobs import Jobs, Refused
 from zonelab.app.gmq_service.backend.waiting import Caller, Pops
 from zonelab.app.gmq_service.rpc.go_json import int_of, printed, quoted, whole
-from zonelab.app.gmq_service.rpc.requests import ABSENT, Request
+from zonelab.app.gmq_service.rpc.requests import ABSENT, RpcRequest
 from zonelab.cluster.connections.failures import STORAGE_REFUSED
 from zonelab.engine.common.failures import COMMAND_FAILURES
 from zonelab.engine.gmq.jobs import BrokenJob, Job
@@ -39,7 +39,7 @@ class Mistaken(RpcError):
     """The request would be an error whatever the queue holds."""
 
 
-class Outcome(Enum):
+class AnswerStatus(Enum):
     """What an answer is."""
 
     RESULT = auto()
@@ -59,7 +59,7 @@ class Methods:
             "AckOutcome": self._ack,
         }
 
-    async def answer(self, request: Request, caller: Caller) -> tuple[str, Outcome]:
+    async def answer(self, request: RpcRequest, caller: Caller) -> tuple[str, AnswerStatus]:
         """The result as JSON, or the text of the error, and which of them it is."""
         try:
             method = self._method(request.method)
@@ -68,15 +68,15 @@ class Methods:
             if not isinstance(request.params, list):
                 raise Mistaken(_mismatch(request.params, "[1]interface {}"))
             argument = request.params[0] if request.params else None
-            return await method(argument, caller), Outcome.RESULT
+            return await method(argument, caller), AnswerStatus.RESULT
         except Mistaken as error:
-            return str(error), Outcome.MISTAKEN
+            return str(error), AnswerStatus.MISTAKEN
         except RpcError as error:
-            return str(error), Outcome.ERROR
+            return str(error), AnswerStatus.ERROR
         except COMMAND_FAILURES as error:
-            return told(error), Outcome.ERROR
+            return told(error), AnswerStatus.ERROR
         except BrokenJob:
-            return ATOI, Outcome.ERROR
+            return ATOI, AnswerStatus.ERROR
 
     def _method(self, name: str) -> Callable[[Any, Caller], Awaitable[str]]:
         service, dot, method = name.rpartition(".")

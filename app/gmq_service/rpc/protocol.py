@@ -7,8 +7,8 @@ from time import perf_counter
 from typing import Any, cast
 
 from zonelab.app.gmq_service.backend.waiting import Caller
-from zonelab.app.gmq_service.rpc.methods import Methods, Outcome, response
-from zonelab.app.gmq_service.rpc.requests import Framing, NotJson, Request
+from zonelab.app.gmq_service.rpc.methods import AnswerStatus, Methods, response
+from zonelab.app.gmq_service.rpc.requests import NotJson, RequestFramer, RpcRequest
 from zonelab.app.gmq_service.traffic import Traffic
 from zonelab.cluster.resp.busy_poll import BusyPoll
 from zonelab.cluster.resp.held_bytes import HeldBytes
@@ -132,12 +132,12 @@ class RpcConnection(asyncio.Protocol):
 
     def __init__(self, port: RpcPort) -> None:
         self._port = port
-        self._framing = Framing()
+        self._framing = RequestFramer()
         self._caller = Caller()
         self._under_way = 0
         self._rests = 0  # turns that are not over
         self._paused = self._ended = self._stopping = False
-        self._backlog: deque[Request] = deque()
+        self._backlog: deque[RpcRequest] = deque()
         self._transport: asyncio.Transport | None = None
 
     # The client of a ``HeldBytes``.
@@ -210,7 +210,7 @@ class RpcConnection(asyncio.Protocol):
         if self._transport is not None:
             self._transport.close()
 
-    def _take(self, requests: list[Request]) -> None:
+    def _take(self, requests: list[RpcRequest]) -> None:
         if requests:
             self._port.asks(self)
         self._backlog += requests
@@ -220,17 +220,17 @@ class RpcConnection(asyncio.Protocol):
         if self._backlog:
             self._pause()
 
-    async def _answer(self, request: Request) -> None:
+    async def _answer(self, request: RpcRequest) -> None:
         timed = self._port.traffic.begin(request.method)
-        outcome = Outcome.ERROR
+        outcome = AnswerStatus.ERROR
         try:
             answer, outcome = await self._port.methods.answer(request, self._caller)
             if self._transport is not None and not self._ended:
-                self._transport.write(response(request.id, answer, is_result=outcome is Outcome.RESULT))
+                self._transport.write(response(request.id, answer, is_result=outcome is AnswerStatus.RESULT))
         finally:
-            timed.end("ok" if outcome is Outcome.RESULT else "error")
+            timed.end("ok" if outcome is AnswerStatus.RESULT else "error")
             self._under_way -= 1
-            if outcome is Outcome.MISTAKEN:
+            if outcome is AnswerStatus.MISTAKEN:
                 self._rest(self._port.mistaken, 1 / MISTAKEN_PER_S)
             if self._backlog and not self._ended:
                 self._take([])

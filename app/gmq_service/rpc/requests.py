@@ -27,7 +27,7 @@ class NotJson(Exception):
 
 
 @dataclass(frozen=True, slots=True)
-class Request:
+class RpcRequest:
     """``id``: as it was written, ``null`` if there was none. ``params``: ``ABSENT`` if there were none."""
 
     method: str
@@ -35,7 +35,7 @@ class Request:
     id: str
 
 
-class Framing:
+class RequestFramer:
     """Cuts requests out of bytes, wherever packets and lines begin and end."""
 
     def __init__(self) -> None:
@@ -48,10 +48,10 @@ class Framing:
     def held(self) -> int:
         return len(self._buffer)
 
-    def feed(self, data: bytes) -> list[Request]:
+    def feed(self, data: bytes) -> list[RpcRequest]:
         """The requests that are complete now. Raises ``NotJson``; those before it are in its argument."""
         self._buffer += data
-        found: list[Request] = []
+        found: list[RpcRequest] = []
         try:
             while (request := self._next()) is not None:
                 found.append(request)
@@ -59,7 +59,7 @@ class Framing:
             raise NotJson(found) from error
         return found
 
-    def _next(self) -> Request | None:
+    def _next(self) -> RpcRequest | None:
         buffer = self._buffer
         blanks = _BLANKS.match(buffer)
         if blanks is not None:
@@ -82,14 +82,14 @@ class Framing:
         self._whole_tried = False
         return _request(text)
 
-    def _null(self) -> Request | None:
+    def _null(self) -> RpcRequest | None:
         """``null`` is a request without anything; no other value but an object is one."""
         if not _NULL.startswith(self._buffer[:4]):
             raise NotJson
         if len(self._buffer) < len(_NULL):
             return None
         del self._buffer[: len(_NULL)]
-        return Request("", ABSENT, "null")
+        return RpcRequest("", ABSENT, "null")
 
     def _end(self) -> int | None:
         """Where the object at the beginning ends; looks at each byte once, however they come."""
@@ -141,7 +141,7 @@ def _refuse_hopeless(text: str) -> None:
         return
 
 
-def _request(text: str) -> Request:
+def _request(text: str) -> RpcRequest:
     method, params, request_id = "", ABSENT, "null"
     try:
         for name, value, raw in _members(text):
@@ -156,7 +156,7 @@ def _request(text: str) -> Request:
                     request_id = compacted(raw)
     except (ValueError, RecursionError) as error:
         raise NotJson from error
-    return Request(method, params, request_id)
+    return RpcRequest(method, params, request_id)
 
 
 def _members(text: str) -> Any:

@@ -13,7 +13,7 @@ from typing import Any
 
 from zonelab.cluster.commands.routes import upper
 from zonelab.cluster.connections.batch import Answer, Batch, Channel
-from zonelab.cluster.options.codec import Codec
+from zonelab.cluster.options.codec import CommandCodec
 from zonelab.cluster.options.read_repair import scripts
 from zonelab.cluster.options.rewriting import RewritingCoordinator, Rewritten
 from zonelab.cluster.options.versioned_commands import MEMBER_WRITES, READS, member_write
@@ -129,7 +129,7 @@ class RepairingCoordinator(RewritingCoordinator):
         channels: Mapping[str, Channel],
         runtime: Runtime,
         now_ms: Callable[[], int],
-        codec: Codec | None = None,
+        codec: CommandCodec | None = None,
         statistics: CoordinatorStatistics | None = None,
     ) -> None:
         super().__init__(zone=zone, channels=channels, runtime=runtime, codec=codec, statistics=statistics)

@@ -7,10 +7,10 @@ from zonelab.cluster.commands.routes import is_write, upper
 from zonelab.cluster.connections.failures import ZoneFailure
 from zonelab.cluster.coordinators.door import Send
 from zonelab.cluster.coordinators.split_commands import Fragment, SplitCommand, SplitPipeline
-from zonelab.cluster.options.codec import Codec
+from zonelab.cluster.options.codec import CommandCodec
 from zonelab.cluster.options.strict.forms import MULTI_KEY, PREFIX, Request, refused_reply, refused_request
 from zonelab.cluster.votes.levels import Setting
-from zonelab.cluster.votes.pipeline import Done, Failure, Outcome, translated
+from zonelab.cluster.votes.pipeline import Done, Outcome, PipelineFailure, translated
 from zonelab.cluster.votes.shared_batch import Member
 from zonelab.engine.ports import Command, Indeterminate, PortError, Reply, ServerError
 
@@ -23,7 +23,9 @@ class StrictDoor:
     ``count``: told what was refused, and how often.
     """
 
-    def __init__(self, *, zones: int, data_centres: int, codec: Codec, count: Callable[[str, int], None]) -> None:
+    def __init__(
+        self, *, zones: int, data_centres: int, codec: CommandCodec, count: Callable[[str, int], None]
+    ) -> None:
         self._zones = zones
         self._data_centres = data_centres
         self._codec = codec
@@ -98,7 +100,7 @@ class StrictDoor:
             return outcome
         lost = next((told[place] for place in changed if is_write(given[begin + place])), None)
         applied = any(map(is_write, given))
-        return Failure(_Withheld(outcome, lost=lost, applied=applied), told)
+        return PipelineFailure(_Withheld(outcome, lost=lost, applied=applied), told)
 
     def _told(self, words: Command, answer: Reply) -> Reply:
         if isinstance(answer, ServerError):
@@ -118,7 +120,7 @@ class _Withheld:
         self._applied = applied
 
     def error(self) -> PortError | None:
-        if isinstance(self._outcome, Failure):
+        if isinstance(self._outcome, PipelineFailure):
             try:
                 self._outcome.result()
             except PortError as error:
@@ -126,7 +128,7 @@ class _Withheld:
         return Indeterminate(str(self._lost)) if self._lost is not None else None
 
     def anything_applied(self) -> bool:
-        return self._outcome.maybe_applied if isinstance(self._outcome, Failure) else self._applied
+        return self._outcome.maybe_applied if isinstance(self._outcome, PipelineFailure) else self._applied
 
 
 def _runs(fragments: Sequence[Fragment], commands: Sequence[Command]) -> list[list[int]]:

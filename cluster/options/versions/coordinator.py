@@ -18,7 +18,7 @@ from typing import Any, cast
 
 from zonelab.cluster.connections.batch import Answer, Batch, Channel
 from zonelab.cluster.connections.failures import NO_QUORUM, ZoneFailure
-from zonelab.cluster.options.codec import Codec
+from zonelab.cluster.options.codec import CommandCodec
 from zonelab.cluster.options.rewriting import RewritingCoordinator, Rewritten
 from zonelab.cluster.options.versions import scripts
 from zonelab.cluster.options.versions.clock import VersionClock
@@ -31,7 +31,7 @@ from zonelab.cluster.options.versions.script_commands import (
 )
 from zonelab.cluster.options.versions.settings import VoteBy
 from zonelab.cluster.votes.levels import Decision, Level, Setting
-from zonelab.cluster.votes.pipeline import Done, Failure, FailureAccount, Outcome
+from zonelab.cluster.votes.pipeline import Done, FailureAccount, Outcome, PipelineFailure
 from zonelab.cluster.votes.rules import CustomVoteRule, Rule
 from zonelab.cluster.votes.statistics import CoordinatorStatistics
 from zonelab.cluster.votes.vote import Vote
@@ -124,7 +124,7 @@ class VersionedCoordinator(RewritingCoordinator):
         runtime: Runtime,
         clock: VersionClock,
         votes: VoteBy = VoteBy.VERSION,
-        codec: Codec | None = None,
+        codec: CommandCodec | None = None,
         statistics: CoordinatorStatistics | None = None,
     ) -> None:
         super().__init__(zone=zone, channels=channels, runtime=runtime, codec=codec, statistics=statistics)
@@ -245,13 +245,13 @@ def _unconfirmed(outcome: Outcome, failed: frozenset[int], votes: Mapping[int, _
         ZoneFailure(NO_QUORUM, maybe_applied=False) if index in failed else answer
         for index, answer in enumerate(answers)
     ]
-    return Failure(_Unconfirmed(before, writes=len(votes) < len(answers)), told)
+    return PipelineFailure(_Unconfirmed(before, writes=len(votes) < len(answers)), told)
 
 
 class _Unconfirmed(FailureAccount):
     """A read whose answer was not brought to a quorum of zones. ``account``: of the pipeline before that."""
 
-    def __init__(self, account: Failure | None, *, writes: bool) -> None:
+    def __init__(self, account: PipelineFailure | None, *, writes: bool) -> None:
         self._account = account
         self._writes = writes
 

@@ -48,7 +48,7 @@ Progress = Callable[[int], None]
 
 
 @dataclass(frozen=True, slots=True)
-class _Held:
+class _KeyCopy:
     """A key as one server has it: ``elements`` is 0 and ``digest`` empty where it is not there."""
 
     elements: int
@@ -57,14 +57,14 @@ class _Held:
     by_length: bool = False
 
 
-_ABSENT = _Held(elements=0, digest="", ttl_ms=-2)
+_ABSENT = _KeyCopy(elements=0, digest="", ttl_ms=-2)
 
-_HeldByKey = dict[bytes, dict[str, _Held]]
+_HeldByKey = dict[bytes, dict[str, _KeyCopy]]
 """By key and zone."""
 
 
 @dataclass(kw_only=True)
-class Comparison:
+class KeyComparison:
     """``differing``: by key, how many elements each zone has. ``unread``: by zone, why it could not be compared.
 
     ``changing``: of those that differ, the ones that were otherwise at each look.
@@ -116,9 +116,9 @@ class Comparison:
 
 async def compare_zones(
     groups: Sequence[Mapping[str, Address]], *, within_s: float = WITHIN_S, progress: Progress = lambda keys: None
-) -> Comparison:
+) -> KeyComparison:
     """Each of ``groups`` has the servers, by zone, that hold the same keys."""
-    found = Comparison()
+    found = KeyComparison()
     try:
         async with asyncio.timeout(within_s):
             for group in groups:
@@ -132,7 +132,7 @@ async def compare_zones(
     return found
 
 
-async def _compare(group: Mapping[str, Address], found: Comparison, progress: Progress) -> None:
+async def _compare(group: Mapping[str, Address], found: KeyComparison, progress: Progress) -> None:
     servers = {zone: address for zone, address in group.items() if await _answers(zone, address, found)}
     if len(servers) < 2:
         return
@@ -152,7 +152,7 @@ async def _compare(group: Mapping[str, Address], found: Comparison, progress: Pr
     await _look_again(servers, differing, found)
 
 
-async def _look_again(servers: Mapping[str, Address], differing: _HeldByKey, found: Comparison) -> None:
+async def _look_again(servers: Mapping[str, Address], differing: _HeldByKey, found: KeyComparison) -> None:
     """Take back keys that were written between the reads of two servers, and note those that change all the time."""
     before, changing = dict(list(differing.items())[:AGAIN_KEYS_MAX]), set(differing)
     for _ in range(AGAIN_MAX):
@@ -177,7 +177,7 @@ async def _held_by(servers: Mapping[str, Address], keys: Sequence[bytes]) -> _He
     return {key: dict(zip(servers, each, strict=True)) for key, *each in zip(keys, *held, strict=True)}
 
 
-def _noted(name: str, held: Mapping[str, _Held], found: Comparison) -> bool:
+def _noted(name: str, held: Mapping[str, _KeyCopy], found: KeyComparison) -> bool:
     """Note in ``found`` how the key differs; False if it does not."""
     if len({one.digest for one in held.values()}) > 1:
         found.differing[name] = {zone: one.elements for zone, one in held.items()}
@@ -193,7 +193,7 @@ def _name(key: bytes) -> str:
     return key.decode("utf-8", "backslashreplace")
 
 
-async def _answers(zone: str, address: Address, found: Comparison) -> bool:
+async def _answers(zone: str, address: Address, found: KeyComparison) -> bool:
     try:
         async with admin_client(address, timeout_s=_READ_S) as client:
             await client.ping()
@@ -213,7 +213,7 @@ async def _keys_of(address: Address) -> set[bytes]:
     return found
 
 
-async def _held(address: Address, keys: Sequence[bytes]) -> list[_Held]:
+async def _held(address: Address, keys: Sequence[bytes]) -> list[_KeyCopy]:
     """``keys`` as the server has them."""
     async with _raw(address) as client:
         pipeline = client.pipeline(transaction=False)
@@ -229,7 +229,7 @@ async def _held(address: Address, keys: Sequence[bytes]) -> list[_Held]:
         return [
             _ABSENT
             if kind == "none"
-            else _Held(
+            else _KeyCopy(
                 elements=_number(size),
                 digest=f"{kind} {digest or _number(size)}",
                 ttl_ms=ttl,

@@ -19,10 +19,10 @@ from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass
 from functools import partial
 
-from zonelab.cluster.commands.routes import Route
-from zonelab.cluster.resp.client import Client
+from zonelab.cluster.commands.routes import CommandRoute
+from zonelab.cluster.resp.client import PortClient
 from zonelab.cluster.resp.protocol import wire
-from zonelab.cluster.resp.protocol.command_table import KINDS, CommandSpec
+from zonelab.cluster.resp.protocol.command_table import KINDS, CommandDescription
 from zonelab.engine.ports import ServerError
 
 POLL_MIN_S = 0.002
@@ -42,7 +42,7 @@ _Attempt = Callable[[], Awaitable[bytes | None]]
 
 
 @dataclass(frozen=True)
-class _Form:
+class _NonBlockingForm:
     """How a command that waits is written without waiting.
 
     ``named``: the reply is put behind the name of the key that it came from. ``timeout_at``: which argument is the
@@ -56,14 +56,14 @@ class _Form:
 
 
 _FORMS = {
-    "BLPOP": _Form(b"LPOP", many=True, named=True),
-    "BRPOP": _Form(b"RPOP", many=True, named=True),
-    "BZPOPMIN": _Form(b"ZPOPMIN", many=True, named=True),
-    "BZPOPMAX": _Form(b"ZPOPMAX", many=True, named=True),
-    "BLMOVE": _Form(b"LMOVE"),
-    "BRPOPLPUSH": _Form(b"RPOPLPUSH"),
-    "BLMPOP": _Form(b"LMPOP", timeout_at=1),
-    "BZMPOP": _Form(b"ZMPOP", timeout_at=1),
+    "BLPOP": _NonBlockingForm(b"LPOP", many=True, named=True),
+    "BRPOP": _NonBlockingForm(b"RPOP", many=True, named=True),
+    "BZPOPMIN": _NonBlockingForm(b"ZPOPMIN", many=True, named=True),
+    "BZPOPMAX": _NonBlockingForm(b"ZPOPMAX", many=True, named=True),
+    "BLMOVE": _NonBlockingForm(b"LMOVE"),
+    "BRPOPLPUSH": _NonBlockingForm(b"RPOPLPUSH"),
+    "BLMPOP": _NonBlockingForm(b"LMPOP", timeout_at=1),
+    "BZMPOP": _NonBlockingForm(b"ZMPOP", timeout_at=1),
 }
 _ENDS = {"BLMOVE": {b"LEFT", b"RIGHT"}, "BLMPOP": {b"LEFT", b"RIGHT"}, "BZMPOP": {b"MIN", b"MAX"}}
 _NOT_IN_C = re.compile(rb"[_\s]")
@@ -73,7 +73,7 @@ _STREAM_OPTIONS = {b"BLOCK": 1, b"COUNT": 1, b"GROUP": 2, b"NOACK": 0}
 """How many words follow each."""
 
 
-def wait_for(client: Client, spec: CommandSpec, arguments: list[bytes], raw: bytes) -> None:
+def wait_for(client: PortClient, spec: CommandDescription, arguments: list[bytes], raw: bytes) -> None:
     if spec.name in ("XREAD", "XREADGROUP"):
         _wait_for_stream(client, spec, arguments)
         return
@@ -85,7 +85,7 @@ def wait_for(client: Client, spec: CommandSpec, arguments: list[bytes], raw: byt
     keys = _sources(spec.name, arguments[1:])
     packed = wire.command(form.name, *arguments[1:])
     if not keys:
-        client.submit(KINDS[Route.WRITE], [packed])  # the server says what is wrong with it
+        client.submit(KINDS[CommandRoute.WRITE], [packed])  # the server says what is wrong with it
         return
     timeout_s = _number(said)
     if timeout_s is None:
@@ -116,7 +116,7 @@ def _sources(name: str, rest: list[bytes]) -> list[bytes]:
     return rest if _FORMS[name].many else rest[:1]
 
 
-async def _first_of(client: Client, form: _Form, keys: list[bytes]) -> bytes | None:
+async def _first_of(client: PortClient, form: _NonBlockingForm, keys: list[bytes]) -> bytes | None:
     for key in keys:
         reply = await _if_any(client, [key], wire.command(form.name, key))
         if reply is not None:
@@ -131,16 +131,16 @@ def _named(key: bytes, reply: bytes) -> bytes:
     return b"*%d\r\n%b%b" % (int(head[1:]) + 1, wire.bulk(key), items)
 
 
-async def _if_any(client: Client, keys: list[bytes], packed: bytes) -> bytes | None:
+async def _if_any(client: PortClient, keys: list[bytes], packed: bytes) -> bytes | None:
     """The reply to ``packed`` if one of ``keys`` exists in the own zone or at the level and the reply is not nil."""
-    seen = wire.joined(await client.call(KINDS[Route.LOCAL_READ], wire.command(b"EXISTS", *keys)))
+    seen = wire.joined(await client.call(KINDS[CommandRoute.LOCAL_READ], wire.command(b"EXISTS", *keys)))
     if seen[:1] == b"-":
         return seen
     level, looks = client.read_level, client.host.level_looks
     elsewhere = [(level, key) for key in keys if looks.seen((level, key))]
     if seen == b":0\r\n" and not elsewhere:
         return None
-    reply = wire.joined(await client.call(KINDS[Route.WRITE], packed))
+    reply = wire.joined(await client.call(KINDS[CommandRoute.WRITE], packed))
     if reply not in _NOTHING:
         return reply
     for key in elsewhere:
@@ -152,7 +152,7 @@ _NOTHING = frozenset({*wire.NIL.values(), *wire.NIL_ARRAY.values(), b"*0\r\n", b
 
 
 async def _wait(
-    client: Client, timeout_s: float, attempt: _Attempt, *, looks: int, keys: Sequence[bytes] = ()
+    client: PortClient, timeout_s: float, attempt: _Attempt, *, looks: int, keys: Sequence[bytes] = ()
 ) -> bytes:
     """Try until there is something; a time-out of 0 never ends. ``looks``: as how many an attempt counts.
 
@@ -183,7 +183,7 @@ async def _wait(
             host.level_looks.leave(beyond)
 
 
-def _wait_for_stream(client: Client, spec: CommandSpec, arguments: list[bytes]) -> None:
+def _wait_for_stream(client: PortClient, spec: CommandDescription, arguments: list[bytes]) -> None:
     """Send the command without ``BLOCK``, again and again if it has a time-out that is right.
 
     What is wrong with it the server says: it gets the words up to the wrong one, and without streams it waits for none.
@@ -206,7 +206,7 @@ def _wait_for_stream(client: Client, spec: CommandSpec, arguments: list[bytes]) 
         client.exclusively(lambda: _wait_on_stream(client, spec, plain, timeout_ms / 1000))
 
 
-async def _wait_on_stream(client: Client, spec: CommandSpec, plain: list[bytes], timeout_s: float) -> bytes:
+async def _wait_on_stream(client: PortClient, spec: CommandDescription, plain: list[bytes], timeout_s: float) -> bytes:
     packed = wire.command(*await _from_here_on(client, plain))
 
     async def attempt() -> bytes | None:
@@ -216,7 +216,7 @@ async def _wait_on_stream(client: Client, spec: CommandSpec, plain: list[bytes],
     return await _wait(client, timeout_s, attempt, looks=1 + len(packed) // LOOK_BYTES)
 
 
-async def _from_here_on(client: Client, plain: list[bytes]) -> list[bytes]:
+async def _from_here_on(client: PortClient, plain: list[bytes]) -> list[bytes]:
     """The same with the last entry when the waiting began in place of ``$``."""
     if b"$" not in plain:
         return plain
@@ -228,11 +228,13 @@ async def _from_here_on(client: Client, plain: list[bytes]) -> list[bytes]:
     return plain[:middle] + identifiers
 
 
-async def _last_of(client: Client, key: bytes) -> bytes:
+async def _last_of(client: PortClient, key: bytes) -> bytes:
     """The last entry of the own zone or of the level, whichever is later: the own zone may have missed some."""
     last = wire.command(b"XREVRANGE", key, b"+", b"-", b"COUNT", b"1")
     found = [b"0-0"]
-    for route in (Route.LOCAL_READ,) if client.read_level.rule.is_local else (Route.LOCAL_READ, Route.READ):
+    for route in (
+        (CommandRoute.LOCAL_READ,) if client.read_level.rule.is_local else (CommandRoute.LOCAL_READ, CommandRoute.READ)
+    ):
         reply = wire.value(wire.joined(await client.call(KINDS[route], last, protocol=2)))
         if reply and not isinstance(reply, ServerError):
             found.append(reply[0][0])

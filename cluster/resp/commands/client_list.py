@@ -11,7 +11,7 @@ from collections.abc import Callable
 from functools import partial
 from typing import TypeVar
 
-from zonelab.cluster.resp.client import Client
+from zonelab.cluster.resp.client import PortClient
 from zonelab.cluster.resp.protocol import wire
 
 TURN_CLIENTS = 64
@@ -23,7 +23,7 @@ _CLIENT_TYPES = frozenset({b"master", b"normal", b"primary", b"pubsub", b"replic
 _ID_WRONG = "ERR client-id should be greater than 0"
 
 _Seen = TypeVar("_Seen")
-_Filter = Callable[[Client], bool]
+_Filter = Callable[[PortClient], bool]
 
 
 def integer_of(word: bytes) -> int | None:
@@ -45,7 +45,7 @@ def _integers_of(words: list[bytes]) -> list[int]:
     return numbers
 
 
-def client_list(client: Client, arguments: list[bytes]) -> None:
+def client_list(client: PortClient, arguments: list[bytes]) -> None:
     """All clients of this port, or those that the filters ``ID`` and ``TYPE`` leave."""
     filters: list[_Filter] = []
     at = 2
@@ -76,7 +76,7 @@ def client_list(client: Client, arguments: list[bytes]) -> None:
     )
 
 
-def client_kill(client: Client, arguments: list[bytes]) -> None:
+def client_kill(client: PortClient, arguments: list[bytes]) -> None:
     """``CLIENT KILL ID n`` and ``CLIENT KILL address``."""
     by_identity = len(arguments) == 4 and arguments[2].upper() == b"ID"
     if by_identity:
@@ -91,7 +91,7 @@ def client_kill(client: Client, arguments: list[bytes]) -> None:
         client.error("ERR syntax error; accepted here: CLIENT KILL addr:port, CLIENT KILL ID number")
         return
 
-    def end(found: list[Client]) -> None:
+    def end(found: list[PortClient]) -> None:
         if by_identity:
             client.reply(wire.integer(len(found)))
         else:
@@ -103,7 +103,7 @@ def client_kill(client: Client, arguments: list[bytes]) -> None:
 
 
 def _look_at_all(
-    client: Client, wanted: _Filter, see: Callable[[Client], _Seen], tell: Callable[[list[_Seen]], None]
+    client: PortClient, wanted: _Filter, see: Callable[[PortClient], _Seen], tell: Callable[[list[_Seen]], None]
 ) -> None:
     """Call ``tell`` with what ``see`` gives for each client of the port that is ``wanted``."""
     host = client.host
@@ -126,20 +126,20 @@ def _look_at_all(
     client.exclusively(slowly, soon=True)
 
 
-def _is_among(numbers: frozenset[int], client: Client) -> bool:
+def _is_among(numbers: frozenset[int], client: PortClient) -> bool:
     return client.identity in numbers
 
 
-def _is_of(wanted: bytes, client: Client) -> bool:
+def _is_of(wanted: bytes, client: PortClient) -> bool:
     listens = client.subscription is not None and client.subscription.count > 0
     return wanted == (b"pubsub" if listens else b"normal")
 
 
-def _is_at(address: str, client: Client) -> bool:
+def _is_at(address: str, client: PortClient) -> bool:
     return _address(client, "peername") == address
 
 
-def described(client: Client) -> bytes:
+def described(client: PortClient) -> bytes:
     """One line about a connection, as in ``CLIENT LIST``."""
     now_s = time.monotonic()
     library = client.library or {}
@@ -165,6 +165,6 @@ def described(client: Client) -> bytes:
     return " ".join(f"{key}={value}" for key, value in facts.items()).encode()
 
 
-def _address(client: Client, end: str) -> str:
+def _address(client: PortClient, end: str) -> str:
     name = client.transport.get_extra_info(end)
     return f"{name[0]}:{name[1]}" if name else "?:0"

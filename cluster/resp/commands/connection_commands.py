@@ -3,7 +3,7 @@
 import hmac
 from collections.abc import Callable
 
-from zonelab.cluster.resp.client import Client
+from zonelab.cluster.resp.client import PortClient
 from zonelab.cluster.resp.commands.client_list import client_kill, client_list, described, integer_of
 from zonelab.cluster.resp.protocol import wire
 
@@ -17,7 +17,7 @@ NAME_BYTES_MAX = 1024
 """Of what a client says about itself: every ``CLIENT LIST`` repeats it."""
 
 
-def auth(client: Client, arguments: list[bytes]) -> None:
+def auth(client: PortClient, arguments: list[bytes]) -> None:
     if client.host.settings.password is None and len(arguments) == 2:
         client.error(_NO_PASSWORD)
     elif len(arguments) > 3:
@@ -26,7 +26,7 @@ def auth(client: Client, arguments: list[bytes]) -> None:
         client.reply(wire.OK)
 
 
-def _log_in(client: Client, credentials: list[bytes]) -> bool:
+def _log_in(client: PortClient, credentials: list[bytes]) -> bool:
     password = client.host.settings.password
     user, given = (b"default", *credentials)[-2:]
     right = password is None or hmac.compare_digest(given, password.encode())
@@ -37,7 +37,7 @@ def _log_in(client: Client, credentials: list[bytes]) -> bool:
     return True
 
 
-def hello(client: Client, arguments: list[bytes]) -> None:
+def hello(client: PortClient, arguments: list[bytes]) -> None:
     """``HELLO [2|3 [AUTH user password] [SETNAME name]]``."""
     options = [argument.upper() for argument in arguments]
     protocol, credentials, name, at = client.protocol, None, None, 2
@@ -84,7 +84,7 @@ def hello(client: Client, arguments: list[bytes]) -> None:
     client.exclusively(introduce, soon=True)
 
 
-def _introduction(client: Client) -> bytes:
+def _introduction(client: PortClient) -> bytes:
     host = client.host
     facts = [
         ("server", wire.bulk(host.product.encode())),
@@ -98,22 +98,22 @@ def _introduction(client: Client) -> bytes:
     return wire.mapping([(wire.bulk(key.encode()), value) for key, value in facts], protocol=client.protocol)
 
 
-def select(client: Client, arguments: list[bytes]) -> None:
+def select(client: PortClient, arguments: list[bytes]) -> None:
     if arguments[1] == b"0":
         client.reply(wire.OK)
     else:
         client.error("ERR DB index is out of range: a cluster of zones has database 0 only")
 
 
-def echo(client: Client, arguments: list[bytes]) -> None:
+def echo(client: PortClient, arguments: list[bytes]) -> None:
     client.reply(wire.bulk(arguments[1]))
 
 
-def leave(client: Client, arguments: list[bytes]) -> None:
+def leave(client: PortClient, arguments: list[bytes]) -> None:
     client.hang_up(wire.OK)
 
 
-def reset(client: Client, arguments: list[bytes]) -> None:
+def reset(client: PortClient, arguments: list[bytes]) -> None:
     async def begin_anew() -> bytes:
         client.reset()
         return wire.status("RESET")
@@ -121,15 +121,15 @@ def reset(client: Client, arguments: list[bytes]) -> None:
     client.exclusively(begin_anew, soon=True)
 
 
-def client_id(client: Client, arguments: list[bytes]) -> None:
+def client_id(client: PortClient, arguments: list[bytes]) -> None:
     client.reply(wire.integer(client.identity))
 
 
-def client_getname(client: Client, arguments: list[bytes]) -> None:
+def client_getname(client: PortClient, arguments: list[bytes]) -> None:
     client.reply(wire.bulk(client.name) if client.name else wire.NIL[client.protocol])
 
 
-def client_setname(client: Client, arguments: list[bytes]) -> None:
+def client_setname(client: PortClient, arguments: list[bytes]) -> None:
     if (wrong := _wrong_name("Client names", arguments[2])) is not None:
         client.error(wrong)
         return
@@ -137,7 +137,7 @@ def client_setname(client: Client, arguments: list[bytes]) -> None:
     client.reply(wire.OK)
 
 
-def client_setinfo(client: Client, arguments: list[bytes]) -> None:
+def client_setinfo(client: PortClient, arguments: list[bytes]) -> None:
     attribute, value = arguments[2].lower(), arguments[3]
     if attribute not in (b"lib-name", b"lib-ver"):
         client.error(f"ERR Unrecognized option '{wire.shown(arguments[2])}'")
@@ -148,11 +148,11 @@ def client_setinfo(client: Client, arguments: list[bytes]) -> None:
         client.reply(wire.OK)
 
 
-def client_info(client: Client, arguments: list[bytes]) -> None:
+def client_info(client: PortClient, arguments: list[bytes]) -> None:
     client.reply(wire.verbatim(described(client) + b"\n", protocol=client.protocol))
 
 
-def client_switch(client: Client, arguments: list[bytes]) -> None:
+def client_switch(client: PortClient, arguments: list[bytes]) -> None:
     """``CLIENT NO-EVICT`` and ``CLIENT NO-TOUCH``: nothing is evicted at the port, so both are true already."""
     if arguments[2].upper() in (b"ON", b"OFF"):
         client.reply(wire.OK)
@@ -160,17 +160,17 @@ def client_switch(client: Client, arguments: list[bytes]) -> None:
         client.error("ERR syntax error")
 
 
-def client_capa(client: Client, arguments: list[bytes]) -> None:
+def client_capa(client: PortClient, arguments: list[bytes]) -> None:
     """Of what a client says that it can do the port makes no use."""
     client.reply(wire.OK)
 
 
-def client_help(client: Client, arguments: list[bytes]) -> None:
+def client_help(client: PortClient, arguments: list[bytes]) -> None:
     names = sorted(name.partition("|")[2] for name in PORT_COMMANDS if name.startswith("CLIENT|"))
     client.reply(wire.array(wire.status(f"CLIENT {name}") for name in names))
 
 
-def client_refused(client: Client, arguments: list[bytes]) -> None:
+def client_refused(client: PortClient, arguments: list[bytes]) -> None:
     name = arguments[1].decode("utf-8", "replace").upper()
     client.error(f"ERR CLIENT {name} is not available through a coordinator: connections to the zones are shared")
 
@@ -183,12 +183,12 @@ def _wrong_name(what: str, name: bytes) -> str | None:
     return None
 
 
-def answer(client: Client, name: str, arguments: list[bytes]) -> None:
+def answer(client: PortClient, name: str, arguments: list[bytes]) -> None:
     """Answer the command called ``name``, of the treatment ``PORT``."""
     PORT_COMMANDS.get(name, client_refused)(client, arguments)
 
 
-PORT_COMMANDS: dict[str, Callable[[Client, list[bytes]], None]] = {
+PORT_COMMANDS: dict[str, Callable[[PortClient, list[bytes]], None]] = {
     "AUTH": auth,
     "CLIENT|CAPA": client_capa,
     "CLIENT|GETNAME": client_getname,

@@ -1,13 +1,13 @@
 """What happens to a command that is not simply handed to the coordinator."""
 
 from zonelab.cluster.commands.routes import route
-from zonelab.cluster.resp.client import Client
+from zonelab.cluster.resp.client import PortClient
 from zonelab.cluster.resp.commands import connection_commands as port
 from zonelab.cluster.resp.commands.blocking import wait_for
 from zonelab.cluster.resp.commands.subscribe import nothing_left, pong, subscribe
 from zonelab.cluster.resp.commands.transaction import TRANSACTION_COMMANDS, leave, queue
 from zonelab.cluster.resp.protocol import wire
-from zonelab.cluster.resp.protocol.command_table import KINDS, CommandSpec, Treatment
+from zonelab.cluster.resp.protocol.command_table import KINDS, CommandDescription, Treatment
 from zonelab.cluster.votes.levels import Level, Levels, level_named
 
 NO_AUTH = "NOAUTH Authentication required."
@@ -25,7 +25,7 @@ _TAKEN_APART = frozenset({Treatment.BLOCKING, Treatment.PORT, Treatment.STORING,
 _LEVEL_COMMAND = b"DYNO_CONFIG:CONN_CONSISTENCY"
 
 
-def dispatch(client: Client, spec: CommandSpec | None, raw: bytes) -> None:
+def dispatch(client: PortClient, spec: CommandDescription | None, raw: bytes) -> None:
     arguments, count = wire.beginning(raw, _LOOKED_AT)
     if count > _LOOKED_AT and (count <= ARGUMENTS_MAX or client.host.coordinator.door is not None):
         arguments = wire.arguments(raw)
@@ -73,7 +73,7 @@ def dispatch(client: Client, spec: CommandSpec | None, raw: bytes) -> None:
         _carry_out(client, spec, arguments, raw)
 
 
-def _carry_out(client: Client, spec: CommandSpec, arguments: list[bytes], raw: bytes) -> None:
+def _carry_out(client: PortClient, spec: CommandDescription, arguments: list[bytes], raw: bytes) -> None:
     treatment = spec.treatment
     if client.host.scripts is not None:
         client.host.scripts.note(spec.name, arguments)
@@ -104,14 +104,14 @@ def _carry_out(client: Client, spec: CommandSpec, arguments: list[bytes], raw: b
         client.submit(spec.kind, [raw])
 
 
-def _is_restricted(client: Client, spec: CommandSpec) -> bool:
+def _is_restricted(client: PortClient, spec: CommandDescription) -> bool:
     subscription = client.subscription
     if subscription is None or not subscription.restricts(client.protocol):
         return False
     return spec.treatment is not Treatment.SUBSCRIPTION and spec.name not in _WHILE_SUBSCRIBED
 
 
-def _refuse(client: Client, text: str, spec: CommandSpec | None = None) -> None:
+def _refuse(client: PortClient, text: str, spec: CommandDescription | None = None) -> None:
     if spec is not None and spec.name == "EXEC":
         leave(client)
         client.error(f"EXECABORT Transaction discarded because of: {text.removeprefix('ERR ')}")
@@ -136,7 +136,7 @@ def _unknown(arguments: list[bytes]) -> str:
     return f"ERR unknown command '{_shown(arguments[0])}', with args beginning with: {beginning}"
 
 
-def _wrong_arity(spec: CommandSpec) -> str:
+def _wrong_arity(spec: CommandDescription) -> str:
     return f"ERR wrong number of arguments for '{spec.name.lower()}' command"
 
 

@@ -4,14 +4,14 @@
 answer counts the receivers in the own zone. What a zone missed it never gets, as with a single server.
 """
 
-from zonelab.cluster.resp.client import Client
+from zonelab.cluster.resp.client import PortClient
 from zonelab.cluster.resp.protocol import wire
 from zonelab.cluster.resp.protocol.subscription import Subscription
 
 UNREACHABLE = "ERR Storage: Datastore refused connection"
 
 
-async def subscribe(client: Client, name: str, raw: bytes, channels: list[bytes]) -> bytes:
+async def subscribe(client: PortClient, name: str, raw: bytes, channels: list[bytes]) -> bytes:
     """Carry out a command of the subscribe family; its confirmations come from the server."""
     subscription = client.subscription
     if subscription is None:
@@ -26,7 +26,7 @@ async def subscribe(client: Client, name: str, raw: bytes, channels: list[bytes]
     return b""
 
 
-def _subscription_of(client: Client) -> Subscription:
+def _subscription_of(client: PortClient) -> Subscription:
     def lost() -> None:
         """Without its server a subscriber would wait for ever, so it is told in the way that it expects."""
         if client.subscription is subscription and not client.closing:
@@ -36,7 +36,7 @@ def _subscription_of(client: Client) -> Subscription:
     return subscription
 
 
-def nothing_left(client: Client, name: str, channels: list[bytes]) -> bytes:
+def nothing_left(client: PortClient, name: str, channels: list[bytes]) -> bytes:
     """The answer to a client without a subscription that leaves ``channels``, or all: a confirmation for each."""
     head = b"*3\r\n" if client.protocol == 2 else b">3\r\n"
     said = map(wire.bulk, channels) if channels else [wire.NIL[client.protocol]]

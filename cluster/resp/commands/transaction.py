@@ -17,11 +17,11 @@ import asyncio
 from collections.abc import Callable, Sequence
 from functools import partial
 
-from zonelab.cluster.commands.routes import Route
+from zonelab.cluster.commands.routes import CommandRoute
 from zonelab.cluster.connections.batch import Answer, Batch, Channel
-from zonelab.cluster.resp.client import Client, Watching
+from zonelab.cluster.resp.client import PortClient, WatchedKeys
 from zonelab.cluster.resp.protocol import wire
-from zonelab.cluster.resp.protocol.command_table import KINDS, CommandSpec, Kind, Treatment
+from zonelab.cluster.resp.protocol.command_table import KINDS, CommandDescription, CommandKind, Treatment
 from zonelab.cluster.resp.protocol.upstream import WireCommands
 from zonelab.cluster.resp.wire_ring import WireRing
 from zonelab.cluster.votes.vote import Vote
@@ -34,7 +34,7 @@ QUEUE_MAX = 100_000
 """Commands in one transaction."""
 
 
-def queue(client: Client, spec: CommandSpec, raw: bytes) -> None:
+def queue(client: PortClient, spec: CommandDescription, raw: bytes) -> None:
     """After MULTI: keep ``raw`` for EXEC."""
     assert client.queued is not None
     if spec.treatment in (Treatment.PORT, Treatment.SUBSCRIPTION):
@@ -51,13 +51,13 @@ def queue(client: Client, spec: CommandSpec, raw: bytes) -> None:
         client.reply(wire.QUEUED)
 
 
-def multi(client: Client, raw: bytes) -> None:
+def multi(client: PortClient, raw: bytes) -> None:
     client.queued, client.queue_failed, client.queued_bytes = [], False, 0
     client.settle()
     client.reply(wire.OK)
 
 
-def discard(client: Client, raw: bytes) -> None:
+def discard(client: PortClient, raw: bytes) -> None:
     if client.queued is None:
         client.error("ERR DISCARD without MULTI")
         return
@@ -65,14 +65,14 @@ def discard(client: Client, raw: bytes) -> None:
     client.reply(wire.OK)
 
 
-def leave(client: Client) -> None:
+def leave(client: PortClient) -> None:
     """Forget the queue and the watched keys."""
     client.queued = None
     client.settle()
     client.forget_watch()
 
 
-def execute(client: Client, raw: bytes) -> None:
+def execute(client: PortClient, raw: bytes) -> None:
     queued = client.queued
     if queued is None:
         client.error("ERR EXEC without MULTI")
@@ -90,13 +90,13 @@ def execute(client: Client, raw: bytes) -> None:
             client.reply(wire.array(()))
 
 
-def watch(client: Client, raw: bytes) -> None:
+def watch(client: PortClient, raw: bytes) -> None:
     async def begin() -> bytes:
         if (wrong := _wrong_place(client, raw, 1)) is not None:
             return wire.error(f"ERR {wrong}")
         if client.watching is None:
             try:
-                client.watching = Watching(await client.host.lease(raw))
+                client.watching = WatchedKeys(await client.host.lease(raw))
             except ClusterError as refused:
                 return wire.error(f"ERR {refused}")
         await _written_everywhere(client, client.watching)
@@ -105,7 +105,7 @@ def watch(client: Client, raw: bytes) -> None:
     client.exclusively(begin, soon=True)
 
 
-def unwatch(client: Client, raw: bytes) -> None:
+def unwatch(client: PortClient, raw: bytes) -> None:
     if client.queued is not None:
         queue(client, client.host.table["UNWATCH"], raw)
         return
@@ -113,14 +113,14 @@ def unwatch(client: Client, raw: bytes) -> None:
     client.reply(wire.OK)
 
 
-async def _written_everywhere(client: Client, watching: Watching) -> None:
+async def _written_everywhere(client: PortClient, watching: WatchedKeys) -> None:
     """Wait until what the client has written by another way has arrived where it watches keys."""
     if client.has_written:
         shared = dict(zip(client.coordinator.zones, client.coordinator.channels, strict=True))
         await _answered_everywhere(client, [shared[zone] for zone in watching.coordinator.zones])
 
 
-def _answered_everywhere(client: Client, channels: Sequence[Channel]) -> asyncio.Future[None]:
+def _answered_everywhere(client: PortClient, channels: Sequence[Channel]) -> asyncio.Future[None]:
     """Done when all that ``client`` has sent on ``channels`` so far is answered, or failed."""
     client.has_written = len(channels) < len(client.coordinator.zones)  # others may still be behind
     unanswered = len(channels)
@@ -139,7 +139,7 @@ def _answered_everywhere(client: Client, channels: Sequence[Channel]) -> asyncio
     return complete
 
 
-async def _watched_everywhere(client: Client, watching: Watching, raw: bytes) -> Reply:
+async def _watched_everywhere(client: PortClient, watching: WatchedKeys, raw: bytes) -> Reply:
     """Watch in every zone, and wait for the last one: a zone that began late would miss what happens until then."""
     watching.number += 1
     channels = watching.coordinator.channels
@@ -159,7 +159,7 @@ async def _watched_everywhere(client: Client, watching: Watching, raw: bytes) ->
     return vote.answer
 
 
-async def _execute_watched(client: Client, queued: list[tuple[bytes, Kind]]) -> bytes:
+async def _execute_watched(client: PortClient, queued: list[tuple[bytes, CommandKind]]) -> bytes:
     watching = client.watching
     assert watching is not None
     try:
@@ -182,7 +182,7 @@ async def _execute_watched(client: Client, queued: list[tuple[bytes, Kind]]) -> 
         leave(client)
 
 
-def _wrong_place(client: Client, packed: bytes, count: int) -> str | None:
+def _wrong_place(client: PortClient, packed: bytes, count: int) -> str | None:
     """Why the keys of these commands cannot be watched, or be changed together with those that are."""
     ring = client.host.coordinator
     if not isinstance(ring, WireRing):
@@ -196,19 +196,19 @@ def _wrong_place(client: Client, packed: bytes, count: int) -> str | None:
     return None
 
 
-def _kind(queued: list[tuple[bytes, Kind]]) -> Kind:
-    return KINDS[Route.READ] if all(kind.reads for _, kind in queued) else KINDS[Route.WRITE]
+def _kind(queued: list[tuple[bytes, CommandKind]]) -> CommandKind:
+    return KINDS[CommandRoute.READ] if all(kind.reads for _, kind in queued) else KINDS[CommandRoute.WRITE]
 
 
-def _marks(client: Client, queued: list[tuple[bytes, Kind]]) -> dict[str, int]:
+def _marks(client: PortClient, queued: list[tuple[bytes, CommandKind]]) -> dict[str, int]:
     return {"protocol": client.protocol, "replies": len(queued) + 2}
 
 
-def _packed(queued: list[tuple[bytes, Kind]]) -> bytes:
+def _packed(queued: list[tuple[bytes, CommandKind]]) -> bytes:
     return b"".join([_MULTI, *(raw for raw, _ in queued), _EXEC])
 
 
-TRANSACTION_COMMANDS: dict[str, Callable[[Client, bytes], None]] = {
+TRANSACTION_COMMANDS: dict[str, Callable[[PortClient, bytes], None]] = {
     "DISCARD": discard,
     "EXEC": execute,
     "MULTI": multi,

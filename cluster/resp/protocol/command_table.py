@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 from enum import Enum, auto
 from typing import Any
 
-from zonelab.cluster.commands.routes import BROADCASTS, LOCAL_READS, MAY_STORE, READING, READS, Route
+from zonelab.cluster.commands.routes import BROADCASTS, LOCAL_READS, MAY_STORE, READING, READS, CommandRoute
 from zonelab.cluster.resp.protocol import wire
 from zonelab.cluster.resp.protocol.key_specs import KeySpec, key_specs
 from zonelab.cluster.resp.protocol.remembered_scripts import EVALUATING
@@ -34,7 +34,7 @@ class Treatment(Enum):
     REFUSE = auto()
 
 
-class Kind:
+class CommandKind:
     """Commands that the coordinator treats alike, so that a run of them may travel as one batch.
 
     The coordinator learns the route from ``example``, which stands for any of them.
@@ -42,7 +42,7 @@ class Kind:
 
     __slots__ = ("_runs", "example", "reads", "route")
 
-    def __init__(self, route: Route, example: Command) -> None:
+    def __init__(self, route: CommandRoute, example: Command) -> None:
         self.route = route
         self.example = example
         self.reads = route in READING
@@ -61,12 +61,12 @@ class Kind:
 _RUNS_KEPT = 256
 
 KINDS = {
-    Route.READ: Kind(Route.READ, ("GET",)),
-    Route.LOCAL_READ: Kind(Route.LOCAL_READ, ("PING",)),
-    Route.BROADCAST: Kind(Route.BROADCAST, ("SCRIPT",)),
-    Route.WRITE: Kind(Route.WRITE, ("SET",)),
+    CommandRoute.READ: CommandKind(CommandRoute.READ, ("GET",)),
+    CommandRoute.LOCAL_READ: CommandKind(CommandRoute.LOCAL_READ, ("PING",)),
+    CommandRoute.BROADCAST: CommandKind(CommandRoute.BROADCAST, ("SCRIPT",)),
+    CommandRoute.WRITE: CommandKind(CommandRoute.WRITE, ("SET",)),
 }
-_KINDS_BY_NAME = {"MGET": Kind(Route.READ, ("MGET",))}
+_KINDS_BY_NAME = {"MGET": CommandKind(CommandRoute.READ, ("MGET",))}
 """Commands that the coordinator does not treat as all others of their route, as far as a port can tell."""
 
 _PORT = frozenset({"AUTH", "CLIENT", "ECHO", "HELLO", "QUIT", "RESET", "SELECT"})
@@ -109,7 +109,7 @@ _ADMIN = "it would act on one server behind the coordinator's back"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class CommandSpec:
+class CommandDescription:
     """A command, or a sub-command called ``NAME|SUB``.
 
     ``arity`` counts the name; a negative one is a minimum. ``reason`` says why a refused one is refused.
@@ -123,7 +123,7 @@ class CommandSpec:
     last_key: int
     key_step: int
     treatment: Treatment
-    kind: Kind
+    kind: CommandKind
     reason: str = ""
     key_specs: tuple[KeySpec, ...] | None = None
 
@@ -144,23 +144,23 @@ class CommandSpec:
 class CommandTable:
     """Looks commands up by name, in any case."""
 
-    def __init__(self, specs: Iterable[CommandSpec]) -> None:
+    def __init__(self, specs: Iterable[CommandDescription]) -> None:
         self._specs = {spec.name: spec for spec in specs}
         # Both usual spellings can be looked up as they come from the client.
-        self.by_name: dict[bytes, CommandSpec] = {}
+        self.by_name: dict[bytes, CommandDescription] = {}
         for name, spec in self._specs.items():
             self.by_name[name.encode()] = self.by_name[name.lower().encode()] = spec
 
     def __len__(self) -> int:
         return len(self._specs)
 
-    def __getitem__(self, name: str) -> CommandSpec:
+    def __getitem__(self, name: str) -> CommandDescription:
         return self._specs[name.upper()]
 
-    def find(self, name: bytes) -> CommandSpec | None:
+    def find(self, name: bytes) -> CommandDescription | None:
         return self.by_name.get(name) or self.by_name.get(name.upper())
 
-    def find_subcommand(self, container: CommandSpec, arguments: Sequence[bytes]) -> CommandSpec | None:
+    def find_subcommand(self, container: CommandDescription, arguments: Sequence[bytes]) -> CommandDescription | None:
         if len(arguments) < 2:
             return None
         return self.by_name.get(container.name.encode() + b"|" + arguments[1].upper())
@@ -188,13 +188,13 @@ def table_from(reply: Sequence[Any]) -> CommandTable:
         raise ValueError(f"not the reply to COMMAND: {error}") from error
 
 
-def _specs(entry: Sequence[Any], *, container: str | None) -> Iterable[CommandSpec]:
+def _specs(entry: Sequence[Any], *, container: str | None) -> Iterable[CommandDescription]:
     name = wire.text(entry[0]).upper()
     flags = frozenset(wire.text(flag) for flag in entry[2])
     subcommands: Sequence[Any] = entry[9] if len(entry) > 9 else ()
     treatment, reason = _treatment(name, container or name, flags, contains=bool(subcommands))
     route = _route(name, container or name, flags, keys=entry[3] != 0 or "movablekeys" in flags)
-    yield CommandSpec(
+    yield CommandDescription(
         name=name,
         arity=entry[1],
         flags=flags,
@@ -237,17 +237,17 @@ def _treatment(name: str, base: str, flags: frozenset[str], *, contains: bool) -
     return Treatment.FORWARD, ""
 
 
-def _route(name: str, base: str, flags: frozenset[str], *, keys: bool) -> Route:
+def _route(name: str, base: str, flags: frozenset[str], *, keys: bool) -> CommandRoute:
     if base in READS:
-        return Route.READ
+        return CommandRoute.READ
     if name in _LOCAL or base in _LOCAL:
-        return Route.LOCAL_READ
+        return CommandRoute.LOCAL_READ
     if base in _BROADCAST:
-        return Route.BROADCAST
+        return CommandRoute.BROADCAST
     if name.partition("|")[2] == "HELP":
-        return Route.LOCAL_READ
+        return CommandRoute.LOCAL_READ
     known_to_dynomite_as_write = name in ("TTL", "PFCOUNT")
     reads = "readonly" in flags or base in ("OBJECT", "MEMORY", "XINFO")
     if not reads or "write" in flags or known_to_dynomite_as_write:
-        return Route.WRITE
-    return Route.READ if keys else Route.LOCAL_READ
+        return CommandRoute.WRITE
+    return CommandRoute.READ if keys else CommandRoute.LOCAL_READ

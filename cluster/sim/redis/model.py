@@ -13,8 +13,8 @@ from zonelab.cluster.sim.redis.registry import COMMANDS, GROWS, READS, Args, Com
 from zonelab.cluster.sim.redis.reply import OUT_OF_MEMORY, CommandError, text
 from zonelab.cluster.sim.redis.reply import error as error_reply
 from zonelab.cluster.sim.redis.script_functions import SCRIPT_COMMANDS, Execution
-from zonelab.cluster.sim.redis.scripting import Scripts
-from zonelab.cluster.sim.redis.store import NO_RUN, Store
+from zonelab.cluster.sim.redis.scripting import ScriptCache
+from zonelab.cluster.sim.redis.store import NO_RUN, Database
 from zonelab.engine.ports import Argument, Command, Reply, ServerError
 
 _ARGUMENTS_SHOWN = 128
@@ -32,12 +32,12 @@ class RedisModel:
     def __init__(
         self, *, clock_us: Callable[[], int], random: Random, run_id: str = NO_RUN, on_write: OnWrite | None = None
     ) -> None:
-        self.store = Store(clock_us=clock_us, random=random, run_id=run_id)
+        self.store = Database(clock_us=clock_us, random=random, run_id=run_id)
         self._on_write = on_write
         self._written: list[Args] = []
         self.full = False
         """Its memory: it refuses what would need more of it."""
-        self._scripts = Scripts(call=self._call_from_script, full=lambda: self.full)
+        self._scripts = ScriptCache(call=self._call_from_script, full=lambda: self.full)
         self._script_commands = {
             b"eval": CommandSpec("eval", -3, lambda _, args: self._scripts.evaluate(args)),
             b"evalsha": CommandSpec("evalsha", -3, lambda _, args: self._scripts.evaluate_sha(args)),

@@ -4,13 +4,13 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
-from zonelab.cluster.sim.redis.store import Store
+from zonelab.cluster.sim.redis.store import Database
 from zonelab.engine.ports import Reply
 
 Args = list[bytes]
 """The words of a command after its name."""
 
-Handler = Callable[[Store, Any], Reply]
+Handler = Callable[[Database, Any], Reply]
 """Carries a command out, given its arguments, or what its ``parse`` makes of them."""
 
 
@@ -26,7 +26,7 @@ class CommandSpec:
     handler: Handler
     parse: Callable[[Args], Any] | None = None
 
-    def run(self, store: Store, args: Args) -> Reply:
+    def run(self, store: Database, args: Args) -> Reply:
         return self.handler(store, args if self.parse is None else self.parse(args))
 
     def accepts(self, words: int) -> bool:

@@ -5,7 +5,7 @@ from typing import NoReturn
 from zonelab.engine.ports import ServerError
 
 
-class Status(bytes):
+class StatusReply(bytes):
     """A simple string such as ``+OK``. To a client it is bytes like any other; a Lua script sees a table."""
 
 
@@ -13,7 +13,7 @@ class CommandError(Exception):
     """Ends a command with an error reply of this text."""
 
 
-OK = Status(b"OK")
+OK = StatusReply(b"OK")
 
 WRONG_TYPE = "WRONGTYPE Operation against a key holding the wrong kind of value"
 NOT_AN_INTEGER = "ERR value is not an integer or out of range"

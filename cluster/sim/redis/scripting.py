@@ -16,7 +16,7 @@ from lupa import lua51
 from zonelab.cluster.sim.redis.numbers import integer
 from zonelab.cluster.sim.redis.random48 import Random48
 from zonelab.cluster.sim.redis.registry import Args
-from zonelab.cluster.sim.redis.reply import OK, OUT_OF_MEMORY, Status, fail, text, wrong_arity
+from zonelab.cluster.sim.redis.reply import OK, OUT_OF_MEMORY, StatusReply, fail, text, wrong_arity
 from zonelab.cluster.sim.redis.reply import error as error_reply
 from zonelab.cluster.sim.redis.script_functions import (
     Execution,
@@ -41,7 +41,7 @@ _Script = tuple[Any, Flags]
 """A function of Lua, and what its first line says."""
 
 
-class Scripts:
+class ScriptCache:
     """The script cache of one server, and what its scripts draw at random.
 
     ``call`` runs a command of a script; ``full`` tells whether the server's memory is full.
@@ -194,7 +194,7 @@ class _Lua:
         """A reply as a script sees it: nil is false, a status is a table with ``ok``."""
         if type(reply) is bytes or type(reply) is int:
             return reply
-        if isinstance(reply, Status):
+        if isinstance(reply, StatusReply):
             return self._runtime.table_from({b"ok": bytes(reply)})
         if isinstance(reply, list):
             return self._table([self._value(item) for item in reply])
@@ -214,7 +214,7 @@ class _Lua:
         if isinstance(error, bytes):
             return error_reply(text(error))
         if isinstance(status, bytes):
-            return Status(_one_line(status))
+            return StatusReply(_one_line(status))
         if not items:
             items = [self._rawget(value, place) for place in range(1, size + 1)]
         return [self._reply(item) for item in items]

@@ -21,7 +21,7 @@ class Snapshot:
     expiry_ms: dict[bytes, int]
 
 
-class Store:
+class Database:
     """One database. ``now_us`` is the server's clock, frozen while a command or script runs.
 
     ``run_id``: of the process, 40 hexadecimal digits; it is no part of the data, so no copy has it.

@@ -17,7 +17,7 @@ _LIST_MAX = 1_000
 """A ranking of so many entries is faster as a plain list, in which an insertion moves all entries behind it."""
 
 
-class Hash(dict[bytes, bytes]):
+class HashValue(dict[bytes, bytes]):
     """Fields in order of their insertion, as in the server's compact encoding."""
 
 
@@ -99,6 +99,6 @@ class SortedSet:
         del self._ranking[self._place(entry)]
 
 
-Value = bytes | Hash | Set | List | SortedSet
+Value = bytes | HashValue | Set | List | SortedSet
 
-TYPE_NAMES: dict[type, bytes] = {bytes: b"string", Hash: b"hash", Set: b"set", List: b"list", SortedSet: b"zset"}
+TYPE_NAMES: dict[type, bytes] = {bytes: b"string", HashValue: b"hash", Set: b"set", List: b"list", SortedSet: b"zset"}

@@ -4,8 +4,7 @@ A record follows those of its producer that are due before it (``PartitionRecord
 writer's register holds the end of the log, where its last write began, and of each producer the last number and those
 in front of it that still wait, delayed; records lie beside it, each under the token of its writer. What lies in front
 of the last write was decided before that was sent, so each write takes what the one before it gave offsets to out of
-the inboxes: until then a zone that took a write which nobody decided still has the record where other writers look for
-it.
+the inboxes: until then a zone that took an undecided write still has the record where other writers look for it.
 """
 
 import json
@@ -321,9 +320,8 @@ class FencedLog:
         """
         known, chosen, waits = [], [], set()
         given: set[tuple[str, int]] = set()
-        for record, text in sorted(
-            ((PartitionRecord.parse(text), text) for text in texts), key=lambda each: each[0].order
-        ):
+        parsed = ((PartitionRecord.parse(text), text) for text in texts)
+        for record, text in sorted(parsed, key=lambda each: each[0].order):
             producer, number, front = record.producer, record.sequence, record.front
             if self._state.has(producer, number):
                 known.append(text)

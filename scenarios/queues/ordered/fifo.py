@@ -32,7 +32,7 @@ from zonelab.scenarios.queues.end_state import answer_of, sorted_set, state_row
 from zonelab.scenarios.queues.ordered.fifo_resizing import ResizeProgram
 from zonelab.scenarios.queues.ordered.fifo_state import cursor_row, dead_row, log_row
 from zonelab.scenarios.queues.ordered.order_observer import OrderObserver
-from zonelab.scenarios.queues.under_test import OF_A_RUN, Depth, Naming, Site, Wrap, site_of
+from zonelab.scenarios.queues.under_test import OF_A_RUN, Depth, QueueNames, Site, Wrap, site_of
 from zonelab.scenarios.spec.ordered.fifo_settings import FifoQueueSettings
 from zonelab.scenarios.spec.ordered.resizes import all_partitions
 from zonelab.scenarios.spec.scenario import Scenario
@@ -44,7 +44,7 @@ TOPIC = "orders"
 class FifoUnderTest:
     """Shards are partitions; each has a zone as its home, as a queue of RocketMQ has a broker."""
 
-    def __init__(self, testbed: Testbed, scenario: Scenario, naming: Naming = OF_A_RUN) -> None:
+    def __init__(self, testbed: Testbed, scenario: Scenario, naming: QueueNames = OF_A_RUN) -> None:
         self._testbed, self._scenario = testbed, scenario
         self._topic, self._prefix, self._program = naming.name or TOPIC, naming.prefix or PREFIX, naming.program
         self._settings = scenario.queue.of(FifoQueueSettings)

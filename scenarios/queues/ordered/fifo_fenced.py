@@ -16,7 +16,7 @@ from zonelab.engine.fifo.settings import Begin, ConsumerSettings
 from zonelab.engine.fifo.topics.routes import Routes
 from zonelab.scenarios.queues.end_state import state_row
 from zonelab.scenarios.queues.ordered.fifo import FifoUnderTest
-from zonelab.scenarios.queues.under_test import OF_A_RUN, Depth, Naming, Site
+from zonelab.scenarios.queues.under_test import OF_A_RUN, Depth, QueueNames, Site
 from zonelab.scenarios.spec.scenario import Scenario
 
 
@@ -24,7 +24,7 @@ class FencedUnderTest(FifoUnderTest):
     """``without``: mechanisms that are off."""
 
     def __init__(
-        self, testbed: Testbed, scenario: Scenario, naming: Naming = OF_A_RUN, *, without: Collection[Fencing] = ()
+        self, testbed: Testbed, scenario: Scenario, naming: QueueNames = OF_A_RUN, *, without: Collection[Fencing] = ()
     ) -> None:
         super().__init__(testbed, scenario, naming)
         self._without = frozenset(without)

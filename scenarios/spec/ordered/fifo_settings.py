@@ -22,7 +22,7 @@ from zonelab.engine.fifo.settings import (
     Times,
 )
 from zonelab.scenarios.spec.ordered.resizes import Resize
-from zonelab.scenarios.spec.queue_settings import Mode, QueueSettings, named
+from zonelab.scenarios.spec.queue_settings import QueueMode, QueueSettings, named
 
 _PROFILE = group_settings(EngineMode.ROCKETMQ_5_3).times_ms
 
@@ -54,9 +54,9 @@ class FifoQueueSettings(QueueSettings):
     Both are the profile's if they are not given. The other times of locks keep their proportion to the lease.
     """
 
-    modes: ClassVar[tuple[Mode, ...]] = (Mode.ROCKETMQ_4_9, Mode.ROCKETMQ_5_3, Mode.FENCED)
+    modes: ClassVar[tuple[QueueMode, ...]] = (QueueMode.ROCKETMQ_4_9, QueueMode.ROCKETMQ_5_3, QueueMode.FENCED)
 
-    mode: Mode = Mode.ROCKETMQ_5_3
+    mode: QueueMode = QueueMode.ROCKETMQ_5_3
     unack_ms: Millis = _PROFILE.lease
     unack_interval_ms: Millis = _PROFILE.rebalance
     order: Annotated[Order, _nearest(Order)] = Order.PARTITION
@@ -125,7 +125,7 @@ class FifoQueueSettings(QueueSettings):
     @property
     def fenced(self) -> bool:
         """Grants have tokens, which zones and sinks check."""
-        return self.mode is Mode.FENCED
+        return self.mode is QueueMode.FENCED
 
     @property
     def margin_of_clocks_ms(self) -> int:
@@ -177,7 +177,7 @@ class FifoQueueSettings(QueueSettings):
 
 def _times(given: Mapping[str, Any]) -> Times | None:
     """Of the profile that ``given`` names; None if it names none."""
-    mode, profile = given.get("mode", Mode.ROCKETMQ_5_3), given.get("profile", Profile.SCALED)
+    mode, profile = given.get("mode", QueueMode.ROCKETMQ_5_3), given.get("profile", Profile.SCALED)
     factor = given.get("factor", FACTOR)
     if mode not in set(EngineMode) or profile not in set(Profile) or type(factor) is not int or factor < 1:
         return None

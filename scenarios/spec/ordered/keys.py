@@ -3,10 +3,10 @@
 from collections.abc import Callable
 from random import Random
 
-from zonelab.scenarios.spec.ordered.sections import Keys
+from zonelab.scenarios.spec.ordered.sections import OrderingKeys
 
 
-def keying(keys: Keys | None, payload_bytes: int, zone: str, random: Random) -> Callable[[str], dict[str, str]]:
+def keying(keys: OrderingKeys | None, payload_bytes: int, zone: str, random: Random) -> Callable[[str], dict[str, str]]:
     """Draws the key of the next message of a producer, given its id, and what it says if keys have states."""
     if keys is None:
         return lambda _name: {}

@@ -9,7 +9,7 @@ from zonelab.analysis.checkers.order.properties import FORBIDDEN, Property
 from zonelab.cluster.fields import Count, Flag, Positive, Section
 
 
-class Keys(Section):
+class OrderingKeys(Section):
     """Ordering keys: each message has one of them, drawn."""
 
     count: Count = 10

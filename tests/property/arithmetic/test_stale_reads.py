@@ -10,7 +10,7 @@ from support.scenarios.sim_runs import run_in_memory, small
 from zonelab.analysis.pbs.estimates import sample
 from zonelab.analysis.pbs.messages import Model
 from zonelab.analysis.pbs.models import same_legs
-from zonelab.analysis.pbs.rules import LocalRead, Quorum, Rule
+from zonelab.analysis.pbs.rules import LocalRead, Quorum, ReplicaRule
 from zonelab.analysis.proportions import Interval, proportion_interval
 from zonelab.analysis.runs.accesses import VALUES_NAME
 from zonelab.cluster.links.lag_text import parse_lag
@@ -42,7 +42,7 @@ def seen_in_simulation(after_ms: float) -> Interval:
     return proportion_interval(found.count("new"), PAIRS, confidence=0.99)
 
 
-def predicted(rule: Rule, after_ms: float) -> float:
+def predicted(rule: ReplicaRule, after_ms: float) -> float:
     none, link = (distribution_of(parse_lag(text)) for text in ("0", LAG))
     model = Model(name="zones", about="", own=same_legs(none, none), other=same_legs(link, link))
     (found,) = sample(model, [rule], replicas=3, trials=100_000, seed=1)

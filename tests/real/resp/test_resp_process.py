@@ -17,7 +17,7 @@ from support.coroutines import coroutine
 
 from zonelab.cluster.admin.links import LinkControls, LinkState
 from zonelab.cluster.connections.timeouts import Timeouts
-from zonelab.cluster.links.lag import Constant
+from zonelab.cluster.links.lag import ConstantLag
 from zonelab.cluster.links.lag_text import parse_lag
 from zonelab.cluster.links.link import Cut
 from zonelab.cluster.resp.gateway.gateway import ZoneGateway
@@ -118,7 +118,7 @@ def client_of(one, **options):
 @coroutine
 async def test_links_are_slowed_cut_mended_and_healed_while_clients_work(cluster):
     async with (
-        gateway(cluster, level=Level.DC_QUORUM, network={"lag": Constant(1)}) as one,
+        gateway(cluster, level=Level.DC_QUORUM, network={"lag": ConstantLag(1)}) as one,
         client_of(one) as client,
     ):
         assert await client.set("k", "1")
@@ -184,7 +184,7 @@ async def test_a_transaction_is_stopped_where_the_connection_that_watched_is_gon
 @pytest.mark.parametrize("end", ["UNWATCH", "EXEC", "leave"])
 @coroutine
 async def test_clients_that_watch_no_more_leave_few_connections_open_and_their_transactions_everywhere(cluster, end):
-    async with gateway(cluster, level=Level.DC_QUORUM, network={"lag": Constant(5)}) as one:
+    async with gateway(cluster, level=Level.DC_QUORUM, network={"lag": ConstantLag(5)}) as one:
         servers = [cluster.direct(zone) for zone in "abc"]
         before = [server.info("clients")["connected_clients"] for server in servers]
         clients = [client_of(one, **SINGLE) for _ in range(60)]

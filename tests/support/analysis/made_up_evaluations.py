@@ -4,11 +4,11 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from zonelab.analysis.rates.decisions import LOOKS_MAX, Status, error_at, judge
-from zonelab.analysis.rates.figures import Measured
+from zonelab.analysis.rates.decisions import LOOKS_MAX, ObjectiveStatus, error_at, judge
+from zonelab.analysis.rates.figures import SettingRates
 from zonelab.analysis.rates.objectives import YEAR_S, Figure, Objective
 from zonelab.analysis.rates.outcomes import Outcomes, RunOutcome
-from zonelab.analysis.rates.year import NO_FAULT, Cell, FaultClass, Year
+from zonelab.analysis.rates.year import NO_FAULT, RunKind, Year, YearlyFaults
 
 RUN_S = 10.0
 MESSAGES = 100
@@ -38,7 +38,7 @@ class Model:
     def drawn(cls, rng: np.random.Generator) -> "Model":
         names = [f"fault {number}" for number in range(rng.integers(1, 4))]
         classes = tuple(
-            FaultClass(
+            YearlyFaults(
                 name=name,
                 per_year=float(rng.uniform(1e4, 2e5)),
                 lasts_s=float(rng.uniform(2, 20)),
@@ -58,7 +58,7 @@ class Model:
             year=Year(run_s=RUN_S, faults=classes), faults=truths, steady=float(rng.choice([0, 0.0005, 0.005, 0.02]))
         )
 
-    def run(self, cell: Cell, rng: np.random.Generator) -> RunOutcome:
+    def run(self, cell: RunKind, rng: np.random.Generator) -> RunOutcome:
         cases = int(rng.poisson(self.steady * (RUN_S - cell.length_s)))
         if cell.fault is not None:
             truth = self.faults[cell.fault]
@@ -66,7 +66,7 @@ class Model:
             cases += hits + int(rng.poisson(hits * (truth.clump - 1)))
         return RunOutcome(messages=MESSAGES, cases={"redelivered": cases})
 
-    def variance(self, cell: Cell) -> float:
+    def variance(self, cell: RunKind) -> float:
         """Of the cases of one run."""
         if cell.fault is None:
             return self.steady * RUN_S
@@ -98,14 +98,14 @@ def evaluated(rng: np.random.Generator, *, runs: int = 40) -> Covered:
     """One evaluation with up to five looks, that ends when its objective is decided. ``runs``: a look, of each kind."""
     model = Model.drawn(rng)
     objective = Objective(FIGURE, max(model.rate, 1e-6) * float(rng.choice([0.5, 0.9, 1.1, 2.0])))
-    drawn: dict[Cell, dict[int, RunOutcome]] = {cell: {} for cell in model.year.cells}
+    drawn: dict[RunKind, dict[int, RunOutcome]] = {cell: {} for cell in model.year.cells}
     for look in range(1, LOOKS_MAX + 1):
         for cell, by_seed in drawn.items():
             wanted = look * runs * (4 if cell == NO_FAULT else 1)
             by_seed |= {seed: model.run(cell, rng) for seed in range(len(by_seed), wanted)}
-        measured = Measured(Outcomes({cell: dict(by_seed) for cell, by_seed in drawn.items()}), model.year)
+        measured = SettingRates(Outcomes({cell: dict(by_seed) for cell, by_seed in drawn.items()}), model.year)
         judged = judge(measured, objective, error=error_at(look, LOOKS_MAX))
-        if judged.status is not Status.UNDECIDED:
+        if judged.status is not ObjectiveStatus.UNDECIDED:
             break
     weights, size = model.year.weights(), MESSAGES / RUN_S * YEAR_S
     counts = {cell: [run.cases["redelivered"] for run in drawn[cell].values()] for cell in weights}

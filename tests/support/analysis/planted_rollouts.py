@@ -5,11 +5,11 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from zonelab.analysis.rates.figures import Measured
+from zonelab.analysis.rates.figures import SettingRates
 from zonelab.analysis.rates.objectives import PREFER_DEFAULT, Figure, Objective
 from zonelab.analysis.rates.outcomes import Outcomes, RunOutcome
 from zonelab.analysis.rates.recommendation import Recommendation, recommend
-from zonelab.analysis.rates.year import NO_FAULT, Cell, FaultClass, Year
+from zonelab.analysis.rates.year import NO_FAULT, RunKind, Year, YearlyFaults
 
 DOWN = "one zone down"
 MESSAGES = 60
@@ -45,10 +45,10 @@ class Rollout:
 
     @property
     def year(self) -> Year:
-        down = FaultClass(name=DOWN, per_year=self.per_year, lasts_s=self.lasts_s, lengths_s=(1.0, 2.0, 4.0))
+        down = YearlyFaults(name=DOWN, per_year=self.per_year, lasts_s=self.lasts_s, lengths_s=(1.0, 2.0, 4.0))
         return Year(run_s=8.0, faults=(down,))
 
-    def measured(self, seed: int, *, runs: int = 60) -> dict[str, Measured]:
+    def measured(self, seed: int, *, runs: int = 60) -> dict[str, SettingRates]:
         return {
             name: self._of(setting, place, seed, runs) for place, (name, setting) in enumerate(self.settings.items())
         }
@@ -64,15 +64,15 @@ class Rollout:
             return best == {self.recommended, *self.tied} and binding == dict(self.binding)
         return found.recommended == self.recommended and not found.tied and binding == dict(self.binding)
 
-    def _of(self, setting: Setting, place: int, seed: int, runs: int) -> Measured:
+    def _of(self, setting: Setting, place: int, seed: int, runs: int) -> SettingRates:
         drawn = {}
         for number, cell in enumerate(self.year.cells):
             count = runs * (3 if cell == NO_FAULT else 1)
             drawn[cell] = {one: _run(setting, cell, (seed, place, number, one)) for one in range(count)}
-        return Measured(Outcomes(drawn), self.year)
+        return SettingRates(Outcomes(drawn), self.year)
 
 
-def _run(setting: Setting, cell: Cell, seed: tuple[int, int, int, int]) -> RunOutcome:
+def _run(setting: Setting, cell: RunKind, seed: tuple[int, int, int, int]) -> RunOutcome:
     place, of_setting = np.random.default_rng([seed[0], *seed[2:]]), np.random.default_rng(seed)
     common = place.exponential(1.0, MESSAGES)  # what the seed decides is the same for every setting
     during = np.arange(MESSAGES) < MESSAGES * cell.length_s / 8

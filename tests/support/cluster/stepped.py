@@ -6,7 +6,7 @@ from typing import Any
 from zonelab.cluster.clock import NodeClock
 from zonelab.cluster.connections.batch import Channel
 from zonelab.cluster.connections.timeouts import Timeouts
-from zonelab.cluster.links.lag import Constant, Lag
+from zonelab.cluster.links.lag import ConstantLag, Lag
 from zonelab.cluster.links.link import Cut
 from zonelab.cluster.sim.cluster import SimCluster, SimSettings
 from zonelab.cluster.sim.redis.model import Prepared
@@ -19,7 +19,7 @@ from zonelab.engine.ports import Command, Indeterminate, Reply, ServerError, Una
 MS = 1_000_000
 S = 1_000_000_000
 
-NO_LAG = Constant()
+NO_LAG = ConstantLag()
 
 
 class LoggedServer(SimServer):

@@ -18,7 +18,7 @@ from zonelab.cluster.resp.commands.dispatch import dispatch
 from zonelab.cluster.resp.protocol import wire
 from zonelab.cluster.resp.protocol.command_table import table_from
 from zonelab.cluster.resp.protocol.upstream import GatheredWrites, RawUpstream
-from zonelab.cluster.resp.session import Session
+from zonelab.cluster.resp.session import ConnectionSession
 from zonelab.cluster.resp.settings import PortSettings
 from zonelab.cluster.votes.levels import Level
 from zonelab.cluster.zone import Address
@@ -234,7 +234,7 @@ class SteppedClient:
 
     def __init__(self, port: "SteppedPort") -> None:
         self.loop = port.loop
-        self.session = Session(port.host, dispatch)
+        self.session = ConnectionSession(port.host, dispatch)
         self._transport = _ClientSide(self)
         self._unread: deque[bytes] = deque()
         self._reader = hiredis.Reader(replyError=ServerError)

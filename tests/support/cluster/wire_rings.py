@@ -4,7 +4,7 @@ from random import Random
 
 import hiredis
 
-from zonelab.cluster.commands.routes import Route
+from zonelab.cluster.commands.routes import CommandRoute
 from zonelab.cluster.connections.failures import PEER_NOT_CONNECTED, ZoneFailure
 from zonelab.cluster.coordinators.token_ring import RingStatistics
 from zonelab.cluster.real.upstream import pack
@@ -17,7 +17,7 @@ from zonelab.cluster.sim.runtime import SimRuntime
 from zonelab.cluster.votes.levels import Level
 
 ONE, QUORUM, SAFE, EACH = Level
-READ, WRITE = KINDS[Route.READ], KINDS[Route.WRITE]
+READ, WRITE = KINDS[CommandRoute.READ], KINDS[CommandRoute.WRITE]
 COUNTED = [
     [
         *("flags", [], "begin_search", ["type", "index", "spec", ["index", 2]]),

@@ -39,7 +39,7 @@ from zonelab.scenarios.faults.seen import CommandDelay, MemberHidden
 from zonelab.scenarios.queues.catalogue import MakeQueue, queue_under_test
 from zonelab.scenarios.queues.ordered.fifo_fenced import FencedUnderTest
 from zonelab.scenarios.run.trial import attempt
-from zonelab.scenarios.spec.queue_settings import Mode
+from zonelab.scenarios.spec.queue_settings import QueueMode
 from zonelab.scenarios.spec.reading import scenario_of
 from zonelab.scenarios.spec.scenario import Scenario
 from zonelab.studies.guarantees.ablated_queue import Ablation
@@ -57,7 +57,7 @@ def of_queue(**changes: Any) -> Change:
     return lambda scenario: scenario.model_copy(update={"queue": scenario.queue.model_copy(update=changes)})
 
 
-IN_MODE_FENCED = of_queue(mode=Mode.FENCED)
+IN_MODE_FENCED = of_queue(mode=QueueMode.FENCED)
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

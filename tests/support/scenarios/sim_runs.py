@@ -7,7 +7,7 @@ from typing import Any
 from zonelab.analysis.checkers.queue.queue import check_recorded
 from zonelab.analysis.checkers.verdict import Verdict
 from zonelab.scenarios.queues.catalogue import MakeQueue, queue_under_test
-from zonelab.scenarios.run.simulated import Simulated, recorded, simulate
+from zonelab.scenarios.run.simulated import SimulatedRun, recorded, simulate
 from zonelab.scenarios.run_files.tables import MemoryTables
 from zonelab.scenarios.spec.reading import scenario_of
 from zonelab.scenarios.spec.scenario import Scenario
@@ -42,7 +42,7 @@ def tell_as_busy(directory: Path) -> None:
 
 def run_in_memory(
     scenario: Scenario, *, make_queue: MakeQueue = queue_under_test, keep_trace: bool = False
-) -> tuple[Simulated, MemoryTables, Verdict]:
+) -> tuple[SimulatedRun, MemoryTables, Verdict]:
     tables = MemoryTables()
     done = simulate(scenario, tables, make_queue=make_queue, keep_trace=keep_trace)
     return done, tables, check_recorded(recorded(scenario, done, tables))

@@ -15,7 +15,7 @@ from zonelab.scenarios.fault_draws.fault_classes import EngineMode, FaultClass
 from zonelab.scenarios.run.trial import QueueTrial, attempt
 from zonelab.scenarios.run_files.directory import program_fingerprint
 from zonelab.scenarios.spec.reading import dump_scenario, load_scenario
-from zonelab.scenarios.spec.scenario import Found, Scenario
+from zonelab.scenarios.spec.scenario import KnownResult, Scenario
 from zonelab.studies.guarantees.matrix import Cell
 from zonelab.studies.guarantees.matrix_report import TITLES
 
@@ -79,7 +79,7 @@ def renew(path: Path) -> bool:
     scenario, trial = rerun(path)
     if class_in_name(path) not in trial.violated:
         return False
-    found = Found(trace_hash=trial.run.trace_hash, violated=trial.violated, program=program_fingerprint())
+    found = KnownResult(trace_hash=trial.run.trace_hash, violated=trial.violated, program=program_fingerprint())
     path.write_text(dump_scenario(scenario.model_copy(update={"found": found})), encoding="utf-8")
     return True
 

@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from zonelab.analysis.rates.outcomes import RunOutcome
-from zonelab.analysis.rates.year import Cell
+from zonelab.analysis.rates.year import RunKind
 from zonelab.studies.many_runs.task import Finished
 
 
@@ -15,7 +15,7 @@ class Planted:
 
     make: object
     until: int | None = None
-    made: list[tuple[str, Cell, int]] = field(default_factory=list)
+    made: list[tuple[str, RunKind, int]] = field(default_factory=list)
     jobs: int = 1
 
     def finished(self, run, tasks, here):
@@ -27,7 +27,7 @@ class Planted:
             yield Finished(key=task.key, result=self.make(setting, task.subject[1], task.seed))
 
 
-def outcome(setting: str, cell: Cell, seed: int) -> RunOutcome:
+def outcome(setting: str, cell: RunKind, seed: int) -> RunOutcome:
     """At DC_ONE a third of the faults loses messages; a push takes 1 ms there and 5 ms with a quorum."""
     rng = np.random.default_rng(seed)
     one = setting == "level=DC_ONE"

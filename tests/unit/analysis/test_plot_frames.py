@@ -17,7 +17,7 @@ from support.analysis.runs import eventful_run
 
 from zonelab.analysis.figures import plot_style
 from zonelab.analysis.figures.draw import draw
-from zonelab.analysis.figures.kinds.names import Format, Kind
+from zonelab.analysis.figures.kinds.names import Format, PlotKind
 from zonelab.analysis.figures.text_layout import width_points, wrapped
 from zonelab.analysis.runs.directory import RunDirectory
 from zonelab.analysis.workloads import WorkloadKind
@@ -47,10 +47,10 @@ def register_runs(tmp_path_factory: pytest.TempPathFactory) -> list[Path]:
     return runs
 
 
-@pytest.mark.parametrize("kind", list(Kind))
+@pytest.mark.parametrize("kind", list(PlotKind))
 @pytest.mark.parametrize(("several", "width"), [(False, plot_style.WIDTH), (True, COLUMN_INCHES)])
 def test_no_text_covers_another_and_all_are_within_the_figure(
-    kind: Kind,
+    kind: PlotKind,
     several: bool,
     width: float,
     queue_runs: list[Path],
@@ -59,7 +59,7 @@ def test_no_text_covers_another_and_all_are_within_the_figure(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     figures = kept_figures(monkeypatch)
-    runs = register_runs if kind is Kind.STALENESS else queue_runs
+    runs = register_runs if kind is PlotKind.STALENESS else queue_runs
     draw(runs if several else runs[:1], kind, tmp_path / "x.png", width=width)
     assert overlaps(figures["x.png"]) == []
     assert figures["x.png"].get_figwidth() <= width
@@ -113,7 +113,7 @@ def test_equal_input_makes_equal_files_whatever_the_process(queue_runs: list[Pat
     words += "[draw([run], Kind.LATENCY, file) for file in files]"
     here, there = ([tmp_path / f"{name}.{format_}" for format_ in Format] for name in ("here", "there"))
     for file in here:
-        draw(queue_runs[:1], Kind.LATENCY, file)
+        draw(queue_runs[:1], PlotKind.LATENCY, file)
     subprocess.run(
         [sys.executable, "-c", words, queue_runs[0], *there],
         check=True,
@@ -125,9 +125,9 @@ def test_equal_input_makes_equal_files_whatever_the_process(queue_runs: list[Pat
 
 
 def test_text_in_vector_files_is_text_and_its_font_is_in_the_pdf(queue_runs: list[Path], tmp_path: Path) -> None:
-    svg = draw(queue_runs[:1], Kind.RATE, tmp_path / "x.svg").read_text(encoding="utf-8")
+    svg = draw(queue_runs[:1], PlotKind.RATE, tmp_path / "x.svg").read_text(encoding="utf-8")
     assert ">Rate over time</text>" in svg
-    pdf = draw(queue_runs[:1], Kind.RATE, tmp_path / "x.pdf").read_bytes()
+    pdf = draw(queue_runs[:1], PlotKind.RATE, tmp_path / "x.pdf").read_bytes()
     assert b"/FontFile2" in pdf  # TrueType
     assert b"/Type3" not in pdf
 
@@ -136,7 +136,7 @@ def test_lines_differ_in_print_without_colour(
     queue_runs: list[Path], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     figures = kept_figures(monkeypatch)
-    draw(queue_runs, Kind.RATE, tmp_path / "x.png")
+    draw(queue_runs, PlotKind.RATE, tmp_path / "x.png")
     drawn = [line for line in figures["x.png"].axes[1].lines if "DC_" in str(line.get_label())]
     assert len({(line.get_linestyle(), line.get_marker()) for line in drawn}) == len(drawn) == 2 * len(LEVELS)
 

@@ -17,7 +17,7 @@ from support.analysis.runs import eventful_run, lognormal_run
 
 from zonelab.analysis.checkers.queue.queue import check
 from zonelab.analysis.figures.draw import draw
-from zonelab.analysis.figures.kinds.names import Kind, NotDrawable
+from zonelab.analysis.figures.kinds.names import NotDrawable, PlotKind
 from zonelab.analysis.figures.staleness_plot import plot_staleness_over_time
 from zonelab.analysis.runs.builder import RunBuilder
 from zonelab.analysis.runs.directory import RunDirectory
@@ -48,7 +48,7 @@ def latencies_ms(run: Path, f: str) -> np.ndarray:
 def test_quantiles_of_one_run_have_order_statistics_of_the_right_coverage(
     seven: list[Path], figures: dict[str, Figure], tmp_path: Path
 ) -> None:
-    draw(seven[:1], Kind.QUANTILES, tmp_path / "q.png")
+    draw(seven[:1], PlotKind.QUANTILES, tmp_path / "q.png")
     sample = np.sort(latencies_ms(seven[0], "push"))
     axis = panel(figures["q.png"], "push")
     x, y = line(axis, "zone a")
@@ -66,8 +66,8 @@ def test_quantiles_of_one_run_have_order_statistics_of_the_right_coverage(
 def test_several_runs_are_one_line_the_median_of_runs_with_an_interval_from_six_runs_on(
     seven: list[Path], figures: dict[str, Figure], tmp_path: Path
 ) -> None:
-    draw(seven, Kind.QUANTILES, tmp_path / "seven.png")
-    draw(seven[:5], Kind.QUANTILES, tmp_path / "five.png")
+    draw(seven, PlotKind.QUANTILES, tmp_path / "seven.png")
+    draw(seven[:5], PlotKind.QUANTILES, tmp_path / "five.png")
     axis = panel(figures["seven.png"], "ack")
     x, y = line(axis, "runs (7 runs)")
     inside = 10**-x >= 1 / 120
@@ -87,7 +87,7 @@ def test_several_runs_are_one_line_the_median_of_runs_with_an_interval_from_six_
 def test_rates_count_every_completion_once_and_windows_follow_the_length(
     seven: list[Path], figures: dict[str, Figure], tmp_path: Path
 ) -> None:
-    draw(seven[:1], Kind.RATE, tmp_path / "r.png", by="level")
+    draw(seven[:1], PlotKind.RATE, tmp_path / "r.png", by="level")
     axis = panel(figures["r.png"], "push")
     x, y = line(axis, "DC_ONE ok")
     width_s = x[1] - x[0]
@@ -106,14 +106,14 @@ def test_a_run_without_an_operation_has_a_rate_of_none_and_counts_as_a_run(
         if seed == 1:
             run.pop("m", at_ms=20)
         runs.append(run.write())
-    draw(runs, Kind.RATE, tmp_path / "r.png")
+    draw(runs, PlotKind.RATE, tmp_path / "r.png")
     assert line(panel(figures["r.png"], "pop"), "runs (3 runs) ok")[1].max() == 0
 
 
 def test_latency_over_time_has_the_windows_quantiles(
     seven: list[Path], figures: dict[str, Figure], tmp_path: Path
 ) -> None:
-    draw(seven, Kind.LATENCY, tmp_path / "l.png")
+    draw(seven, PlotKind.LATENCY, tmp_path / "l.png")
     axis = panel(figures["l.png"], "push")
     _, p50 = line(axis, "runs (7 runs) p50")
     everything = np.concatenate([latencies_ms(run, "push") for run in seven])
@@ -128,7 +128,7 @@ def test_lateness_is_the_checkers_with_the_band_of_dvoretzky_kiefer_and_wolfowit
 ) -> None:
     run = eventful_run(tmp_path / "run").write()
     check(run)
-    draw([run], Kind.LATENESS, tmp_path / "l.png")
+    draw([run], PlotKind.LATENESS, tmp_path / "l.png")
     (axis,) = figures["l.png"].axes
     table = RunDirectory.open(run).lateness().to_pylist()
     sizes = []
@@ -152,7 +152,7 @@ def test_depth_of_several_runs_is_the_mean_of_a_window_summed_over_zones(
         for zone in "ab":
             run.depth(zone, at_ms=500, waiting=10 * seed, leased=None if zone == "b" else 1)
         runs.append(run.write())
-    draw(runs, Kind.DEPTH, tmp_path / "d.png")
+    draw(runs, PlotKind.DEPTH, tmp_path / "d.png")
     waiting = line(panel(figures["d.png"], "waiting"), "runs (3 runs)")[1]
     assert waiting[~np.isnan(waiting)].tolist() == [40.0]
     assert np.isnan(line(panel(figures["d.png"], "leased"), "runs (3 runs)")[1]).all()  # b did not answer
@@ -165,7 +165,7 @@ def test_staleness_is_the_share_of_reads_that_missed_so_much_or_less(
     for at in (30, 121, 221):
         story.read("x", at, client=2)
     story.read("y", 300, client=3)
-    draw([story.directory(tmp_path / "run")], Kind.STALENESS, tmp_path / "s.png", by="level")
+    draw([story.directory(tmp_path / "run")], PlotKind.STALENESS, tmp_path / "s.png", by="level")
     (axis,) = figures["s.png"].axes
     x, y = line(axis, "DC_QUORUM")
     assert list(zip(x.tolist(), y.tolist(), strict=True)) == [(0, 0.25), (9, 0.5), (100, 0.75), (200, 1.0)]
@@ -189,14 +189,16 @@ def test_staleness_over_time_has_the_share_and_the_stalest_read_of_each_window_b
     assert far_b == []
 
 
-@pytest.mark.parametrize(("kind", "of"), [(Kind.DUPLICATES, "delivered"), (Kind.LOSS, "acknowledged")])
+@pytest.mark.parametrize(("kind", "of"), [(PlotKind.DUPLICATES, "delivered"), (PlotKind.LOSS, "acknowledged")])
 def test_duplicates_and_loss_of_one_run_are_its_counts_per_thousand(
-    kind: Kind, of: str, figures: dict[str, Figure], tmp_path: Path
+    kind: PlotKind, of: str, figures: dict[str, Figure], tmp_path: Path
 ) -> None:
     runs = [eventful_run(tmp_path / level, level=level).write() for level in ("DC_ONE", "DC_QUORUM")]
     draw(runs, kind, tmp_path / "o.png")
     verdict = check(runs[0])
-    names = ("redelivered", "concurrent", "resurrected") if kind is Kind.DUPLICATES else ("lost", "stuck", "abandoned")
+    names = (
+        ("redelivered", "concurrent", "resurrected") if kind is PlotKind.DUPLICATES else ("lost", "stuck", "abandoned")
+    )
     for name in names:
         axis = panel(figures["o.png"], name)
         x, y = line(axis, "runs")
@@ -224,7 +226,7 @@ def swept_runs(folder: Path) -> list[Path]:
 
 
 def test_against_a_swept_value_runs_are_the_unit(figures: dict[str, Figure], tmp_path: Path) -> None:
-    draw(swept_runs(tmp_path), Kind.LOSS, tmp_path / "o.png", by="queue.unack_ms")
+    draw(swept_runs(tmp_path), PlotKind.LOSS, tmp_path / "o.png", by="queue.unack_ms")
     rates, shares = (axis for axis in figures["o.png"].axes if axis.get_title(loc="left").startswith("lost"))
     assert [values.tolist() for values in line(rates, "runs")] == [[500, 2_000], [0, 100]]
     assert [values.tolist() for values in line(shares, "runs")] == [[500, 2_000], [0, 1]]
@@ -253,7 +255,7 @@ def test_a_figure_that_hides_an_interval_or_tells_a_wrong_size_is_caught(
     monkeypatch.setattr(distribution_plots, "draw", planted)
     if spoil == "another size":
         monkeypatch.setattr(distribution_plots, "sizes", lambda curves: f"n = {len(curves)}")
-    draw(seven[:1], Kind.LATENESS, tmp_path / "l.png")
+    draw(seven[:1], PlotKind.LATENESS, tmp_path / "l.png")
     (axis,) = figures["l.png"].axes
     assert bool(hidden_intervals(axis, honest)) is (spoil in ("no band", "a narrower band"))
     assert wrong_sizes(axis, [120]) is (spoil == "another size")
@@ -263,8 +265,8 @@ def test_lines_are_called_by_what_differs_and_by_puts_others_together_saying_so(
     figures: dict[str, Figure], tmp_path: Path
 ) -> None:
     runs = swept_runs(tmp_path / "dc-one")[::4]
-    draw(runs, Kind.RATE, tmp_path / "differing.png")
-    draw(runs, Kind.RATE, tmp_path / "level.png", by="level")
+    draw(runs, PlotKind.RATE, tmp_path / "differing.png")
+    draw(runs, PlotKind.RATE, tmp_path / "level.png", by="level")
     told = {name: [text.get_text() for text in figure.legends[0].get_texts()] for name, figure in figures.items()}
     assert told["differing.png"][::2] == ["queue.unack_ms 2000 (2 runs) ok", "queue.unack_ms 500 (2 runs) ok"]
     assert told["level.png"] == ["DC_ONE (4 runs) ok", "DC_ONE (4 runs) not ok"]
@@ -275,20 +277,24 @@ def test_lines_are_called_by_what_differs_and_by_puts_others_together_saying_so(
 @pytest.mark.parametrize(
     ("kind", "by", "words"),
     [
-        (Kind.RATE, "queue.nothing", "--by queue.nothing: no such setting of these runs; accepted: zone, run, level"),
-        (Kind.LOSS, "zone", "--by zone: no such setting of these runs; accepted: level, seed"),
-        (Kind.RATE, "seed", "15 lines would not be told apart, at most 14 are"),
+        (
+            PlotKind.RATE,
+            "queue.nothing",
+            "--by queue.nothing: no such setting of these runs; accepted: zone, run, level",
+        ),
+        (PlotKind.LOSS, "zone", "--by zone: no such setting of these runs; accepted: level, seed"),
+        (PlotKind.RATE, "seed", "15 lines would not be told apart, at most 14 are"),
     ],
 )
-def test_what_cannot_be_told_apart_is_refused_in_one_line(kind: Kind, by: str, words: str, tmp_path: Path) -> None:
+def test_what_cannot_be_told_apart_is_refused_in_one_line(kind: PlotKind, by: str, words: str, tmp_path: Path) -> None:
     runs = [RunBuilder(tmp_path / str(seed), seed=seed).write() for seed in range(15)]
     with pytest.raises(NotDrawable) as refused:
         draw(runs, kind, tmp_path / "x.png", by=by)
     assert str(refused.value).startswith(words)
 
 
-@pytest.mark.parametrize("kind", [one for one in Kind if one not in (Kind.DUPLICATES, Kind.LOSS)])
-def test_a_run_that_has_nothing_of_the_kind_is_refused_and_leaves_no_file(kind: Kind, tmp_path: Path) -> None:
+@pytest.mark.parametrize("kind", [one for one in PlotKind if one not in (PlotKind.DUPLICATES, PlotKind.LOSS)])
+def test_a_run_that_has_nothing_of_the_kind_is_refused_and_leaves_no_file(kind: PlotKind, tmp_path: Path) -> None:
     run = RunBuilder(tmp_path / "run").write()
     with pytest.raises(RunError, match=r"nothing to draw|its clients used a queue"):
         draw([run], kind, tmp_path / "x.png")

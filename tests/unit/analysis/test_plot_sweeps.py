@@ -7,7 +7,7 @@ import pytest
 from support.analysis.figures import interval, kept_figures, line, panel
 
 from zonelab.analysis.figures.draw import draw
-from zonelab.analysis.figures.kinds.names import Kind, NotDrawable
+from zonelab.analysis.figures.kinds.names import NotDrawable, PlotKind
 from zonelab.analysis.runs.errors import RunError
 
 
@@ -30,7 +30,7 @@ def test_a_sweep_is_drawn_against_a_swept_value_with_a_line_for_each_other(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     figures = kept_figures(monkeypatch)
-    draw([sweep(tmp_path / "sweep-0")], Kind.LOSS, tmp_path / "x.png", by="queue.unack_ms")
+    draw([sweep(tmp_path / "sweep-0")], PlotKind.LOSS, tmp_path / "x.png", by="queue.unack_ms")
     axis = panel(figures["x.png"], "lost")
     assert [values.tolist() for values in line(axis, "DC_ONE")] == [[500, 2000], [3.5, 3.5]]
     assert interval(axis, "DC_ONE") == [(500, 1, 6), (2000, 1, 6)]
@@ -41,7 +41,7 @@ def test_a_sweep_is_drawn_against_a_swept_value_with_a_line_for_each_other(
 def test_what_a_sweep_cannot_show_is_said(tmp_path: Path) -> None:
     folder = sweep(tmp_path / "sweep-0")
     with pytest.raises(NotDrawable, match="a sweep keeps no histories; accepted: duplicates, loss"):
-        draw([folder], Kind.RATE, tmp_path / "x.png")
+        draw([folder], PlotKind.RATE, tmp_path / "x.png")
     (folder / "results.jsonl").write_text("{}\n[]\n", encoding="utf-8")
     with pytest.raises(RunError, match="not the results of a sweep"):
-        draw([folder], Kind.LOSS, tmp_path / "x.png")
+        draw([folder], PlotKind.LOSS, tmp_path / "x.png")

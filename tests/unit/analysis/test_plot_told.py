@@ -13,7 +13,7 @@ from support.analysis.told_figures import expected, told
 
 from zonelab.analysis.figures import compare_plot, evaluation_plot, plots
 from zonelab.analysis.figures.draw import draw
-from zonelab.analysis.figures.kinds.names import Kind
+from zonelab.analysis.figures.kinds.names import PlotKind
 from zonelab.analysis.figures.lag_plot import plot_lag
 from zonelab.analysis.figures.rate_plot import plot_rates
 from zonelab.analysis.figures.staleness_plot import plot_staleness_over_time
@@ -37,13 +37,13 @@ def figures(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Figure]:
         plots.plot_comparison([one, two], folder)
         found |= {f"levels {name}": figure for name, figure in kept.items()}
         kept.clear()
-        for kind in Kind:
-            if kind is not Kind.STALENESS:
+        for kind in PlotKind:
+            if kind is not PlotKind.STALENESS:
                 draw([one, two], kind, folder / f"{kind}.png", width=3.6)
         story = Story(WorkloadKind.REGISTER).write("x", 0).write("y", 20)
         story.read("x", 31, client=2).read("x", 121, client=2).read("y", 300, zone="b", client=5)
         registers = story.directory(folder / "registers")
-        draw([registers], Kind.STALENESS, folder / "staleness of reads.png")
+        draw([registers], PlotKind.STALENESS, folder / "staleness of reads.png")
         plot_staleness_over_time(RunDirectory.open(registers))
         lag = folder / "lag.png"
         plot_lag([3.0, 1.0, 2.0], [0.0, 0.5, 1.5], Uniform(0, 4), lag, headline="Lag", about="of b", what="one way")
@@ -90,7 +90,7 @@ OTHERS = ("staleness of reads", "staleness", "lag", "bounds", "pushes")
     [
         *(f"run {name}" for name in RUN),
         *(f"levels {name}" for name in LEVELS),
-        *(str(kind) for kind in Kind if kind is not Kind.STALENESS),
+        *(str(kind) for kind in PlotKind if kind is not PlotKind.STALENESS),
         *OTHERS,
     ],
 )

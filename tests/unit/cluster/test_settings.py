@@ -9,7 +9,7 @@ from dataclasses import fields
 import pytest
 
 from zonelab.cluster.connections.timeouts import Timeouts
-from zonelab.cluster.links.lag import Constant
+from zonelab.cluster.links.lag import ConstantLag
 from zonelab.cluster.options.hinted_handoff import HandoffSettings
 from zonelab.cluster.options.versions.settings import AntiEntropySettings, VoteBy
 from zonelab.cluster.real.cluster import RealSettings
@@ -30,7 +30,7 @@ SERVERS_OWN_SAVE_POINTS = ((3_600, 1), (300, 100), (60, 10_000))
 DYNOMITES_WAITS_MS = (1_000, 2_000, 4_000, 8_000, 10_000)
 
 NETWORK = {
-    "lag": Constant(),
+    "lag": ConstantLag(),
     "lags": None,
     "coherence_ns": 25 * MS,
     "loss": 0.0,
@@ -94,7 +94,7 @@ DEFAULTS = [
         },
     ),
     (Schedule, {}, {"tie_break": TieBreak.RANDOM, "change_points": 2, "steps": 10_000}),
-    (StationSettings, {"service": Constant(1)}, {"capacity": 1}),
+    (StationSettings, {"service": ConstantLag(1)}, {"capacity": 1}),
     (ProcessZoneSettings, {}, ZONES | {"binary": None}),
     (DockerZoneSettings, {"run_id": "r"}, ZONES | {"image": None}),
     (
@@ -148,7 +148,7 @@ BORDERS = [
         (ServerSettings, {}, name, (0,), (-1,), f"{name} must be 0 or more nanoseconds, got -1")
         for name in ("request_ns", "reply_ns", "service_ns", "fsync_ns", "start_ns")
     ),
-    (StationSettings, {"service": Constant(1)}, "capacity", (1,), (0,), "capacity must be 1 or more, got 0"),
+    (StationSettings, {"service": ConstantLag(1)}, "capacity", (1,), (0,), "capacity must be 1 or more, got 0"),
     (Schedule, {"steps": 3}, "change_points", (0, 3), (-1, 4), "change_points must be 0 or more and steps at least"),
     (Schedule, {"change_points": 0}, "steps", (1,), (0,), "at least 1, got 0 and 0"),
     (Timeouts, {}, "factor", (1e-9, 5), (0, -1, float("inf"), float("nan")), "factor must be above 0 and finite"),

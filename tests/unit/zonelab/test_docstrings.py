@@ -26,7 +26,9 @@ def folder_of_runs(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
 
 def test_what_leads_to_what_is_found():
     found = {"connect", "BlockingServer.execute", "DelayQueue.pop", "BlockingDelayQueue.pop", "AsyncCluster.verdict"}
-    assert found | {"BlockingListening.start", "BlockingFault.close", "HuntResult.judged", "Site"} <= MEMBERS.keys()
+    assert (
+        found | {"BlockingGroupMembership.start", "BlockingFault.close", "HuntResult.judged", "Site"} <= MEMBERS.keys()
+    )
 
 
 def test_everything_public_has_a_docstring_and_an_example():

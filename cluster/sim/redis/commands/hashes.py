@@ -5,22 +5,22 @@ import numpy as np
 from zonelab.cluster.sim.redis.numbers import INTEGER_MAX, INTEGER_MIN, format_long_double, integer, long_double
 from zonelab.cluster.sim.redis.registry import Args, command
 from zonelab.cluster.sim.redis.reply import NOT_A_FLOAT, OK, fail, wrong_arity
-from zonelab.cluster.sim.redis.store import Store
-from zonelab.cluster.sim.redis.values import Hash
+from zonelab.cluster.sim.redis.store import Database
+from zonelab.cluster.sim.redis.values import HashValue
 from zonelab.engine.ports import Reply
 
-_NOTHING = Hash()
+_NOTHING = HashValue()
 
 
-def _read(store: Store, key: bytes) -> Hash:
-    return store.get(key, Hash) or _NOTHING
+def _read(store: Database, key: bytes) -> HashValue:
+    return store.get(key, HashValue) or _NOTHING
 
 
-def _fill(store: Store, args: Args, name: str) -> int:
+def _fill(store: Database, args: Args, name: str) -> int:
     """Set field-value pairs; the number of new fields."""
     if len(args) % 2 == 0:
         wrong_arity(name)
-    fields = store.get_or_create(args[0], Hash)
+    fields = store.get_or_create(args[0], HashValue)
     before = len(fields)
     for index in range(1, len(args), 2):
         fields[args[index]] = args[index + 1]
@@ -29,19 +29,19 @@ def _fill(store: Store, args: Args, name: str) -> int:
 
 
 @command("hset", -4)
-def hset(store: Store, args: Args) -> Reply:
+def hset(store: Database, args: Args) -> Reply:
     return _fill(store, args, "hset")
 
 
 @command("hmset", -4)
-def hmset(store: Store, args: Args) -> Reply:
+def hmset(store: Database, args: Args) -> Reply:
     _fill(store, args, "hmset")
     return OK
 
 
 @command("hsetnx", 4)
-def hsetnx(store: Store, args: Args) -> Reply:
-    fields = store.get_or_create(args[0], Hash)
+def hsetnx(store: Database, args: Args) -> Reply:
+    fields = store.get_or_create(args[0], HashValue)
     if args[1] in fields:
         return 0
     fields[args[1]] = args[2]
@@ -50,49 +50,49 @@ def hsetnx(store: Store, args: Args) -> Reply:
 
 
 @command("hget", 3)
-def hget(store: Store, args: Args) -> Reply:
+def hget(store: Database, args: Args) -> Reply:
     return _read(store, args[0]).get(args[1])
 
 
 @command("hmget", -3)
-def hmget(store: Store, args: Args) -> Reply:
+def hmget(store: Database, args: Args) -> Reply:
     fields = _read(store, args[0])
     return [fields.get(name) for name in args[1:]]
 
 
 @command("hgetall", 2)
-def hgetall(store: Store, args: Args) -> Reply:
+def hgetall(store: Database, args: Args) -> Reply:
     return [part for pair in _read(store, args[0]).items() for part in pair]
 
 
 @command("hkeys", 2)
-def hkeys(store: Store, args: Args) -> Reply:
+def hkeys(store: Database, args: Args) -> Reply:
     return list(_read(store, args[0]))
 
 
 @command("hvals", 2)
-def hvals(store: Store, args: Args) -> Reply:
+def hvals(store: Database, args: Args) -> Reply:
     return list(_read(store, args[0]).values())
 
 
 @command("hlen", 2)
-def hlen(store: Store, args: Args) -> Reply:
+def hlen(store: Database, args: Args) -> Reply:
     return len(_read(store, args[0]))
 
 
 @command("hexists", 3)
-def hexists(store: Store, args: Args) -> Reply:
+def hexists(store: Database, args: Args) -> Reply:
     return int(args[1] in _read(store, args[0]))
 
 
 @command("hstrlen", 3)
-def hstrlen(store: Store, args: Args) -> Reply:
+def hstrlen(store: Database, args: Args) -> Reply:
     return len(_read(store, args[0]).get(args[1], b""))
 
 
 @command("hdel", -3)
-def hdel(store: Store, args: Args) -> Reply:
-    fields = store.get(args[0], Hash)
+def hdel(store: Database, args: Args) -> Reply:
+    fields = store.get(args[0], HashValue)
     if fields is None:
         return 0
     removed = 0
@@ -105,18 +105,18 @@ def hdel(store: Store, args: Args) -> Reply:
 
 
 @command("hincrby", 4)
-def hincrby(store: Store, args: Args) -> Reply:
+def hincrby(store: Database, args: Args) -> Reply:
     by = integer(args[2])
     value = integer(_read(store, args[0]).get(args[1], b"0"), "ERR hash value is not an integer") + by
     if not INTEGER_MIN <= value <= INTEGER_MAX:
         fail("ERR increment or decrement would overflow")
-    store.get_or_create(args[0], Hash)[args[1]] = b"%d" % value
+    store.get_or_create(args[0], HashValue)[args[1]] = b"%d" % value
     store.changes += 1
     return value
 
 
 @command("hincrbyfloat", 4)
-def hincrbyfloat(store: Store, args: Args) -> Reply:
+def hincrbyfloat(store: Database, args: Args) -> Reply:
     by = long_double(args[2], NOT_A_FLOAT)
     if not np.isfinite(by):
         fail("ERR value is NaN or Infinity")
@@ -124,6 +124,6 @@ def hincrbyfloat(store: Store, args: Args) -> Reply:
     if not np.isfinite(value):
         fail("ERR increment would produce NaN or Infinity")
     text = format_long_double(value)
-    store.get_or_create(args[0], Hash)[args[1]] = text
+    store.get_or_create(args[0], HashValue)[args[1]] = text
     store.changes += 1
     return text

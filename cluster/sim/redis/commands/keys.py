@@ -3,8 +3,8 @@
 from zonelab.cluster.sim.redis.commands.expiry import deadline_ms
 from zonelab.cluster.sim.redis.glob import matches
 from zonelab.cluster.sim.redis.registry import Args, command
-from zonelab.cluster.sim.redis.reply import NO_SUCH_KEY, OK, Status, fail, text
-from zonelab.cluster.sim.redis.store import Store
+from zonelab.cluster.sim.redis.reply import NO_SUCH_KEY, OK, StatusReply, fail, text
+from zonelab.cluster.sim.redis.store import Database
 from zonelab.cluster.sim.redis.values import TYPE_NAMES
 from zonelab.engine.ports import Reply
 
@@ -13,45 +13,45 @@ _EXPIRE_OPTIONS = (b"NX", b"XX", b"GT", b"LT")
 
 @command("del", -2)
 @command("unlink", -2)
-def delete(store: Store, args: Args) -> Reply:
+def delete(store: Database, args: Args) -> Reply:
     return sum(store.delete(key) for key in args)
 
 
 @command("exists", -2)
 @command("touch", -2)
-def exists(store: Store, args: Args) -> Reply:
+def exists(store: Database, args: Args) -> Reply:
     return sum(store.find(key) is not None for key in args)
 
 
 @command("type", 2)
-def type_(store: Store, args: Args) -> Reply:
+def type_(store: Database, args: Args) -> Reply:
     value = store.find(args[0])
-    return Status(b"none" if value is None else TYPE_NAMES[type(value)])
+    return StatusReply(b"none" if value is None else TYPE_NAMES[type(value)])
 
 
 @command("keys", 2)
-def keys(store: Store, args: Args) -> Reply:
+def keys(store: Database, args: Args) -> Reply:
     return [key for key in store.present() if matches(args[0], key)]
 
 
 @command("randomkey", 1)
-def randomkey(store: Store, args: Args) -> Reply:
+def randomkey(store: Database, args: Args) -> Reply:
     present = list(store.present())
     return store.random.choice(present) if present else None
 
 
 @command("rename", 3)
-def rename(store: Store, args: Args) -> Reply:
+def rename(store: Database, args: Args) -> Reply:
     _move(store, args[0], args[1], overwrite=True)
     return OK
 
 
 @command("renamenx", 3)
-def renamenx(store: Store, args: Args) -> Reply:
+def renamenx(store: Database, args: Args) -> Reply:
     return int(_move(store, args[0], args[1], overwrite=False))
 
 
-def _move(store: Store, source: bytes, target: bytes, *, overwrite: bool) -> bool:
+def _move(store: Database, source: bytes, target: bytes, *, overwrite: bool) -> bool:
     value = store.find(source)
     if value is None:
         fail(NO_SUCH_KEY)
@@ -69,7 +69,7 @@ def _move(store: Store, source: bytes, target: bytes, *, overwrite: bool) -> boo
 
 
 def _expire(name: str, *, unit_ms: int, relative: bool) -> None:
-    def handler(store: Store, args: Args) -> Reply:
+    def handler(store: Database, args: Args) -> Reply:
         options = _expire_options(args[2:])
         until_ms = deadline_ms(store, args[1], unit_ms=unit_ms, relative=relative, name=name, positive=False)
         if store.find(args[0]) is None or not _allowed(options, store.expiry_ms(args[0]), until_ms):
@@ -111,7 +111,7 @@ _expire("expireat", unit_ms=1000, relative=False)
 _expire("pexpireat", unit_ms=1, relative=False)
 
 
-def _left(store: Store, key: bytes, *, from_ms: int) -> int:
+def _left(store: Database, key: bytes, *, from_ms: int) -> int:
     """Milliseconds from ``from_ms`` to the end of ``key``; -1 without a limit, -2 without the key."""
     if store.find(key) is None:
         return -2
@@ -124,27 +124,27 @@ def _seconds(left_ms: int) -> int:
 
 
 @command("pttl", 2)
-def pttl(store: Store, args: Args) -> Reply:
+def pttl(store: Database, args: Args) -> Reply:
     return _left(store, args[0], from_ms=store.now_ms)
 
 
 @command("ttl", 2)
-def ttl(store: Store, args: Args) -> Reply:
+def ttl(store: Database, args: Args) -> Reply:
     return _seconds(_left(store, args[0], from_ms=store.now_ms))
 
 
 @command("pexpiretime", 2)
-def pexpiretime(store: Store, args: Args) -> Reply:
+def pexpiretime(store: Database, args: Args) -> Reply:
     return _left(store, args[0], from_ms=0)
 
 
 @command("expiretime", 2)
-def expiretime(store: Store, args: Args) -> Reply:
+def expiretime(store: Database, args: Args) -> Reply:
     return _seconds(_left(store, args[0], from_ms=0))
 
 
 @command("persist", 2)
-def persist(store: Store, args: Args) -> Reply:
+def persist(store: Database, args: Args) -> Reply:
     if store.find(args[0]) is None:
         return 0
     persisted = int(store.persist(args[0]))

@@ -6,7 +6,7 @@ from itertools import islice
 from zonelab.cluster.sim.redis.numbers import INTEGER_MIN, integer, positive
 from zonelab.cluster.sim.redis.registry import Args, command
 from zonelab.cluster.sim.redis.reply import NO_SUCH_KEY, OK, OUT_OF_RANGE, SYNTAX, fail, wrong_arity
-from zonelab.cluster.sim.redis.store import Store
+from zonelab.cluster.sim.redis.store import Database
 from zonelab.cluster.sim.redis.values import List
 from zonelab.engine.ports import Reply
 
@@ -14,7 +14,7 @@ _ENDS = (b"LEFT", b"RIGHT")
 
 
 def _push(name: str, *, left: bool, create: bool) -> None:
-    def handler(store: Store, args: Args) -> Reply:
+    def handler(store: Database, args: Args) -> Reply:
         elements = store.get_or_create(args[0], List) if create else store.get(args[0], List)
         if elements is None:
             return 0
@@ -31,7 +31,7 @@ _push("lpushx", left=True, create=False)
 _push("rpushx", left=False, create=False)
 
 
-def _take(store: Store, key: bytes, elements: List, *, left: bool) -> bytes:
+def _take(store: Database, key: bytes, elements: List, *, left: bool) -> bytes:
     element = elements.popleft() if left else elements.pop()
     store.changes += 1
     store.drop_if_empty(key)
@@ -39,7 +39,7 @@ def _take(store: Store, key: bytes, elements: List, *, left: bool) -> bytes:
 
 
 def _pop(name: str, *, left: bool) -> None:
-    def handler(store: Store, args: Args) -> Reply:
+    def handler(store: Database, args: Args) -> Reply:
         if len(args) > 2:
             wrong_arity(name)
         count = positive(args[1], OUT_OF_RANGE) if len(args) == 2 else None
@@ -58,7 +58,7 @@ _pop("rpop", left=False)
 
 
 @command("llen", 2)
-def llen(store: Store, args: Args) -> Reply:
+def llen(store: Database, args: Args) -> Reply:
     return len(store.get(args[0], List) or ())
 
 
@@ -70,14 +70,14 @@ def _span(start: int, end: int, size: int) -> tuple[int, int]:
 
 
 @command("lrange", 4)
-def lrange(store: Store, args: Args) -> Reply:
+def lrange(store: Database, args: Args) -> Reply:
     start, end = integer(args[1]), integer(args[2])
     elements = store.get(args[0], List) or List()
     return list(islice(elements, *_span(start, end, len(elements))))
 
 
 @command("ltrim", 4)
-def ltrim(store: Store, args: Args) -> Reply:
+def ltrim(store: Database, args: Args) -> Reply:
     start, end = integer(args[1]), integer(args[2])
     elements = store.get(args[0], List)
     if elements is not None:
@@ -97,7 +97,7 @@ def _index(elements: List, index: int) -> int | None:
 
 
 @command("lindex", 3)
-def lindex(store: Store, args: Args) -> Reply:
+def lindex(store: Database, args: Args) -> Reply:
     elements = store.get(args[0], List)
     if elements is None:
         return None
@@ -111,7 +111,7 @@ def _truncated(index: int) -> int:
 
 
 @command("lset", 4)
-def lset(store: Store, args: Args) -> Reply:
+def lset(store: Database, args: Args) -> Reply:
     elements = store.get(args[0], List)
     if elements is None:
         fail(NO_SUCH_KEY)
@@ -124,7 +124,7 @@ def lset(store: Store, args: Args) -> Reply:
 
 
 @command("linsert", 5)
-def linsert(store: Store, args: Args) -> Reply:
+def linsert(store: Database, args: Args) -> Reply:
     where = args[1].upper()
     if where not in (b"BEFORE", b"AFTER"):
         fail(SYNTAX)
@@ -147,7 +147,7 @@ def _symmetric(text: bytes) -> int:
 
 
 @command("lrem", 4)
-def lrem(store: Store, args: Args) -> Reply:
+def lrem(store: Database, args: Args) -> Reply:
     count = _symmetric(args[1])
     elements = store.get(args[0], List)
     if elements is None:
@@ -161,7 +161,7 @@ def lrem(store: Store, args: Args) -> Reply:
     return len(doomed)
 
 
-def _move(store: Store, source: bytes, target: bytes, *, from_left: bool, to_left: bool) -> Reply:
+def _move(store: Database, source: bytes, target: bytes, *, from_left: bool, to_left: bool) -> Reply:
     elements = store.get(source, List)
     if elements is None:
         return None
@@ -175,12 +175,12 @@ def _move(store: Store, source: bytes, target: bytes, *, from_left: bool, to_lef
 
 
 @command("rpoplpush", 3)
-def rpoplpush(store: Store, args: Args) -> Reply:
+def rpoplpush(store: Database, args: Args) -> Reply:
     return _move(store, args[0], args[1], from_left=False, to_left=True)
 
 
 @command("lmove", 5)
-def lmove(store: Store, args: Args) -> Reply:
+def lmove(store: Database, args: Args) -> Reply:
     ends = [word.upper() for word in args[2:]]
     if any(end not in _ENDS for end in ends):
         fail(SYNTAX)
@@ -205,7 +205,7 @@ _LPOS: dict[bytes, Callable[[bytes], int]] = {
 
 
 @command("lpos", -3)
-def lpos(store: Store, args: Args) -> Reply:
+def lpos(store: Database, args: Args) -> Reply:
     options: dict[bytes, int] = {}
     for index in range(2, len(args), 2):
         option = args[index].upper()

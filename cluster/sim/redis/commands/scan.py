@@ -14,8 +14,8 @@ from zonelab.cluster.sim.redis.glob import matches
 from zonelab.cluster.sim.redis.numbers import INTEGER_MIN, format_17_digits, format_double, integer
 from zonelab.cluster.sim.redis.registry import Args, command
 from zonelab.cluster.sim.redis.reply import SYNTAX, fail, text
-from zonelab.cluster.sim.redis.store import Store
-from zonelab.cluster.sim.redis.values import TYPE_NAMES, Hash, Set, SortedSet
+from zonelab.cluster.sim.redis.store import Database
+from zonelab.cluster.sim.redis.values import TYPE_NAMES, HashValue, Set, SortedSet
 from zonelab.engine.ports import Reply
 
 _CURSOR = re.compile(rb"[ \t\n\v\f\r]*([+-]?)0*([0-9]{1,20})")
@@ -27,7 +27,7 @@ _DEFAULT_COUNT = 10
 _NAMES_ONLY = {b"NOVALUES": "HSCAN", b"NOSCORES": "ZSCAN"}
 
 
-class _Options:
+class _ScanOptions:
     def __init__(self, words: Args, accepted: tuple[bytes, ...]) -> None:
         self.count = _DEFAULT_COUNT
         self.pattern: bytes | None = None
@@ -84,24 +84,24 @@ def _page(elements: Iterable[bytes], cursor: int, count: int) -> tuple[bytes, li
 
 
 @command("scan", -2)
-def scan(store: Store, args: Args) -> Reply:
+def scan(store: Database, args: Args) -> Reply:
     cursor = _cursor(args[0])
-    options = _Options(args[1:], (b"TYPE",))
+    options = _ScanOptions(args[1:], (b"TYPE",))
     following, page = _page(store.present(), cursor, options.count)
     return [following, [key for key in page if options.wants(key) and _has_type(store, key, options.type_name)]]
 
 
-def _has_type(store: Store, key: bytes, type_name: bytes | None) -> bool:
+def _has_type(store: Database, key: bytes, type_name: bytes | None) -> bool:
     return type_name is None or TYPE_NAMES[type(store.find(key))] == type_name
 
 
 @command("hscan", -3)
-def hscan(store: Store, args: Args) -> Reply:
+def hscan(store: Database, args: Args) -> Reply:
     cursor = _cursor(args[1])
-    fields = store.get(args[0], Hash)
+    fields = store.get(args[0], HashValue)
     if fields is None:
         return [b"0", []]
-    options = _Options(args[2:], (b"NOVALUES",))
+    options = _ScanOptions(args[2:], (b"NOVALUES",))
     following, page = _page(fields, cursor, options.count)
     wanted = [name for name in page if options.wants(name)]
     if options.names_only:
@@ -110,23 +110,23 @@ def hscan(store: Store, args: Args) -> Reply:
 
 
 @command("sscan", -3)
-def sscan(store: Store, args: Args) -> Reply:
+def sscan(store: Database, args: Args) -> Reply:
     cursor = _cursor(args[1])
     members = store.get(args[0], Set)
     if members is None:
         return [b"0", []]
-    options = _Options(args[2:], ())
+    options = _ScanOptions(args[2:], ())
     following, page = _page(members, cursor, options.count)
     return [following, [member for member in page if options.wants(member)]]
 
 
 @command("zscan", -3)
-def zscan(store: Store, args: Args) -> Reply:
+def zscan(store: Database, args: Args) -> Reply:
     cursor = _cursor(args[1])
     entries = store.get(args[0], SortedSet)
     if entries is None:
         return [b"0", []]
-    options = _Options(args[2:], (b"NOSCORES",))
+    options = _ScanOptions(args[2:], (b"NOSCORES",))
     following, page = _page(entries.scores, cursor, options.count)
     wanted = [member for member in page if options.wants(member)]
     if options.names_only:

@@ -5,7 +5,7 @@ from collections.abc import Callable
 from zonelab.cluster.sim.redis.numbers import INTEGER_MAX, INTEGER_MIN, integer, positive
 from zonelab.cluster.sim.redis.registry import Args, command
 from zonelab.cluster.sim.redis.reply import OUT_OF_RANGE, SYNTAX, fail
-from zonelab.cluster.sim.redis.store import Store
+from zonelab.cluster.sim.redis.store import Database
 from zonelab.cluster.sim.redis.values import Set
 from zonelab.engine.ports import Reply
 
@@ -14,12 +14,12 @@ _NOTHING = Set()
 Combine = Callable[[list[Set]], Set]
 
 
-def _read(store: Store, key: bytes) -> Set:
+def _read(store: Database, key: bytes) -> Set:
     return store.get(key, Set) or _NOTHING
 
 
 @command("sadd", -3)
-def sadd(store: Store, args: Args) -> Reply:
+def sadd(store: Database, args: Args) -> Reply:
     members = store.get_or_create(args[0], Set)
     before = len(members)
     members.update(dict.fromkeys(args[1:]))
@@ -29,7 +29,7 @@ def sadd(store: Store, args: Args) -> Reply:
 
 
 @command("srem", -3)
-def srem(store: Store, args: Args) -> Reply:
+def srem(store: Database, args: Args) -> Reply:
     members = store.get(args[0], Set)
     if members is None:
         return 0
@@ -42,28 +42,28 @@ def srem(store: Store, args: Args) -> Reply:
 
 
 @command("sismember", 3)
-def sismember(store: Store, args: Args) -> Reply:
+def sismember(store: Database, args: Args) -> Reply:
     return int(args[1] in _read(store, args[0]))
 
 
 @command("smismember", -3)
-def smismember(store: Store, args: Args) -> Reply:
+def smismember(store: Database, args: Args) -> Reply:
     members = _read(store, args[0])
     return [int(member in members) for member in args[1:]]
 
 
 @command("smembers", 2)
-def smembers(store: Store, args: Args) -> Reply:
+def smembers(store: Database, args: Args) -> Reply:
     return list(_read(store, args[0]))
 
 
 @command("scard", 2)
-def scard(store: Store, args: Args) -> Reply:
+def scard(store: Database, args: Args) -> Reply:
     return len(_read(store, args[0]))
 
 
 @command("smove", 4)
-def smove(store: Store, args: Args) -> Reply:
+def smove(store: Database, args: Args) -> Reply:
     source, target, member = args
     members = store.get(source, Set)
     if members is None:
@@ -82,7 +82,7 @@ def smove(store: Store, args: Args) -> Reply:
 
 
 @command("spop", -2)
-def spop(store: Store, args: Args) -> Reply:
+def spop(store: Database, args: Args) -> Reply:
     if len(args) > 2:
         fail(SYNTAX)
     count = positive(args[1], OUT_OF_RANGE) if len(args) == 2 else None
@@ -98,7 +98,7 @@ def spop(store: Store, args: Args) -> Reply:
 
 
 @command("srandmember", -2)
-def srandmember(store: Store, args: Args) -> Reply:
+def srandmember(store: Database, args: Args) -> Reply:
     if len(args) > 2:
         fail(SYNTAX)
     count = integer(args[1]) if len(args) == 2 else None
@@ -129,10 +129,10 @@ def _difference(sets: list[Set]) -> Set:
 
 
 def _combination(name: str, combine: Combine) -> None:
-    def read(store: Store, args: Args) -> Reply:
+    def read(store: Database, args: Args) -> Reply:
         return list(combine([_read(store, key) for key in args]))
 
-    def write(store: Store, args: Args) -> Reply:
+    def write(store: Database, args: Args) -> Reply:
         result = combine([_read(store, key) for key in args[1:]])
         if not result:
             store.delete(args[0])

@@ -9,7 +9,7 @@ from functools import lru_cache
 from zonelab.cluster.sim.redis.numbers import double, format_double, integer
 from zonelab.cluster.sim.redis.registry import Args, command
 from zonelab.cluster.sim.redis.reply import SYNTAX, CommandError, fail
-from zonelab.cluster.sim.redis.store import Store
+from zonelab.cluster.sim.redis.store import Database
 from zonelab.cluster.sim.redis.values import Scored, SortedSet
 from zonelab.engine.ports import Reply
 
@@ -121,7 +121,7 @@ def by_rank(start_text: bytes, end_text: bytes, *, reverse: bool = False) -> Sel
     return select
 
 
-class _Options:
+class _RangeOptions:
     __slots__ = ("by", "limit", "offset", "reverse", "with_scores")
 
     def __init__(self, *, by: By | None, reverse: bool | None) -> None:
@@ -163,7 +163,7 @@ def _select(by: By | None, low: bytes, high: bytes, *, reverse: bool) -> Select:
     return by_score(low, high) if by is By.SCORE else by_member(low, high)
 
 
-def _limited(ranks: Ranks, options: _Options, *, reverse: bool) -> Ranks:
+def _limited(ranks: Ranks, options: _RangeOptions, *, reverse: bool) -> Ranks:
     start, stop = ranks
     if options.by in (None, By.RANK):
         return ranks
@@ -177,13 +177,13 @@ def _limited(ranks: Ranks, options: _Options, *, reverse: bool) -> Ranks:
     return start + options.offset, start + options.offset + count
 
 
-_Wanted = tuple[bytes, tuple[Select, _Options]]
+_Wanted = tuple[bytes, tuple[Select, _RangeOptions]]
 
 
 def _range(name: str, *, by: By | None, reverse: bool | None) -> None:
     @lru_cache(maxsize=256)  # a pipeline often asks many keys for one range
-    def range_of(*words: bytes) -> tuple[Select, _Options]:
-        options = _Options(by=by, reverse=reverse)
+    def range_of(*words: bytes) -> tuple[Select, _RangeOptions]:
+        options = _RangeOptions(by=by, reverse=reverse)
         options.read(words[2:])
         options.check()
         return _select(options.by, words[0], words[1], reverse=bool(options.reverse)), options
@@ -194,7 +194,7 @@ def _range(name: str, *, by: By | None, reverse: bool | None) -> None:
     command(name, -4, parse=parse)(_found)
 
 
-def _found(store: Store, wanted: _Wanted) -> Reply:
+def _found(store: Database, wanted: _Wanted) -> Reply:
     key, (select, options) = wanted
     entries = store.get(key, SortedSet)
     if entries is None:
@@ -217,7 +217,7 @@ _range("zrangebylex", by=By.LEX, reverse=False)
 _range("zrevrangebylex", by=By.LEX, reverse=True)
 
 
-def _count(store: Store, key: bytes, select: Select) -> int:
+def _count(store: Database, key: bytes, select: Select) -> int:
     entries = store.get(key, SortedSet)
     if entries is None:
         return 0
@@ -226,16 +226,16 @@ def _count(store: Store, key: bytes, select: Select) -> int:
 
 
 @command("zcount", 4)
-def zcount(store: Store, args: Args) -> Reply:
+def zcount(store: Database, args: Args) -> Reply:
     return _count(store, args[0], by_score(args[1], args[2]))
 
 
 @command("zlexcount", 4)
-def zlexcount(store: Store, args: Args) -> Reply:
+def zlexcount(store: Database, args: Args) -> Reply:
     return _count(store, args[0], by_member(args[1], args[2]))
 
 
-def _remove(store: Store, key: bytes, select: Select) -> int:
+def _remove(store: Database, key: bytes, select: Select) -> int:
     entries = store.get(key, SortedSet)
     if entries is None:
         return 0
@@ -248,15 +248,15 @@ def _remove(store: Store, key: bytes, select: Select) -> int:
 
 
 @command("zremrangebyscore", 4)
-def zremrangebyscore(store: Store, args: Args) -> Reply:
+def zremrangebyscore(store: Database, args: Args) -> Reply:
     return _remove(store, args[0], by_score(args[1], args[2]))
 
 
 @command("zremrangebylex", 4)
-def zremrangebylex(store: Store, args: Args) -> Reply:
+def zremrangebylex(store: Database, args: Args) -> Reply:
     return _remove(store, args[0], by_member(args[1], args[2]))
 
 
 @command("zremrangebyrank", 4)
-def zremrangebyrank(store: Store, args: Args) -> Reply:
+def zremrangebyrank(store: Database, args: Args) -> Reply:
     return _remove(store, args[0], by_rank(args[1], args[2]))

@@ -3,7 +3,7 @@
 from zonelab.cluster.sim.redis.numbers import double, format_double, positive
 from zonelab.cluster.sim.redis.registry import Args, command
 from zonelab.cluster.sim.redis.reply import OUT_OF_RANGE, SYNTAX, fail, wrong_arity
-from zonelab.cluster.sim.redis.store import Store
+from zonelab.cluster.sim.redis.store import Database
 from zonelab.cluster.sim.redis.values import COMPACT_BYTES_MAX, COMPACT_MAX, SortedSet
 from zonelab.engine.ports import Reply
 
@@ -51,7 +51,7 @@ def _pairs(words: Args) -> list[tuple[float, bytes]]:
 
 @command("zadd", -4, parse=_parse_addition)
 @command("zincrby", 4, parse=_parse_increment)
-def zadd(store: Store, addition: _Addition) -> Reply:
+def zadd(store: Database, addition: _Addition) -> Reply:
     key, pairs, flags = addition
     existing = store.get(key, SortedSet)
     if existing is None and b"XX" in flags:
@@ -96,7 +96,7 @@ def _new_score(old: float | None, given: float, flags: dict[bytes, None]) -> flo
 
 
 @command("zrem", -3)
-def zrem(store: Store, args: Args) -> Reply:
+def zrem(store: Database, args: Args) -> Reply:
     entries = store.get(args[0], SortedSet)
     if entries is None:
         return 0
@@ -110,26 +110,26 @@ def zrem(store: Store, args: Args) -> Reply:
 
 
 @command("zcard", 2)
-def zcard(store: Store, args: Args) -> Reply:
+def zcard(store: Database, args: Args) -> Reply:
     entries = store.get(args[0], SortedSet)
     return 0 if entries is None else len(entries)
 
 
 @command("zscore", 3)
-def zscore(store: Store, args: Args) -> Reply:
+def zscore(store: Database, args: Args) -> Reply:
     entries = store.get(args[0], SortedSet)
     score = None if entries is None else entries.scores.get(args[1])
     return None if score is None else format_double(score)
 
 
 @command("zmscore", -3)
-def zmscore(store: Store, args: Args) -> Reply:
+def zmscore(store: Database, args: Args) -> Reply:
     entries = store.get(args[0], SortedSet)
     scores = [None if entries is None else entries.scores.get(member) for member in args[1:]]
     return [None if score is None else format_double(score) for score in scores]
 
 
-def _rank(store: Store, args: Args, name: str, *, reverse: bool) -> Reply:
+def _rank(store: Database, args: Args, name: str, *, reverse: bool) -> Reply:
     if len(args) > 3:
         wrong_arity(name)
     if len(args) == 3 and args[2].upper() != b"WITHSCORE":
@@ -143,16 +143,16 @@ def _rank(store: Store, args: Args, name: str, *, reverse: bool) -> Reply:
 
 
 @command("zrank", -3)
-def zrank(store: Store, args: Args) -> Reply:
+def zrank(store: Database, args: Args) -> Reply:
     return _rank(store, args, "zrank", reverse=False)
 
 
 @command("zrevrank", -3)
-def zrevrank(store: Store, args: Args) -> Reply:
+def zrevrank(store: Database, args: Args) -> Reply:
     return _rank(store, args, "zrevrank", reverse=True)
 
 
-def _pop(store: Store, args: Args, *, highest: bool) -> Reply:
+def _pop(store: Database, args: Args, *, highest: bool) -> Reply:
     if len(args) > 2:
         fail(SYNTAX)
     count = 1
@@ -172,10 +172,10 @@ def _pop(store: Store, args: Args, *, highest: bool) -> Reply:
 
 
 @command("zpopmin", -2)
-def zpopmin(store: Store, args: Args) -> Reply:
+def zpopmin(store: Database, args: Args) -> Reply:
     return _pop(store, args, highest=False)
 
 
 @command("zpopmax", -2)
-def zpopmax(store: Store, args: Args) -> Reply:
+def zpopmax(store: Database, args: Args) -> Reply:
     return _pop(store, args, highest=True)

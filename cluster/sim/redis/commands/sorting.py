@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from zonelab.cluster.sim.redis.numbers import integer
 from zonelab.cluster.sim.redis.registry import Args, command
 from zonelab.cluster.sim.redis.reply import SYNTAX, WRONG_TYPE, fail
-from zonelab.cluster.sim.redis.store import Store
+from zonelab.cluster.sim.redis.store import Database
 from zonelab.cluster.sim.redis.values import List, Set, SortedSet
 from zonelab.engine.ports import Reply
 
@@ -41,7 +41,7 @@ def _parsed(args: Args) -> _Wish:
 
 
 @command("sort", -2, parse=_parsed)
-def sort(store: Store, wish: _Wish) -> Reply:
+def sort(store: Database, wish: _Wish) -> Reply:
     found = store.find(wish.key)
     if found is None:
         return []

@@ -9,7 +9,7 @@ from zonelab.cluster.sim.redis.commands.expiry import EXPIRY_OPTIONS, deadline_m
 from zonelab.cluster.sim.redis.numbers import INTEGER_MAX, INTEGER_MIN, format_long_double, integer, long_double
 from zonelab.cluster.sim.redis.registry import Args, command
 from zonelab.cluster.sim.redis.reply import NOT_A_FLOAT, OK, SYNTAX, fail, wrong_arity
-from zonelab.cluster.sim.redis.store import Store
+from zonelab.cluster.sim.redis.store import Database
 from zonelab.engine.ports import Reply
 
 _LENGTH_MAX = 512 * 1024 * 1024
@@ -18,7 +18,7 @@ _NOT_FINITE = "ERR increment would produce NaN or Infinity"
 
 
 @command("get", 2)
-def get(store: Store, args: Args) -> Reply:
+def get(store: Database, args: Args) -> Reply:
     return store.get(args[0], bytes)
 
 
@@ -50,7 +50,7 @@ def _set_options(words: Args, flags: frozenset[bytes]) -> _SetOptions:
     return options
 
 
-def _until_ms(store: Store, options: _SetOptions, name: str) -> int | None:
+def _until_ms(store: Database, options: _SetOptions, name: str) -> int | None:
     if options.time is None:
         return None
     option, text = options.time
@@ -59,7 +59,7 @@ def _until_ms(store: Store, options: _SetOptions, name: str) -> int | None:
 
 
 @command("set", -3)
-def set_(store: Store, args: Args) -> Reply:
+def set_(store: Database, args: Args) -> Reply:
     key, value = args[0], args[1]
     if len(args) == 2:
         store.put(key, value)
@@ -79,7 +79,7 @@ def set_(store: Store, args: Args) -> Reply:
 
 
 @command("setnx", 3)
-def setnx(store: Store, args: Args) -> Reply:
+def setnx(store: Database, args: Args) -> Reply:
     if store.find(args[0]) is not None:
         return 0
     store.put(args[0], args[1])
@@ -87,8 +87,8 @@ def setnx(store: Store, args: Args) -> Reply:
     return 1
 
 
-def _set_with_time(name: str, unit_ms: int) -> Callable[[Store, Args], Reply]:
-    def handler(store: Store, args: Args) -> Reply:
+def _set_with_time(name: str, unit_ms: int) -> Callable[[Database, Args], Reply]:
+    def handler(store: Database, args: Args) -> Reply:
         until_ms = deadline_ms(store, args[1], unit_ms=unit_ms, relative=True, name=name, positive=True)
         store.put(args[0], args[2])
         store.expire_at(args[0], until_ms)
@@ -103,7 +103,7 @@ command("psetex", 4)(_set_with_time("psetex", 1))
 
 
 @command("getset", 3)
-def getset(store: Store, args: Args) -> Reply:
+def getset(store: Database, args: Args) -> Reply:
     old = store.get(args[0], bytes)
     store.put(args[0], args[1])
     store.changes += 1
@@ -111,7 +111,7 @@ def getset(store: Store, args: Args) -> Reply:
 
 
 @command("getdel", 2)
-def getdel(store: Store, args: Args) -> Reply:
+def getdel(store: Database, args: Args) -> Reply:
     old = store.get(args[0], bytes)
     if old is not None:
         store.delete(args[0])
@@ -119,7 +119,7 @@ def getdel(store: Store, args: Args) -> Reply:
 
 
 @command("getex", -2)
-def getex(store: Store, args: Args) -> Reply:
+def getex(store: Database, args: Args) -> Reply:
     options = _set_options(args[1:], frozenset((b"PERSIST",)))
     until_ms = _until_ms(store, options, "getex")
     value = store.get(args[0], bytes)
@@ -134,12 +134,12 @@ def getex(store: Store, args: Args) -> Reply:
 
 
 @command("strlen", 2)
-def strlen(store: Store, args: Args) -> Reply:
+def strlen(store: Database, args: Args) -> Reply:
     return len(store.get(args[0], bytes) or b"")
 
 
 @command("append", 3)
-def append(store: Store, args: Args) -> Reply:
+def append(store: Database, args: Args) -> Reply:
     value = (store.get(args[0], bytes) or b"") + args[1]
     store.put(args[0], value, keep_expiry=True)
     store.changes += 1
@@ -148,7 +148,7 @@ def append(store: Store, args: Args) -> Reply:
 
 @command("getrange", 4)
 @command("substr", 4)
-def getrange(store: Store, args: Args) -> Reply:
+def getrange(store: Database, args: Args) -> Reply:
     start, end = integer(args[1]), integer(args[2])
     value = store.get(args[0], bytes) or b""
     if start < 0 and end < 0 and start > end:
@@ -159,7 +159,7 @@ def getrange(store: Store, args: Args) -> Reply:
 
 
 @command("setrange", 4)
-def setrange(store: Store, args: Args) -> Reply:
+def setrange(store: Database, args: Args) -> Reply:
     offset = integer(args[1])
     if offset < 0:
         fail("ERR offset is out of range")
@@ -174,7 +174,7 @@ def setrange(store: Store, args: Args) -> Reply:
     return max(len(padded), offset + len(args[2]))
 
 
-def _increment(store: Store, key: bytes, by: int) -> int:
+def _increment(store: Database, key: bytes, by: int) -> int:
     old = store.get(key, bytes)
     value = integer(b"0" if old is None else old) + by
     if not INTEGER_MIN <= value <= INTEGER_MAX:
@@ -185,22 +185,22 @@ def _increment(store: Store, key: bytes, by: int) -> int:
 
 
 @command("incr", 2)
-def incr(store: Store, args: Args) -> Reply:
+def incr(store: Database, args: Args) -> Reply:
     return _increment(store, args[0], 1)
 
 
 @command("decr", 2)
-def decr(store: Store, args: Args) -> Reply:
+def decr(store: Database, args: Args) -> Reply:
     return _increment(store, args[0], -1)
 
 
 @command("incrby", 3)
-def incrby(store: Store, args: Args) -> Reply:
+def incrby(store: Database, args: Args) -> Reply:
     return _increment(store, args[0], integer(args[1]))
 
 
 @command("decrby", 3)
-def decrby(store: Store, args: Args) -> Reply:
+def decrby(store: Database, args: Args) -> Reply:
     by = integer(args[1])
     if by == INTEGER_MIN:
         fail("ERR decrement would overflow")
@@ -208,7 +208,7 @@ def decrby(store: Store, args: Args) -> Reply:
 
 
 @command("incrbyfloat", 3)
-def incrbyfloat(store: Store, args: Args) -> Reply:
+def incrbyfloat(store: Database, args: Args) -> Reply:
     value = store.get(args[0], bytes)
     total = long_double(b"0" if value is None else value, NOT_A_FLOAT) + long_double(args[1], NOT_A_FLOAT)
     if not np.isfinite(total):
@@ -220,13 +220,13 @@ def incrbyfloat(store: Store, args: Args) -> Reply:
 
 
 @command("mget", -2)
-def mget(store: Store, args: Args) -> Reply:
+def mget(store: Database, args: Args) -> Reply:
     values = [store.find(key) for key in args]
     return [value if isinstance(value, bytes) else None for value in values]
 
 
 @command("mset", -3)
-def mset(store: Store, args: Args) -> Reply:
+def mset(store: Database, args: Args) -> Reply:
     if len(args) % 2:
         wrong_arity("mset")
     for key, value in zip(args[::2], args[1::2], strict=True):
@@ -236,7 +236,7 @@ def mset(store: Store, args: Args) -> Reply:
 
 
 @command("msetnx", -3)
-def msetnx(store: Store, args: Args) -> Reply:
+def msetnx(store: Database, args: Args) -> Reply:
     if len(args) % 2:
         wrong_arity("msetnx")
     if any(store.find(key) is not None for key in args[::2]):

@@ -5,11 +5,11 @@ import pytest
 
 from zonelab.analysis.figures.lag_plot import plot_lag
 from zonelab.analysis.lags.distributions import (
-    Constant,
+    ConstantDelay,
+    DelayMixture,
     Distribution,
     Exponential,
     LogNormal,
-    Mixture,
     Normal,
     Pareto,
     Uniform,
@@ -26,7 +26,7 @@ TRUE: tuple[Distribution, ...] = (
     Pareto(1.0, 2.5),
     Normal(20.0, 2.0),
     Uniform(1.0, 3.0),
-    Mixture(((0.9, LogNormal(1.0, 1.5)), (0.1, LogNormal(10.0, 30.0)))),
+    DelayMixture(((0.9, LogNormal(1.0, 1.5)), (0.1, LogNormal(10.0, 30.0)))),
 )
 
 
@@ -35,7 +35,7 @@ def drawn(true: Distribution) -> np.ndarray:
 
 
 def numbers(distribution: Distribution) -> list[float]:
-    if isinstance(distribution, Mixture):
+    if isinstance(distribution, DelayMixture):
         return [number for weight, part in distribution.parts for number in (weight, *numbers(part))]
     return list(vars(distribution).values())
 
@@ -56,7 +56,7 @@ def test_a_form_that_is_wrong_is_far_away() -> None:
 
 
 def test_a_mixture_of_which_one_part_is_left_is_not_told_beside_that_part() -> None:
-    mixtures = [fit.distribution for fit in fits([1.0, 1.1, 1.2]) if isinstance(fit.distribution, Mixture)]
+    mixtures = [fit.distribution for fit in fits([1.0, 1.1, 1.2]) if isinstance(fit.distribution, DelayMixture)]
     assert [len(mixture.parts) for mixture in mixtures] == [2]
 
 
@@ -67,7 +67,7 @@ def test_the_distance_is_that_of_kolmogorov_and_smirnov() -> None:
 
 def test_equal_delays_are_a_constant_one_and_none_are_refused() -> None:
     (only,) = fits([2.0, 2.0, 2.0])
-    assert (only.distribution, only.distance) == (Constant(2.0), 0.0)
+    assert (only.distribution, only.distance) == (ConstantDelay(2.0), 0.0)
     with pytest.raises(ValueError, match="at least one delay"):
         fits([])
 

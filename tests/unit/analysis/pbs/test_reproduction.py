@@ -9,12 +9,12 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from zonelab.analysis.pbs.estimates import Estimate, sample
-from zonelab.analysis.pbs.messages import Messages
+from zonelab.analysis.pbs.estimates import PbsEstimate, sample
+from zonelab.analysis.pbs.messages import Trials
 from zonelab.analysis.pbs.models import MODELS
 from zonelab.analysis.pbs.published import TABLE
-from zonelab.analysis.pbs.reproduction import Reproduced, Reproduction, reproduce
-from zonelab.analysis.pbs.rules import Outcome, Quorum
+from zonelab.analysis.pbs.reproduction import ReproducedRow, Reproduction, reproduce
+from zonelab.analysis.pbs.rules import Quorum, TrialOutcome
 
 TRIALS = 200_000
 PLANTED_TRIALS = 20_000
@@ -39,13 +39,13 @@ def wrong_latencies(reproduction: Reproduction) -> list[tuple[str, str, str]]:
     ]
 
 
-def standard_error(estimate: Estimate) -> float:
+def standard_error(estimate: PbsEstimate) -> float:
     assert estimate.low is not None
     assert estimate.high is not None
     return (estimate.high - estimate.low) / (2 * 1.96)
 
 
-def late(reproduction: Reproduction) -> Iterator[Reproduced]:
+def late(reproduction: Reproduction) -> Iterator[ReproducedRow]:
     """The rows whose published t is not 0; those of YMMR with the shape that the authors had."""
     return (row for row in reproduction.rows if row.published.visible_ms and row.model != "ymmr-3.35")
 
@@ -101,17 +101,17 @@ def test_the_headline_of_the_paper_is_arithmetic_on_the_table(found) -> None:
     assert 1 - wait_ms["R=2 W=1"] / wait_ms["R=3 W=1"] == pytest.approx(0.811, abs=0.02)
 
 
-def one_too_many(self: Quorum, messages: Messages) -> Outcome:
+def one_too_many(self: Quorum, messages: Trials) -> TrialOutcome:
     right = RIGHT_OUTCOME(self, messages)
     return replace(right, read_ms=messages.answers[min(self.r, 2)])
 
 
-def one_delay_for_all(self: Messages, *arguments) -> np.ndarray:
+def one_delay_for_all(self: Trials, *arguments) -> np.ndarray:
     drawn = RIGHT_LEG(self, *arguments)
     return np.broadcast_to(drawn[:1], drawn.shape).copy()
 
 
-RIGHT_OUTCOME, RIGHT_LEG = Quorum.outcome, Messages._leg
+RIGHT_OUTCOME, RIGHT_LEG = Quorum.outcome, Trials._leg
 
 
 def test_a_read_that_waits_for_one_answer_too_many_is_caught(monkeypatch) -> None:
@@ -121,6 +121,6 @@ def test_a_read_that_waits_for_one_answer_too_many_is_caught(monkeypatch) -> Non
 
 
 def test_a_delay_drawn_once_for_all_replicas_is_caught(monkeypatch) -> None:
-    monkeypatch.setattr(Messages, "_leg", one_delay_for_all)
+    monkeypatch.setattr(Trials, "_leg", one_delay_for_all)
     wrong = wrong_latencies(reproduce(trials=PLANTED_TRIALS, seed=1))
     assert {model for model, _, kind in wrong if kind == "write"} == set(TABLE)

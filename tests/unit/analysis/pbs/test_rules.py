@@ -4,16 +4,16 @@ import numpy as np
 import pytest
 from scipy import special, stats
 
-from zonelab.analysis.lags.distributions import Constant, Exponential
-from zonelab.analysis.pbs.estimates import FIRST_PASSAGE_ITERATIONS, Sampled, quantile_estimates, sample
-from zonelab.analysis.pbs.messages import Legs, Messages, Model
+from zonelab.analysis.lags.distributions import ConstantDelay, Exponential
+from zonelab.analysis.pbs.estimates import FIRST_PASSAGE_ITERATIONS, TrialSample, quantile_estimates, sample
+from zonelab.analysis.pbs.messages import Legs, Model, Trials
 from zonelab.analysis.pbs.models import MODELS, same_legs
 from zonelab.analysis.pbs.rules import (
     Consistency,
     LocalRead,
-    Outcome,
     PrimaryFirst,
     Quorum,
+    TrialOutcome,
     ValueVote,
     active_needed,
     within_versions,
@@ -31,8 +31,10 @@ def model(own: Legs, other: Legs) -> Model:
     return Model(name="test", about="", own=own, other=other)
 
 
-EXPONENTIAL_ACKS = Legs(write=Constant(0), ack=Exponential(MEAN_MS), read=Constant(0), answer=Exponential(MEAN_MS))
-ZONES = model(same_legs(Constant(0), Constant(0)), same_legs(Exponential(MEAN_MS), Exponential(MEAN_MS)))
+EXPONENTIAL_ACKS = Legs(
+    write=ConstantDelay(0), ack=Exponential(MEAN_MS), read=ConstantDelay(0), answer=Exponential(MEAN_MS)
+)
+ZONES = model(same_legs(ConstantDelay(0), ConstantDelay(0)), same_legs(Exponential(MEAN_MS), Exponential(MEAN_MS)))
 """The own server is at hand, the others behind links."""
 
 
@@ -59,7 +61,7 @@ def test_a_local_read_elsewhere_is_as_late_as_the_link_and_one_at_home_never() -
 
 
 def test_a_vote_by_value_waits_as_the_labs_own_vote_does_and_is_never_stale() -> None:
-    messages = Messages(MODELS["lnkd-disk"], replicas=3, count=2_000, rng=np.random.default_rng(1))
+    messages = Trials(MODELS["lnkd-disk"], replicas=3, count=2_000, rng=np.random.default_rng(1))
     found = ValueVote(3).outcome(messages)
     waited = []
     for trial in range(2_000):
@@ -76,14 +78,14 @@ def test_a_vote_by_value_waits_as_the_labs_own_vote_does_and_is_never_stale() ->
 
 @pytest.mark.parametrize("replicas", [1, 2])
 def test_with_fewer_replicas_a_vote_needs_all(replicas: int) -> None:
-    messages = Messages(MODELS["ymmr"], replicas=replicas, count=1_000, rng=np.random.default_rng(1))
+    messages = Trials(MODELS["ymmr"], replicas=replicas, count=1_000, rng=np.random.default_rng(1))
     found = ValueVote(replicas).outcome(messages)
     assert (found.read_ms == messages.answers[-1]).all()
     assert (found.write_ms == messages.acks[-1]).all()
 
 
 def test_elasticsearch_writes_to_the_primary_then_to_all_at_once() -> None:
-    legs = same_legs(Constant(1), Constant(2))
+    legs = same_legs(ConstantDelay(1), ConstantDelay(2))
     (found,) = sample(model(legs, legs), [PrimaryFirst()], replicas=3, trials=10, seed=1)
     assert (set(found.outcome.write_ms), set(found.outcome.read_ms)) == ({6.0}, {4.0})
     (alone,) = sample(model(legs, legs), [PrimaryFirst()], replicas=1, trials=10, seed=1)
@@ -108,8 +110,8 @@ def test_the_closed_form_of_versions_has_the_papers_figures(quorum: tuple[int, i
     assert within_versions(1, replicas=3, r=2, w=2) == 1
 
 
-def lateness(values: np.ndarray) -> Sampled:
-    return Sampled(Quorum(1, 1), Outcome(values, values, values))
+def lateness(values: np.ndarray) -> TrialSample:
+    return TrialSample(Quorum(1, 1), TrialOutcome(values, values, values))
 
 
 def test_the_law_of_the_first_passage_is_that_of_sweeps() -> None:

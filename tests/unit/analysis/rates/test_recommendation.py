@@ -10,8 +10,8 @@ import pytest
 from scipy import stats
 from support.analysis.planted_rollouts import ROLLOUTS
 
-from zonelab.analysis.rates.decisions import ERROR, LOOKS_MAX, Status, error_at, judge, spent
-from zonelab.analysis.rates.figures import Measured
+from zonelab.analysis.rates.decisions import ERROR, LOOKS_MAX, ObjectiveStatus, error_at, judge, spent
+from zonelab.analysis.rates.figures import SettingRates
 from zonelab.analysis.rates.objectives import PREFER_DEFAULT, Figure, Objective
 from zonelab.analysis.rates.outcomes import Outcomes, RunOutcome
 from zonelab.analysis.rates.recommendation import changes, paired_difference, recommend
@@ -62,7 +62,7 @@ def pairs(first, second):
     """Two settings without faults, whose runs have so many commands, by seed."""
     year = Year(run_s=10.0, faults=())
     return [
-        Measured(
+        SettingRates(
             Outcomes({NO_FAULT: {seed: RunOutcome(messages=10, commands=count) for seed, count in runs.items()}}), year
         )
         for runs in (first, second)
@@ -85,11 +85,13 @@ def test_settings_are_compared_by_seed_and_not_by_place():
 def test_a_zero_is_held_and_never_met_unless_there_is_a_tolerance():
     measured = ROLLOUTS["loss decides"].measured(1)["quorum"]
     held = judge(measured, Objective.parsed("lost == 0"), error=ERROR)
-    assert (held.status, str(held)) == (Status.HELD, "none in 360 runs (below 0.0083)")
-    assert judge(measured, Objective.parsed("lost == 0 tolerance 1%"), error=ERROR).status is Status.MET
-    assert judge(measured, Objective.parsed("lost == 0 tolerance 1/million"), error=ERROR).status is Status.HELD
+    assert (held.status, str(held)) == (ObjectiveStatus.HELD, "none in 360 runs (below 0.0083)")
+    assert judge(measured, Objective.parsed("lost == 0 tolerance 1%"), error=ERROR).status is ObjectiveStatus.MET
+    assert (
+        judge(measured, Objective.parsed("lost == 0 tolerance 1/million"), error=ERROR).status is ObjectiveStatus.HELD
+    )
     one = ROLLOUTS["loss decides"].measured(1)["one"]
-    assert judge(one, Objective.parsed("lost == 0"), error=ERROR).status is Status.NOT_MET
+    assert judge(one, Objective.parsed("lost == 0"), error=ERROR).status is ObjectiveStatus.NOT_MET
 
 
 def test_what_cannot_be_decided_says_how_many_runs_would():
@@ -98,7 +100,7 @@ def test_what_cannot_be_decided_says_how_many_runs_would():
     objective = Objective.parsed("duplicates < 1e-2")
     close = replace(objective, bound=float(measured.value(objective.figure).value) * 1.02)
     judged = judge(measured, close, error=ERROR)
-    assert judged.status is Status.UNDECIDED
+    assert judged.status is ObjectiveStatus.UNDECIDED
     assert judged.runs_needed is not None
     assert judged.runs_needed > 10 * judged.runs
 
@@ -123,7 +125,7 @@ def test_all_decisions_of_an_evaluation_share_the_error_whatever_their_number():
     for _ in range(studies):
         cases = rng.poisson(0.05005 * messages, size=(settings, runs, 2))
         met += any(
-            row.status is Status.MET or any(one.status is Status.MET for one in row.judged)
+            row.status is ObjectiveStatus.MET or any(one.status is ObjectiveStatus.MET for one in row.judged)
             for look in range(1, LOOKS_MAX + 1)
             for row in recommend(
                 {str(place): counted(cases[place, : runs * look // LOOKS_MAX]) for place in range(settings)},
@@ -135,13 +137,13 @@ def test_all_decisions_of_an_evaluation_share_the_error_whatever_their_number():
     assert met <= stats.binom.ppf(0.999, studies, ERROR)
 
 
-def counted(cases) -> Measured:
+def counted(cases) -> SettingRates:
     """A setting without faults, by the duplicates and losses of each run."""
     made = {
         seed: RunOutcome(messages=100, cases={"redelivered": int(twice), "lost": int(lost)})
         for seed, (twice, lost) in enumerate(cases)
     }
-    return Measured(Outcomes({NO_FAULT: made}), Year(run_s=10.0, faults=()))
+    return SettingRates(Outcomes({NO_FAULT: made}), Year(run_s=10.0, faults=()))
 
 
 def test_inputs_that_would_change_the_answer_are_found_without_new_runs():

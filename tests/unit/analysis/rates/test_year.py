@@ -11,16 +11,16 @@ from scipy import stats
 from support.analysis.made_up_evaluations import evaluated
 
 from zonelab.analysis.rates.fault_costs import fault_costs
-from zonelab.analysis.rates.figures import Measured
-from zonelab.analysis.rates.objectives import YEAR_S, Figure, Operation
+from zonelab.analysis.rates.figures import SettingRates
+from zonelab.analysis.rates.objectives import YEAR_S, Figure, TimedOperation
 from zonelab.analysis.rates.outcomes import UNCONFIRMED, Outcomes, RunOutcome
 from zonelab.analysis.rates.precision import rates_given_faults
-from zonelab.analysis.rates.samples import Sample, Weighted, weighted_sum
-from zonelab.analysis.rates.year import NO_FAULT, FaultClass, Year
+from zonelab.analysis.rates.samples import Sample, WeightedSample, weighted_sum
+from zonelab.analysis.rates.year import NO_FAULT, Year, YearlyFaults
 
 EVALUATIONS = 60
 
-DOWN = FaultClass(name="down", per_year=100.0, lasts_s=50.0, lengths_s=(1.0, 2.0, 4.0))
+DOWN = YearlyFaults(name="down", per_year=100.0, lasts_s=50.0, lengths_s=(1.0, 2.0, 4.0))
 YEAR = Year(run_s=10.0, faults=(DOWN,))
 LOST, DUPLICATES, UNAVAILABLE = map(Figure.parsed, ("lost", "duplicates", "unavailable"))
 
@@ -45,7 +45,7 @@ def test_intervals_cover_the_truth_with_clustered_faults_empty_strata_and_early_
 
 
 def test_a_year_is_the_edges_of_its_events_their_time_and_the_rest():
-    measured = Measured(outcomes(plain), YEAR)
+    measured = SettingRates(outcomes(plain), YEAR)
     messages = 10 * YEAR_S
     events = 100 * (3 + 2 * 50)
     assert float(measured.rate(DUPLICATES).value) == pytest.approx(events / messages)
@@ -74,7 +74,7 @@ def test_every_line_of_a_fault_is_exact_where_its_cost_grows_in_a_line(lasts_s: 
 
 
 def test_other_rates_of_faults_need_no_new_runs():
-    measured = Measured(outcomes(plain), YEAR)
+    measured = SettingRates(outcomes(plain), YEAR)
     twice = measured.on(YEAR.with_fault(replace(DOWN, per_year=200.0)))
     assert float(twice.rate(DUPLICATES).value) == pytest.approx(2 * float(measured.rate(DUPLICATES).value))
     longer = measured.on(YEAR.with_fault(replace(DOWN, lasts_s=150.0)))
@@ -86,10 +86,10 @@ def test_the_third_length_shows_that_cases_do_not_grow_in_a_line():
     def square(cell, seed):
         return RunOutcome(messages=100, cases={"lost": cell.length_s**2 + seed % 2})
 
-    bent = Measured(outcomes(square), YEAR)
+    bent = SettingRates(outcomes(square), YEAR)
     (found,) = bent.bent(LOST)
     assert (found.fault, found.line, found.seen) == ("down", pytest.approx(6.5), pytest.approx(4.5))
-    wide, line = bent.rate(LOST, "down"), Measured(outcomes(plain), YEAR)
+    wide, line = bent.rate(LOST, "down"), SettingRates(outcomes(plain), YEAR)
     assert float(wide.high) >= (4 + (50 - 2) * 6 + 0.5) / 500, "the interval reaches the line through the longer two"
     assert line.bent(LOST) == []
 
@@ -102,7 +102,7 @@ def test_a_percentile_of_the_year_is_that_of_the_mixture():
         slow = round(10 * cell.length_s)
         return RunOutcome(messages=100, times_us={"push": [UNCONFIRMED] * slow + list(range(1000, 1000 + 100 - slow))})
 
-    measured = Measured(outcomes(run), year)
+    measured = SettingRates(outcomes(run), year)
     p50, p90, p999 = (float(measured.value(Figure.parsed(f"{name}(push)")).value) for name in ("p50", "p90", "p99.9"))
     assert p50 == pytest.approx(1050e-6, rel=0.02)
     assert p90 == pytest.approx(1090e-6, rel=0.02)
@@ -118,7 +118,7 @@ def test_a_percentile_lies_amid_its_interval_however_many_operations_there_are(n
     def run(cell, seed):
         return RunOutcome(messages=80, times_us={"push": order[seed].tolist()})
 
-    measured = Measured(outcomes(run, runs=50), YEAR)
+    measured = SettingRates(outcomes(run, runs=50), YEAR)
     figure = Figure.parsed(f"{name}(push)")
     told = measured.value(figure)
     value, low, high = (float(end) * 1e6 for end in (told.value, told.low, told.high))
@@ -130,7 +130,7 @@ def test_a_percentile_lies_amid_its_interval_however_many_operations_there_are(n
 def test_a_percentile_of_few_different_times_is_one_of_them():
     """The lease step is told in whole milliseconds."""
     outcome = RunOutcome(messages=100, times_us={"lease": [2000] * 40 + [3000] * 40 + [7000] * 20})
-    measured = Measured(outcomes(lambda cell, seed: outcome), YEAR)
+    measured = SettingRates(outcomes(lambda cell, seed: outcome), YEAR)
     assert float(measured.value(Figure.parsed("p50(lease)")).value) == 0.003
     assert float(measured.value(Figure.parsed("p90(lease)")).value) == 0.007
 
@@ -145,8 +145,8 @@ def test_without_a_fault_the_unit_is_a_block_as_long_as_neighbours_depend_on_eac
         for seed in range(5)
     }
     short, long = (Outcomes({NO_FAULT: runs}) for runs in (alike, held))
-    assert short.block_length(Operation.PUSH) < 20 < long.block_length(Operation.PUSH)
-    sample = short.slower(NO_FAULT, Operation.PUSH, [500e-6])
+    assert short.block_length(TimedOperation.PUSH) < 20 < long.block_length(TimedOperation.PUSH)
+    sample = short.slower(NO_FAULT, TimedOperation.PUSH, [500e-6])
     assert sample.units > 5 * 400 / 40
     assert float(sample.mean[0]) == pytest.approx(200, rel=0.1), "counts of a block are scaled to a run"
 
@@ -159,8 +159,8 @@ def test_no_case_in_n_runs_bounds_the_mean_and_a_single_run_bounds_nothing():
 
 
 def test_a_negative_weight_turns_the_interval_of_its_part_round():
-    part = Weighted(Sample.of([0, 0, 0, 9.0]), -1.0)
-    other = Weighted(Sample.of([100.0, 101.0] * 50), 1.0)
+    part = WeightedSample(Sample.of([0, 0, 0, 9.0]), -1.0)
+    other = WeightedSample(Sample.of([100.0, 101.0] * 50), 1.0)
     both = weighted_sum([other, part])
     assert float(both.value) == pytest.approx(100.5 - 2.25)
     assert float(both.value - both.low) > float(both.high - both.value), "the part's long side is above, so below here"
@@ -171,14 +171,14 @@ def test_lost_messages_are_counted_per_message_pushed():
         again = {"redelivered": 900, "lost": 5}
         return RunOutcome(messages=100, cases=again)
 
-    assert float(Measured(outcomes(run), YEAR).rate(LOST).value) == pytest.approx(0.05), "not of 1,000 deliveries"
+    assert float(SettingRates(outcomes(run), YEAR).rate(LOST).value) == pytest.approx(0.05), "not of 1,000 deliveries"
 
 
 def test_seconds_without_service_are_of_the_year_or_of_one_event():
     def run(cell, seed):
         return RunOutcome(messages=100, unavailable_s=0.5 + cell.length_s if cell.fault else 0.0)
 
-    measured = Measured(outcomes(run), YEAR)
+    measured = SettingRates(outcomes(run), YEAR)
     assert float(measured.rate(UNAVAILABLE).value) == pytest.approx(100 * 50.5)
     assert float(measured.rate(UNAVAILABLE, "down").value) == pytest.approx(50.5)
 
@@ -189,7 +189,7 @@ def test_cases_that_only_chance_lets_fall_with_the_length_cost_no_time():
     def fewer(cell, seed):
         return RunOutcome(messages=100, cases={"lost": (seed % 4 == 0) * (7 - cell.length_s) if cell.fault else 0})
 
-    measured = Measured(outcomes(fewer), YEAR)
+    measured = SettingRates(outcomes(fewer), YEAR)
     event = measured.rate(LOST, "down")
     assert float(event.value) * 500 == pytest.approx((6 + 5 + 3) / 3 / 4)
     assert float(event.low) == 0.0
@@ -197,7 +197,7 @@ def test_cases_that_only_chance_lets_fall_with_the_length_cost_no_time():
 
 
 def test_a_fault_costs_something_at_its_edges_and_something_while_it_lasts():
-    costs = {str(cost.figure): cost for cost in fault_costs(Measured(outcomes(plain), YEAR))}
+    costs = {str(cost.figure): cost for cost in fault_costs(SettingRates(outcomes(plain), YEAR))}
     assert list(costs) == ["losses", "duplicates"], "of what no run shows nothing is told"
     edges, steady, whole = (
         float(part.value) for part in (costs["losses"].edges, costs["losses"].steady, costs["losses"].whole)
@@ -207,7 +207,7 @@ def test_a_fault_costs_something_at_its_edges_and_something_while_it_lasts():
     clumped = outcomes(
         lambda cell, seed: RunOutcome(messages=100, cases={"lost": 12 * (cell != NO_FAULT and seed % 4 == 0)})
     )
-    (cost,) = fault_costs(Measured(clumped, YEAR))
+    (cost,) = fault_costs(SettingRates(clumped, YEAR))
     assert cost.clump == pytest.approx(9.5, rel=0.02)
     assert cost.runs_needed is not None
     assert cost.runs_needed > cost.runs
@@ -221,7 +221,7 @@ def test_how_well_a_rate_given_a_fault_is_known_depends_on_how_its_cases_come(cl
     def run(cell, seed):
         return RunOutcome(messages=100, cases={"lost": clump * int(rng.poisson(5 / clump))})
 
-    few, many = (rates_given_faults(Measured(outcomes(run, runs=runs), YEAR)) for runs in (10, 160))
+    few, many = (rates_given_faults(SettingRates(outcomes(run, runs=runs), YEAR)) for runs in (10, 160))
     assert [(one.fault, one.figure) for one in few] == [("down", "lost")], "a sum of one class is not told beside it"
     assert few[0].design_effect == pytest.approx(clump, rel=0.5)
     assert many[0].design_effect == pytest.approx(clump, rel=0.15)

@@ -19,7 +19,7 @@ from zonelab.analysis.runs.manual_session import by_zone, samples, verbs, zone_s
 from zonelab.app.cli.main import run_cli
 from zonelab.app.session.recording import SAMPLES_MAX, Recording
 from zonelab.app.session.settings import checked_settings
-from zonelab.cluster.real.zones.key_comparison import Comparison
+from zonelab.cluster.real.zones.key_comparison import KeyComparison
 
 S = 1_000_000_000
 
@@ -122,8 +122,8 @@ def test_the_page_has_where_votes_differed_of_all_coordinators_and_which_keys_di
         "b": {"deviations": [{**odd, "times": 1_200}]},
         "c": {"port": {"commands": 3}},
     }
-    found = Comparison(compared=4, differing={"<celery>": {"a": 0, "b": 255, "c": 255}})
-    recording.keys_compared(Comparison(), after="heal")
+    found = KeyComparison(compared=4, differing={"<celery>": {"a": 0, "b": 255, "c": 255}})
+    recording.keys_compared(KeyComparison(), after="heal")
     recording.keys_compared(found, after="down")
     recording.close(coordinators=deviating, error=None)
     page = build_report(recording.directory).read_text()

@@ -10,7 +10,7 @@ import pytest
 from support.analysis.runs import eventful_run
 from support.app.commands import Done, zonelab_here
 
-from zonelab.analysis.figures.kinds.names import Format, Kind
+from zonelab.analysis.figures.kinds.names import Format, PlotKind
 from zonelab.analysis.runs.builder import RunBuilder
 
 _BEGINS = {Format.PNG: b"\x89PNG", Format.SVG: b"<?xml", Format.PDF: b"%PDF"}
@@ -41,7 +41,7 @@ def test_the_ending_of_out_decides_the_format_and_json_names_the_file(run: Path,
 @pytest.mark.parametrize(
     ("words", "told"),
     [
-        (("--kind", "histogram"), f"'histogram' is not one of {', '.join(map(repr, map(str, Kind)))}"),
+        (("--kind", "histogram"), f"'histogram' is not one of {', '.join(map(repr, map(str, PlotKind)))}"),
         (("--kind", "loss", "--format", "gif"), "'gif' is not one of 'png', 'svg', 'pdf'"),
         (("--kind", "loss", "--out", "x.gif"), "--out x.gif: no format .gif; accepted: png, svg, pdf"),
         (("--kind", "loss", "--out", "x.png", "--format", "pdf"), "--out x.png: is no pdf; leave out --format"),

@@ -9,7 +9,7 @@ from support.project_files import ROOT
 
 from zonelab.app.gmq_service.addresses import Listen
 from zonelab.app.gmq_service.conf_ini import OPTIONS, read_settings
-from zonelab.app.gmq_service.settings import Mode, ServiceSettings
+from zonelab.app.gmq_service.settings import ServiceMode, ServiceSettings
 from zonelab.scenarios.errors import NotAccepted
 
 ORIGINAL = """
@@ -71,7 +71,7 @@ def test_no_line_of_another_file_is_shown(file):
 def test_ours_stand_beside_them(file):
     file.write_text("[service]\nmode=hardened\nrpc=unix:/run/gmq.sock\nweb=off\ntoken=0123456789abcdef\n")
     settings = read_settings(file, compat=True, token="another-token-that-is-not-asked")
-    assert (settings.mode, settings.web, settings.token) == (Mode.COMPAT, None, "0123456789abcdef")
+    assert (settings.mode, settings.web, settings.token) == (ServiceMode.COMPAT, None, "0123456789abcdef")
     assert settings.rpc is not None
     assert str(settings.rpc) == "unix:/run/gmq.sock"
 

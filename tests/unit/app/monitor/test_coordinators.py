@@ -9,7 +9,7 @@ import time
 import httpx
 
 from zonelab.app.monitor.coordinators import ASK_S, CoordinatorsPage, figures_of, links_of
-from zonelab.app.monitor.readings import Reading
+from zonelab.app.monitor.readings import GaugeReading
 
 S = 1_000_000_000
 STATISTICS = {name: {} for name in ("connected", "recent", "levels", "zone_failures", "deviations")}
@@ -46,7 +46,7 @@ def test_a_coordinator_that_falls_silent_is_said_to_and_its_figures_keep_their_t
 
 def test_a_link_is_shown_as_its_source_has_it_with_what_is_under_way_in_both():
     def reading(lag):
-        return Reading({"links": [{"link": "a>b", "lag": lag, "in_flight": 2}]}, 5 * S)
+        return GaugeReading({"links": [{"link": "a>b", "lag": lag, "in_flight": 2}]}, 5 * S)
 
     for zones in ("ab", "ba"):
         readings = {zone: reading(f"as {zone} has it") for zone in zones}
@@ -59,8 +59,8 @@ def test_links_are_shown_in_order_with_the_earliest_known_end_of_each():
         return {"link": name, "lag": str(value), "in_flight": value}
 
     readings = {
-        "c": Reading({"links": [link("c>a", 1), link("b>c", 2)]}, 3 * S),
-        "a": Reading({"links": [link("c>a", 10), link("a>b", 20)]}, 1 * S),
+        "c": GaugeReading({"links": [link("c>a", 1), link("b>c", 2)]}, 3 * S),
+        "a": GaugeReading({"links": [link("c>a", 10), link("a>b", 20)]}, 1 * S),
     }
     assert links_of(readings, lambda time_ns: time_ns // S) == [
         {"link": "a>b", "lag": "20", "in_flight": 20, "read_ms": 1},

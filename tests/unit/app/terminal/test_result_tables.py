@@ -25,7 +25,7 @@ from zonelab.app.terminal.run_table import result_table
 from zonelab.app.terminal.scenario_table import scenario_table
 from zonelab.app.terminal.workload_table import AccessResult, access_table
 from zonelab.engine.queue import Features
-from zonelab.scenarios.spec.engines import Engine, Shipped
+from zonelab.scenarios.spec.engines import Engine, ShippedEngine
 from zonelab.scenarios.spec.reading import scenario_of
 
 
@@ -299,8 +299,8 @@ two    │ hardened │ –       │ –                       │           �
 def test_engines_promise_by_mode_and_what_was_compared_is_told_in_a_row_each(shown: Any) -> None:
     plain, late = Features(), Features(time_unit_ms=1_000, early_ms_max=999, leases=False, unique_ids=True)
     engines = {
-        "one": Engine("about one", {"default": Shipped("m:A", plain), "compat": Shipped("m:B", plain)}),
-        "two": Engine("about two", {"default": Shipped("m:A", plain), "hardened": Shipped("m:B", late)}),
+        "one": Engine("about one", {"default": ShippedEngine("m:A", plain), "compat": ShippedEngine("m:B", plain)}),
+        "two": Engine("about two", {"default": ShippedEngine("m:A", plain), "hardened": ShippedEngine("m:B", late)}),
     }
     assert shown(engine_table(engines)) == ENGINES
     lost, stuck = MessageClass.LOST, MessageClass.STUCK

@@ -7,11 +7,11 @@ from typing import Any
 
 import pytest
 
-from zonelab.analysis.pbs.estimates import Estimate
+from zonelab.analysis.pbs.estimates import PbsEstimate
 from zonelab.analysis.pbs.models import MODELS
-from zonelab.analysis.pbs.prediction import Prediction, Row
-from zonelab.analysis.pbs.published import Published
-from zonelab.analysis.pbs.reproduction import Reproduced, Reproduction
+from zonelab.analysis.pbs.prediction import Prediction, RulePrediction
+from zonelab.analysis.pbs.published import PublishedRow
+from zonelab.analysis.pbs.reproduction import ReproducedRow, Reproduction
 from zonelab.analysis.pbs.rules import LocalRead, PrimaryFirst, Quorum
 from zonelab.analysis.runs.fault_bands import FaultBand
 from zonelab.analysis.spark.aggregates import (
@@ -28,18 +28,18 @@ from zonelab.app.terminal.pbs_tables import prediction_table, reproduction_table
 from zonelab.app.terminal.so_far import so_far_line, so_far_tables
 
 
-def around(value: float) -> Estimate:
-    return Estimate(value, value * 0.9, value * 1.1)
+def around(value: float) -> PbsEstimate:
+    return PbsEstimate(value, value * 0.9, value * 1.1)
 
 
-def row(rule: Any, value: float, *, first_passage: float | None) -> Row:
-    return Row(
+def row(rule: Any, value: float, *, first_passage: float | None) -> RulePrediction:
+    return RulePrediction(
         rule=rule,
         write_ms={0.5: around(value), 0.99: around(9e9), 0.999: around(value + 2)},
         read_ms={
-            0.5: Estimate(value + 3, None, None),
+            0.5: PbsEstimate(value + 3, None, None),
             0.99: around(9e9),
-            0.999: Estimate(value + 4, value + 4, value + 4),
+            0.999: PbsEstimate(value + 4, value + 4, value + 4),
         },
         consistent={0: around(0.5), 12.5: around(0.75)},
         visible_after_ms=around(1234.5 * value),
@@ -71,11 +71,11 @@ def test_a_prediction_has_a_row_a_setting_and_the_other_stores_below(shown: Any,
     assert [each.end_section for each in table.rows] == [False, True, False, False]
 
 
-def reproduced(model: str, r: int, value: float) -> Reproduced:
-    return Reproduced(
+def reproduced(model: str, r: int, value: float) -> ReproducedRow:
+    return ReproducedRow(
         model=model,
         quorum=Quorum(r, 1),
-        published=Published(value, value + 1, value + 2),
+        published=PublishedRow(value, value + 1, value + 2),
         read_ms=around(value + 3),
         write_ms=around(value + 4),
         visible_after_ms=around(value + 5),

@@ -8,7 +8,7 @@ from types import SimpleNamespace
 from typing import Any
 
 from zonelab.analysis.comparison.confirmation import Confirmed
-from zonelab.analysis.rates.decisions import Status
+from zonelab.analysis.rates.decisions import ObjectiveStatus
 from zonelab.app.terminal.junit import Suite
 from zonelab.app.verbs.judged_runs import MEANING_OF
 from zonelab.app.verbs.judged_studies import (
@@ -156,10 +156,13 @@ class Judged(SimpleNamespace):
 
 
 def evaluated(*, recommended: str | None, undecided: tuple[str, ...] = (), confirmation: Any = None) -> Any:
-    judged = [Judged(objective="o1", status=Status.NOT_MET), Judged(objective="o2", status=Status.MET)]
+    judged = [
+        Judged(objective="o1", status=ObjectiveStatus.NOT_MET),
+        Judged(objective="o2", status=ObjectiveStatus.MET),
+    ]
     rows = [
-        SimpleNamespace(setting="x", judged=[*judged, Judged(objective="o3", status=Status.UNDECIDED)]),
-        SimpleNamespace(setting="y", judged=[Judged(objective="o1", status=Status.HELD)]),
+        SimpleNamespace(setting="x", judged=[*judged, Judged(objective="o3", status=ObjectiveStatus.UNDECIDED)]),
+        SimpleNamespace(setting="y", judged=[Judged(objective="o1", status=ObjectiveStatus.HELD)]),
     ]
     found = SimpleNamespace(recommended=recommended, undecided=undecided, rows=rows)
     done = SimpleNamespace(found=found, runs={"k1": 700, "k2": 500}, complete=False, failures={"x, seed 1": "ended"})

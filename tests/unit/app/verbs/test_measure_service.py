@@ -16,7 +16,7 @@ from zonelab.scenarios.arms import Arm, ZoneKind
 from zonelab.scenarios.errors import NotAccepted
 from zonelab.scenarios.run.simulated import run_in_sim
 from zonelab.scenarios.run_files.record import RunRecord
-from zonelab.scenarios.spec.simulation import Service, Simulation, Station
+from zonelab.scenarios.spec.simulation import ServiceSection, Simulation, StationSection
 from zonelab.studies.evaluate.real_run import RealRuns
 
 LOAD = {"duration_s": 1, "rate_per_s": 12}
@@ -36,8 +36,8 @@ class Machine:
         if self.made >= self.until:
             return runs, RunRecord(status="interrupted", error="interrupted by the user")
         self.made += 1
-        station = None if self.work is None else Station(time=self.work)
-        changed = {"arm": Arm.SIM, "simulation": Simulation(service=Service(coordinator=station))}
+        station = None if self.work is None else StationSection(time=self.work)
+        changed = {"arm": Arm.SIM, "simulation": Simulation(service=ServiceSection(coordinator=station))}
         directory, record = run_in_sim(scenario.model_copy(update=changed), runs=runs, watcher=watcher, command=command)
         if scenario.seed in self.busy:
             tell_as_busy(directory)

@@ -9,7 +9,7 @@ from support.cluster.stepped import MS, SteppedCluster
 from zonelab.cluster.connections.batch import Batch
 from zonelab.cluster.connections.failures import PEER_NOT_CONNECTED, PEER_REFUSED, STORAGE_REFUSED, ZoneFailure
 from zonelab.cluster.connections.timeouts import Timeouts
-from zonelab.cluster.links.lag import Constant
+from zonelab.cluster.links.lag import ConstantLag
 from zonelab.cluster.links.link import Cut
 
 LOST, DOUBTFUL = (PEER_REFUSED, False), (PEER_REFUSED, True)
@@ -20,7 +20,7 @@ class PeerChannel:
     """The channel from zone a to zone b, and what came back: (ms since the start, reply or (text, maybe applied))."""
 
     def __init__(self, *, lag_ms=10, service_ns=0, timeouts=None):
-        self.cluster = SteppedCluster("ab", lag=Constant(lag_ms), service_ns=service_ns, timeouts=timeouts)
+        self.cluster = SteppedCluster("ab", lag=ConstantLag(lag_ms), service_ns=service_ns, timeouts=timeouts)
         self.peer = self.cluster.channel("a", "b")
         self.server = self.cluster.servers["b"]
         self.out = self.cluster.links["a", "b"]
@@ -147,10 +147,10 @@ def test_a_reset_of_the_way_back_also_stops_what_is_on_its_way_out():
 
 def test_an_answer_of_an_earlier_connection_is_not_taken_for_one_of_the_next():
     channel = PeerChannel(timeouts=Timeouts(peer_write_ms=100, reconnect_ms=(50,)))
-    channel.back.set_lag(Constant(1_000))
+    channel.back.set_lag(ConstantLag(1_000))
     channel.write("early")
     channel.to(200)
-    channel.back.set_lag(Constant(0))
+    channel.back.set_lag(ConstantLag(0))
     channel.write("late")
     channel.to(2_000)
     assert channel.answers == [(100, DOUBTFUL), (300, DOUBTFUL)]
@@ -230,7 +230,7 @@ class TestStraightWay:
 
     def test_an_answer_takes_the_lag_that_the_way_back_has_by_then(self):
         channel = self.channel()
-        channel.back.set_lag(Constant(30))
+        channel.back.set_lag(ConstantLag(30))
         channel.write()
         assert channel.peer.in_flight == 2
         channel.to(1_000)
@@ -238,9 +238,9 @@ class TestStraightWay:
 
     def test_an_answer_is_not_overtaken_by_later_ones_when_the_way_is_clear_again(self):
         channel = self.channel()
-        channel.back.set_lag(Constant(30))
+        channel.back.set_lag(ConstantLag(30))
         channel.to(12)
-        channel.back.set_lag(Constant(0))
+        channel.back.set_lag(ConstantLag(0))
         for _ in range(2):
             channel.write()
             channel.to(50)
@@ -251,7 +251,7 @@ class TestStraightWay:
     def test_a_request_is_counted_once_whatever_becomes_of_the_links(self):
         channel = self.channel()
         for lag_ms in (30, 0):
-            channel.back.set_lag(Constant(lag_ms))
+            channel.back.set_lag(ConstantLag(lag_ms))
             assert channel.peer.in_flight == 1
         channel.write()
         assert channel.peer.in_flight == 2

@@ -7,11 +7,11 @@ from support.cluster.stepped import MS, S, SteppedCluster, planted
 
 from zonelab.cluster.connections.failures import NO_QUORUM, PEER_NOT_CONNECTED, PEER_REFUSED, STORAGE_REFUSED
 from zonelab.cluster.coordinators.plain import PlainCoordinator
-from zonelab.cluster.links.lag import Constant
+from zonelab.cluster.links.lag import ConstantLag
 from zonelab.cluster.links.link import Cut
 from zonelab.cluster.sim.runtime import SimRuntime
 from zonelab.cluster.votes.levels import LEVELS_OF_ONE_DC, Levels
-from zonelab.cluster.votes.pipeline import Failure
+from zonelab.cluster.votes.pipeline import PipelineFailure
 from zonelab.engine.ports import Indeterminate, Unavailable
 
 ONE, QUORUM, SAFE = LEVELS_OF_ONE_DC
@@ -34,9 +34,9 @@ class TestRouting:
     )
     def test_which_zones_get_a_command_and_how_many_are_waited_for(self, level, command, reply, everywhere):
         """Of a broadcast the own zone's answer is heard, else those of a quorum, which the nearer zone makes."""
-        cluster = SteppedCluster(lag=Constant(50))
+        cluster = SteppedCluster(lag=ConstantLag(50))
         for pair in (("b", "c"), ("c", "b")):
-            cluster.links[pair].set_lag(Constant(7))
+            cluster.links[pair].set_lag(ConstantLag(7))
         call = cluster.send("b", level, command)
         voted = level is not ONE and level in everywhere and command[0] != "SCRIPT"
         assert (call.outcome, call.ms) == (reply, 14 if voted else 0)
@@ -54,7 +54,7 @@ class TestRouting:
         assert [server.commands() for server in cluster.servers.values()] == [list(pipeline), elsewhere, elsewhere]
 
     def test_pipelines_of_one_coordinator_are_executed_in_their_order_in_every_zone(self):
-        cluster = SteppedCluster(lag=Constant(3), service_ns=MS)
+        cluster = SteppedCluster(lag=ConstantLag(3), service_ns=MS)
         for number in range(50):
             cluster.call("a", QUORUM, ("SET", "k", number))
             cluster.run(1)
@@ -83,7 +83,7 @@ class TestRouting:
 
 class TestSubmitting:
     def test_replies_come_to_the_caller_in_the_turn_in_which_the_vote_is_decided_and_of_nothing_within_the_call(self):
-        cluster = SteppedCluster(lag=Constant(5))
+        cluster = SteppedCluster(lag=ConstantLag(5))
         outcomes = []
         cluster.coordinators["a"].submit(QUORUM, (("SET", "k", "v"), ("GET", "k")), outcomes.append)
         cluster.run(10 * MS)
@@ -122,7 +122,7 @@ class TestSubmitting:
         assert numbers == list(range(5_000))
 
     def test_a_failure_has_the_answers_of_the_commands_that_did_not_fail(self):
-        cluster = planted("x", "y", "z", lag=Constant(1))
+        cluster = planted("x", "y", "z", lag=ConstantLag(1))
         outcomes = []
         cluster.coordinators["a"].submit(SAFE, (("SET", "other", 1), ("GET", "k")), outcomes.append)
         cluster.run(10 * MS)
@@ -133,13 +133,13 @@ class TestSubmitting:
             failure.result()
 
     def test_a_failure_knows_what_zones_have_answered_since(self):
-        cluster = planted({"m": 1}, {"m": 1}, {"m": 1}, lag=Constant(5))
-        cluster.links["c", "a"].set_lag(Constant(50))
+        cluster = planted({"m": 1}, {"m": 1}, {"m": 1}, lag=ConstantLag(5))
+        cluster.links["c", "a"].set_lag(ConstantLag(50))
         outcomes = []
         cluster.coordinators["a"].submit(QUORUM, (("INCR", "k"),), outcomes.append)
         cluster.run(20 * MS)
         [failure] = outcomes
-        assert isinstance(failure, Failure)
+        assert isinstance(failure, PipelineFailure)
         with pytest.raises(Indeterminate, match="WRONGTYPE"):
             failure.result()
         cluster.run(50 * MS)
@@ -149,16 +149,16 @@ class TestSubmitting:
 
 class TestWaiting:
     def test_replies_that_differ_make_the_client_wait_for_the_third(self):
-        cluster = planted("x", "y", "y", lag=Constant(50))
+        cluster = planted("x", "y", "y", lag=ConstantLag(50))
         for pair in (("a", "b"), ("b", "a")):
-            cluster.links[pair].set_lag(Constant(7))
+            cluster.links[pair].set_lag(ConstantLag(7))
         call = cluster.send("a", QUORUM, ("GET", "k"))
         assert (call.outcome, call.ms) == (b"y", 100)
 
     @pytest.mark.parametrize(("level", "outcome"), [(QUORUM, b"x"), (SAFE, (Unavailable, NO_QUORUM))])
     def test_zones_that_differ_while_the_third_stalls_cost_its_time_out(self, level, outcome):
         cluster = planted("x", "y", "y")
-        cluster.links["a", "b"].set_lag(Constant(1))
+        cluster.links["a", "b"].set_lag(ConstantLag(1))
         cluster.servers["c"].pause()
         call = cluster.send("a", level, ("GET", "k"))
         assert (call.outcome, call.ms) == (outcome, 5_000)
@@ -166,7 +166,7 @@ class TestWaiting:
 
 class TestStatistics:
     def test_commands_are_counted_by_level_and_by_how_their_vote_ended(self):
-        cluster = planted("x", "y", "z", lag=Constant(1))
+        cluster = planted("x", "y", "z", lag=ConstantLag(1))
         cluster.send("a", QUORUM, ("GET", "k"), ("GET", "absent"))
         cluster.send("a", SAFE, ("GET", "k"))
         cluster.send("a", ONE, ("GET", "k"))
@@ -186,8 +186,8 @@ class TestStatistics:
     @pytest.mark.parametrize("level", [ONE, QUORUM, SAFE, Levels(read=QUORUM, write=ONE)])
     def test_a_command_is_counted_when_its_last_zone_has_answered_and_disagreement_is_seen_then(self, level):
         """At DC_ONE it is the one figure that tells what the level hides."""
-        cluster = planted("x", "x", "yy", lag=Constant(5))
-        cluster.links["c", "a"].set_lag(Constant(100))
+        cluster = planted("x", "x", "yy", lag=ConstantLag(5))
+        cluster.links["c", "a"].set_lag(ConstantLag(100))
         cluster.send("a", level, ("APPEND", "k", "z"), ("SET", "other", "z"))
         counts = cluster.coordinators["a"].statistics.levels[str(level)]
         assert counts.commands == 0
@@ -228,7 +228,7 @@ class TestStatistics:
         assert began_ns <= unknown["since_ns"] <= began_ns + 1 * MS
 
     def test_what_was_in_flight_when_the_cluster_closes_is_counted_too(self):
-        cluster = SteppedCluster(lag=Constant(5))
+        cluster = SteppedCluster(lag=ConstantLag(5))
         call = cluster.call("a", SAFE, ("SET", "k", 1))
         cluster.run(1 * MS)
         cluster.network.close()

@@ -7,7 +7,7 @@ import pytest
 from support.cluster.stepped import MS, S, SteppedCluster, planted
 
 from zonelab.cluster.connections.failures import NO_QUORUM, PEER_NOT_CONNECTED, STORAGE_REFUSED
-from zonelab.cluster.links.lag import Constant
+from zonelab.cluster.links.lag import ConstantLag
 from zonelab.cluster.links.link import Cut
 from zonelab.cluster.votes.levels import LEVELS_OF_ONE_DC
 from zonelab.engine.ports import Indeterminate, ServerError, Unavailable
@@ -33,7 +33,7 @@ class TestCertainty:
         assert cluster.values("n") == ["1", None, None]
 
     def test_a_write_that_the_own_zone_refused_is_indeterminate_while_others_may_take_it(self):
-        cluster = SteppedCluster(lag=Constant(5))
+        cluster = SteppedCluster(lag=ConstantLag(5))
         cluster.kill("a")
         assert cluster.outcome("a", ONE, ("INCR", "n")) == (Indeterminate, STORAGE_REFUSED)
         cluster.run(10 * MS)
@@ -45,17 +45,17 @@ class TestCertainty:
         assert cluster.outcome("a", ONE, ("GET", "n")) == (Unavailable, STORAGE_REFUSED)
 
     def test_a_failed_read_makes_a_pipeline_with_an_applied_write_indeterminate(self):
-        cluster = planted("x", "y", "z", lag=Constant(1))
+        cluster = planted("x", "y", "z", lag=ConstantLag(1))
         assert cluster.outcome("a", SAFE, ("SET", "other", 1), ("GET", "k")) == (Indeterminate, NO_QUORUM)
 
     def test_the_first_error_is_the_one_that_is_told(self):
-        cluster = SteppedCluster(lag=Constant(5))
+        cluster = SteppedCluster(lag=ConstantLag(5))
         cluster.kill("b")
         cluster.isolate("c", Cut.DROP)
         assert cluster.outcome("a", QUORUM, ("GET", "k")) == (Unavailable, PEER_NOT_CONNECTED)
 
     def test_a_server_error_of_a_write_is_indeterminate_while_another_zone_may_have_applied_it(self):
-        cluster = planted({"m": 1}, 5, {"m": 1}, lag=Constant(5))
+        cluster = planted({"m": 1}, 5, {"m": 1}, lag=ConstantLag(5))
         kind, text = cluster.outcome("a", ONE, ("INCR", "k"))
         assert kind is Indeterminate
         assert text.startswith("WRONGTYPE")
@@ -63,7 +63,7 @@ class TestCertainty:
         assert cluster.values("k")[1] == "6"
 
     def test_what_a_reset_found_on_the_way_is_never_applied(self):
-        cluster = SteppedCluster(lag=Constant(5))
+        cluster = SteppedCluster(lag=ConstantLag(5))
         cluster.kill("a")
         call = cluster.call("a", QUORUM, ("INCR", "n"))
         cluster.run(1 * MS)
@@ -75,7 +75,7 @@ class TestCertainty:
         assert cluster.values("n") == [None, None, None]
 
     def test_what_a_black_hole_holds_is_applied_later_and_so_indeterminate(self):
-        cluster = SteppedCluster(lag=Constant(5))
+        cluster = SteppedCluster(lag=ConstantLag(5))
         cluster.kill("a")
         cluster.isolate("a", Cut.HOLD)
         call = cluster.send("a", QUORUM, ("INCR", "n"))
@@ -103,7 +103,7 @@ class TestCertainty:
         assert reply == ServerError("NOSCRIPT No matching script.")
 
     def test_a_client_that_goes_away_does_not_take_its_write_with_it(self):
-        cluster = SteppedCluster(lag=Constant(5))
+        cluster = SteppedCluster(lag=ConstantLag(5))
         connection = cluster.coordinators["a"].connection(QUORUM)
         task = cluster.runtime.spawn(connection.execute(("SET", "k", "v")), name="client")
         cluster.run(1 * MS)

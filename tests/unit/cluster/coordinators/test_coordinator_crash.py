@@ -7,7 +7,7 @@ import pytest
 from support.cluster.stepped import MS, S, SteppedCluster, planted
 
 from zonelab.cluster.coordinators.coordinator import COORDINATOR_DIED, COORDINATOR_DOWN
-from zonelab.cluster.links.lag import Constant
+from zonelab.cluster.links.lag import ConstantLag
 from zonelab.cluster.votes.levels import LEVELS_OF_ONE_DC, Level
 from zonelab.engine.ports import Indeterminate, Unavailable
 
@@ -17,7 +17,7 @@ DIED = Indeterminate, COORDINATOR_DIED
 
 @pytest.mark.parametrize("level", LEVELS)
 def test_a_write_whose_answer_is_not_there_yet_is_indeterminate_and_a_read_unavailable(level):
-    cluster = SteppedCluster(lag=Constant(10), service_ns=2 * MS)
+    cluster = SteppedCluster(lag=ConstantLag(10), service_ns=2 * MS)
     write = cluster.call("a", level, ("SET", "k", "v"))
     read = cluster.call("a", level, ("GET", "k"))
     mixed = cluster.call("a", level, ("GET", "k"), ("INCR", "n"))
@@ -60,7 +60,7 @@ def test_nobody_is_served_until_another_process_is_there_and_others_go_on(level)
 
 
 def test_a_first_response_that_would_stand_for_a_missing_third_is_not_given_by_the_dead():
-    cluster = planted("1", "2", "3", lag=Constant(10))
+    cluster = planted("1", "2", "3", lag=ConstantLag(10))
     cluster.servers["c"].pause()
     call = cluster.call("a", Level.DC_QUORUM, ("GET", "k"))
     cluster.run(30 * MS)  # a and b have answered, and differ

@@ -10,7 +10,7 @@ from zonelab.cluster.options.versions.clock import VersionClock
 from zonelab.cluster.options.versions.coordinator import VersionedCoordinator
 from zonelab.cluster.sim.runtime import SimRuntime
 from zonelab.cluster.votes.levels import Level
-from zonelab.cluster.votes.pipeline import Failure
+from zonelab.cluster.votes.pipeline import PipelineFailure
 from zonelab.engine.ports import Indeterminate, ServerError, Unavailable
 
 ZONES = ("a", "b", "c")
@@ -72,7 +72,7 @@ def test_a_pipeline_of_which_one_node_carried_out_its_part_is_in_doubt():
     outcomes = []
     joint = SplitPipeline(assemblies, parts=[each.fragments for each in assemblies], done=outcomes.append)
     joint.answered(0, assemblies[0].fragments, [b"OK"])
-    joint.answered(0, assemblies[1].fragments, Failure(Refused(), [ServerError("down")]))
+    joint.answered(0, assemblies[1].fragments, PipelineFailure(Refused(), [ServerError("down")]))
     assert isinstance(joint.error(), Indeterminate)
     assert [outcome.maybe_applied for outcome in outcomes] == [True]
 
@@ -80,7 +80,7 @@ def test_a_pipeline_of_which_one_node_carried_out_its_part_is_in_doubt():
 def test_a_pipeline_of_which_no_node_carried_out_anything_is_certainly_not_applied():
     assembly = SplitCommand(("SET", "x", "1"), [Fragment(("SET", "x", "1"), range(1))])
     joint = SplitPipeline([assembly], parts=[assembly.fragments], done=unheard)
-    joint.answered(0, assembly.fragments, Failure(Refused(), [ServerError("down")]))
+    joint.answered(0, assembly.fragments, PipelineFailure(Refused(), [ServerError("down")]))
     assert isinstance(joint.error(), Unavailable)
 
 

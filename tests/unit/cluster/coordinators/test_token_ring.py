@@ -13,7 +13,7 @@ from zonelab.cluster.connections.batch import Batch
 from zonelab.cluster.connections.failures import NO_QUORUM, PEER_NOT_CONNECTED, PEER_REFUSED
 from zonelab.cluster.coordinators.remote import RemoteCoordinator
 from zonelab.cluster.coordinators.token_ring import KEYS_APART
-from zonelab.cluster.links.lag import Constant
+from zonelab.cluster.links.lag import ConstantLag
 from zonelab.cluster.links.link import Cut
 from zonelab.cluster.sim.cluster import SimCluster, SimSettings
 from zonelab.cluster.sim.runtime import SimRuntime
@@ -56,7 +56,7 @@ def owners(topology, key):
     return topology.dcs[0].owners(topology.token(key.encode()))
 
 
-@simulated(topology=SHARED, lag=Constant(5))
+@simulated(topology=SHARED, lag=ConstantLag(5))
 async def test_a_command_for_every_node_stays_where_it_is_in_its_pipeline(cluster):
     before, after = [("SET", key, "old") for key in KEYS[:20]], [("SET", key, "new") for key in KEYS[10:30]]
     await cluster.connection("b", QUORUM).execute(*before, ("FLUSHALL",), *after)
@@ -208,7 +208,7 @@ class TestTwoDataCentres:
 
     @simulated(
         topology=TWO_DCS,
-        lags={(one, other): Constant(50) for dcs in (DC1 + DC2, DC2 + DC1) for one in dcs[:3] for other in dcs[3:]},
+        lags={(one, other): ConstantLag(50) for dcs in (DC1 + DC2, DC2 + DC1) for one in dcs[:3] for other in dcs[3:]},
     )
     async def test_what_other_data_centres_hold_is_stale_by_the_lag_between_them_and_at_each_it_is_not(self, cluster):
         seen = []
@@ -225,7 +225,7 @@ class TestTwoDataCentres:
         assert each_ms >= 100
         assert at_once == [b"DC_EACH_SAFE_QUORUM"]
 
-    @simulated(topology=TWO_DCS, lag=Constant(1))
+    @simulated(topology=TWO_DCS, lag=ConstantLag(1))
     async def test_the_zone_chosen_beforehand_follows_the_order_of_names_and_another_takes_its_place(self, cluster):
         first = cluster.coordinators["b"].statistics
         await outcome(cluster, "b", QUORUM, ("INCR", "n"))
@@ -250,7 +250,7 @@ class TestTwoDataCentres:
         await cluster.runtime.sleep(30_000 * MS)
         assert (told, dropped, await at(cluster, DC2, "GET", "k")) == ([b"OK"], 1, [None] * 3)
 
-    @simulated(topology=TWO_DCS, lag=Constant(5))
+    @simulated(topology=TWO_DCS, lag=ConstantLag(5))
     async def test_writes_in_both_data_centres_at_once_leave_them_different(self, cluster):
         writes = [
             cluster.runtime.spawn(cluster.connection(node, SAFE).execute(("SET", "k", node)), name=node)

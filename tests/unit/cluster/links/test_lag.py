@@ -10,7 +10,7 @@ from random import Random
 
 import pytest
 
-from zonelab.cluster.links.lag import Constant, Lag, Mixture, exponential, lognormal, normal, pareto, uniform
+from zonelab.cluster.links.lag import ConstantLag, Lag, MixtureLag, exponential, lognormal, normal, pareto, uniform
 from zonelab.cluster.links.lag_text import parse_lag
 
 DRAWS = 100_000
@@ -156,7 +156,7 @@ def test_a_lag_knows_whether_it_is_zero(text):
 
 
 def test_a_duration_by_itself_is_a_constant_lag():
-    assert parse_lag("2.5ms") == parse_lag("constant:2.5ms") == Constant(2.5)
+    assert parse_lag("2.5ms") == parse_lag("constant:2.5ms") == ConstantLag(2.5)
     assert str(parse_lag("0.5*2ms + 0.5*40us")) == "0.5*constant:2ms + 0.5*constant:0.04ms"
 
 
@@ -214,12 +214,12 @@ def test_a_trace_is_replayed_in_order_and_round_again_from_a_drawn_position(tmp_
 
 
 def test_a_mixture_chooses_by_weight_whatever_the_weights_sum_to():
-    lag = Mixture(((3.0, Constant(1.0)), (1.0, Constant(2.0))))
+    lag = MixtureLag(((3.0, ConstantLag(1.0)), (1.0, ConstantLag(2.0))))
     ones = draws_ms(lag).count(1.0)
     assert abs(ones - 0.75 * DRAWS) <= SIGMAS * math.sqrt(DRAWS * 0.75 * 0.25)
 
 
 def test_the_functions_and_the_text_make_the_same_lags():
-    made = [uniform(1, 5), normal(2, 0.5), exponential(2), lognormal(2, 15), pareto(1, 1.5), Constant(2)]
+    made = [uniform(1, 5), normal(2, 0.5), exponential(2), lognormal(2, 15), pareto(1, 1.5), ConstantLag(2)]
     assert [parse_lag(str(lag)) for lag in made] == made
     assert len({*made, *(parse_lag(str(lag)) for lag in made)}) == len(made)

@@ -5,7 +5,7 @@ from random import Random
 import pytest
 from support.cluster.timers import CountedTimers
 
-from zonelab.cluster.links.lag import Constant
+from zonelab.cluster.links.lag import ConstantLag
 from zonelab.cluster.links.lag_text import parse_lag
 from zonelab.cluster.links.link import RETRANSMIT_NS, RETRANSMITS_MAX, Cut, Link
 
@@ -95,7 +95,7 @@ def test_a_clear_link_delivers_within_the_call_and_sets_no_timer():
 @pytest.mark.parametrize(
     "obstruct",
     [
-        lambda link: link.set_lag(Constant(1)),
+        lambda link: link.set_lag(ConstantLag(1)),
         lambda link: link.set_loss(0.1),
         lambda link: link.set_duplication(0.1),
         lambda link: link.cut(Cut.HOLD),
@@ -109,7 +109,7 @@ def test_who_watches_is_told_when_a_link_ceases_to_be_clear_and_when_it_is_again
     way.link.on_break(lambda: told.append("break"))
     obstruct(way.link)
     assert told[0] is False
-    way.link.set_lag(Constant(0))
+    way.link.set_lag(ConstantLag(0))
     way.link.set_loss(0)
     way.link.set_duplication(0)
     way.link.mend()
@@ -121,7 +121,7 @@ def test_a_link_is_clear_only_once_the_last_message_on_it_has_arrived():
     told = []
     way.link.on_clear(lambda: told.append((way.link.clear, way.runtime.now_ns(), way.messages)))
     way.send(1)
-    way.link.set_lag(Constant(0))
+    way.link.set_lag(ConstantLag(0))
     way.send(2)
     assert (told, way.link.clear) == ([], False)
     way.run()
@@ -186,7 +186,7 @@ def test_without_coherence_every_message_draws_its_own_delay():
 def test_a_new_lag_is_drawn_from_at_once_though_the_old_delay_would_hold():
     way = Way("constant:2ms", coherence_ms=25)
     way.send(1)
-    way.link.set_lag(Constant(7))
+    way.link.set_lag(ConstantLag(7))
     way.send(2)
     way.run()
     assert way.arrived == [(1, 2), (2, 7)]

@@ -9,7 +9,7 @@ import pytest
 from support.cluster.sim_lab import simulated
 
 from zonelab.cluster.connections.timeouts import Timeouts
-from zonelab.cluster.links.lag import Constant
+from zonelab.cluster.links.lag import ConstantLag
 from zonelab.cluster.links.link import Cut
 from zonelab.cluster.options.versions import scripts
 from zonelab.cluster.options.versions.anti_entropy import CONFLICTS, COPIED, FAILED, PAGE, AntiEntropy
@@ -100,7 +100,7 @@ async def test_zones_that_are_equal_cost_a_few_requests_however_much_they_hold(c
     assert sent <= 3  # the digests, and a page of one place in each direction
 
 
-@versioned(lag=Constant(1))
+@versioned(lag=ConstantLag(1))
 async def test_a_write_that_comes_between_looking_and_copying_stays(cluster):
     await only_in_a(cluster, ("SET", "k", "old"))
     comparing = cluster.runtime.spawn(process(cluster).round(), name="round")

@@ -7,7 +7,7 @@ from collections import Counter
 
 import pytest
 
-from zonelab.cluster.commands.routes import Route
+from zonelab.cluster.commands.routes import CommandRoute
 from zonelab.cluster.connections.batch import Batch
 from zonelab.cluster.connections.failures import STORAGE_REFUSED, ZoneFailure
 from zonelab.cluster.options.hinted_handoff import HandoffSettings, HintedChannel
@@ -248,7 +248,7 @@ def test_settings_that_cannot_be_are_refused(given):
 def test_hints_of_which_only_the_wire_form_says_all_keep_it():
     channel, far, _, _ = hinted(codec=WireCodec())
     packed = wire.command(b"SET", b"k", b"v")
-    channel.submit(Batch(KINDS[Route.WRITE].run(1, 2), writes=True, packed=packed), lambda answer: None)
+    channel.submit(Batch(KINDS[CommandRoute.WRITE].run(1, 2), writes=True, packed=packed), lambda answer: None)
     send(channel, ("GET", "k"), ("SET", "k", "1"))
     assert not channel.at_rest
     far.connected = True
@@ -289,16 +289,18 @@ def packed_hints(kind, *commands, **marks):
 
 
 def test_of_a_clients_bytes_only_writes_with_keys_are_kept_in_its_protocol():
-    assert packed_hints(Route.BROADCAST, "PUBLISH k m")[0] == []
-    assert packed_hints(Route.BROADCAST, "SCRIPT LOAD x")[0] == []
-    assert packed_hints(Route.WRITE, "flushall")[0] == []
-    assert packed_hints(Route.WRITE, "SET k v", "FLUSHALL", "INCR n")[0] == [[(b"SET", b"k", b"v"), (b"INCR", b"n")]]
-    kept, packed = packed_hints(Route.WRITE, "SET k v", "INCR n")
+    assert packed_hints(CommandRoute.BROADCAST, "PUBLISH k m")[0] == []
+    assert packed_hints(CommandRoute.BROADCAST, "SCRIPT LOAD x")[0] == []
+    assert packed_hints(CommandRoute.WRITE, "flushall")[0] == []
+    assert packed_hints(CommandRoute.WRITE, "SET k v", "FLUSHALL", "INCR n")[0] == [
+        [(b"SET", b"k", b"v"), (b"INCR", b"n")]
+    ]
+    kept, packed = packed_hints(CommandRoute.WRITE, "SET k v", "INCR n")
     assert kept == [packed]
 
 
 def test_a_transaction_is_kept_whole_or_not_at_all():
-    kept, packed = packed_hints(Route.WRITE, "MULTI", "SET k v", "GET n", "EXEC", replies=4, protocol=3)
+    kept, packed = packed_hints(CommandRoute.WRITE, "MULTI", "SET k v", "GET n", "EXEC", replies=4, protocol=3)
     assert kept == [packed]
-    assert packed_hints(Route.WRITE, "MULTI", "SET k v", "PUBLISH c m", "EXEC", replies=4, protocol=3)[0] == []
-    assert packed_hints(Route.READ, "MULTI", "GET k", "EXEC", replies=3, protocol=3)[0] == []
+    assert packed_hints(CommandRoute.WRITE, "MULTI", "SET k v", "PUBLISH c m", "EXEC", replies=4, protocol=3)[0] == []
+    assert packed_hints(CommandRoute.READ, "MULTI", "GET k", "EXEC", replies=3, protocol=3)[0] == []

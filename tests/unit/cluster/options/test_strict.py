@@ -9,7 +9,7 @@ from support.cluster.strict_forms import EXAMPLES, TAKEN, THREE
 from support.project_files import ROOT
 
 from zonelab.cluster.commands.routes import is_write
-from zonelab.cluster.links.lag import Constant
+from zonelab.cluster.links.lag import ConstantLag
 from zonelab.cluster.options.strict.door import REFUSED
 from zonelab.cluster.options.strict.forms import FORMS, PREFIX, REQUESTS, VOTES
 from zonelab.cluster.options.versions.settings import VoteBy
@@ -25,7 +25,7 @@ IN_PROCESS = [example for example in EXAMPLES if not example.at_port]
 
 
 def play(program, *, strict, zones=THREE, data_centres=None, lag_ms=0):
-    lag = Constant(lag_ms)
+    lag = ConstantLag(lag_ms)
     topology = topology_of(data_centres or {"dc": {zone: [zone] for zone in zones}})
     cluster = SimCluster(zones, SimSettings(seed=1, strict=strict, lag=lag, topology=topology))
 

@@ -12,7 +12,7 @@ from support.cluster.sim_lab import simulated
 
 from zonelab.cluster.connections.failures import NO_QUORUM
 from zonelab.cluster.connections.timeouts import Timeouts
-from zonelab.cluster.links.lag import Constant
+from zonelab.cluster.links.lag import ConstantLag
 from zonelab.cluster.links.link import Cut
 from zonelab.cluster.options.versions.clock import COORDINATORS_MAX, VersionClock
 from zonelab.cluster.options.versions.script_commands import rewritten
@@ -26,7 +26,7 @@ from zonelab.engine.ports import Indeterminate, ServerError, Unavailable
 MS = 1_000_000
 ONE, QUORUM, SAFE = list(Level)[:3]
 
-versioned = partial(simulated, votes=VoteBy.VERSION, lag=Constant(1), timeouts=Timeouts(factor=0.02))
+versioned = partial(simulated, votes=VoteBy.VERSION, lag=ConstantLag(1), timeouts=Timeouts(factor=0.02))
 
 
 def cut_off(cluster, *zones, mode=Cut.DROP):
@@ -115,7 +115,7 @@ def test_commands_answer_as_without_the_option(level, together):
             str(answer).partition(" script:")[0] if isinstance(answer, ServerError) else answer for answer in answers
         ]
 
-    assert versioned(lag=Constant(0))(program)() == versioned(votes=VoteBy.VALUE, lag=Constant(0))(program)()
+    assert versioned(lag=ConstantLag(0))(program)() == versioned(votes=VoteBy.VALUE, lag=ConstantLag(0))(program)()
 
 
 @pytest.mark.parametrize("level", [QUORUM, SAFE])

@@ -17,7 +17,7 @@ from zonelab.cluster.resp.protocol.upstream import GatheredWrites
 from zonelab.cluster.resp.server import RespServer
 from zonelab.cluster.resp.settings import PortSettings
 from zonelab.cluster.votes.levels import Level
-from zonelab.cluster.votes.pipeline import Failure
+from zonelab.cluster.votes.pipeline import PipelineFailure
 from zonelab.cluster.zone import Address
 from zonelab.engine.ports import ServerError
 
@@ -106,7 +106,7 @@ class Call:
         self._done(list(replies))
 
     def fail(self, *answers):
-        self._done(Failure(None, list(answers)))
+        self._done(PipelineFailure(None, list(answers)))
 
 
 class PlayedCoordinator:

@@ -8,7 +8,7 @@ from zonelab.cluster.connections.failures import STORAGE_REFUSED, ZoneFailure
 from zonelab.cluster.options.hinted_handoff import HandoffSettings, HintedChannel
 from zonelab.cluster.resp.gateway.behind_hints import BehindHints
 from zonelab.cluster.resp.protocol import wire
-from zonelab.cluster.resp.protocol.command_table import KINDS, Route
+from zonelab.cluster.resp.protocol.command_table import KINDS, CommandRoute
 from zonelab.cluster.resp.protocol.upstream import WireCommands
 from zonelab.cluster.resp.protocol.wire_codec import WireCodec
 from zonelab.cluster.sim.runtime import SimRuntime
@@ -57,7 +57,7 @@ class Stage:
 
     def set(self, number):
         packed, answers = wire.command(b"SET", b"k", b"%d" % number), []
-        self.hinted.submit(Batch(KINDS[Route.WRITE].run(1, 2), writes=True, packed=packed), answers.append)
+        self.hinted.submit(Batch(KINDS[CommandRoute.WRITE].run(1, 2), writes=True, packed=packed), answers.append)
         return answers
 
     def send(self, packed, *, name="EXEC", **marks):

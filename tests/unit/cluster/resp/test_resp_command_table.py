@@ -9,7 +9,7 @@ import pytest
 from support.cluster.port_lines import recorded_commands
 from support.project_files import ROOT
 
-from zonelab.cluster.commands.routes import Route
+from zonelab.cluster.commands.routes import CommandRoute
 from zonelab.cluster.resp.protocol.command_table import Treatment, table_from
 from zonelab.cluster.resp.protocol.remembered_scripts import EVALUATING
 
@@ -23,17 +23,17 @@ NAMES = [name for entry in recorded_commands() for name in (entry[0], *(each[0] 
 @pytest.mark.parametrize(
     ("name", "route"),
     [
-        ("GET", Route.READ),
-        ("SET", Route.WRITE),
-        ("HSTRLEN", Route.READ),  # unknown to Dynomite: by its flags
-        ("ZUNION", Route.READ),  # keys, though not at fixed positions
-        ("DBSIZE", Route.LOCAL_READ),
-        ("HGETALL", Route.LOCAL_READ),  # Dynomite's class, whatever its flags
-        ("PING", Route.LOCAL_READ),
-        ("TTL", Route.WRITE),  # a write for Dynomite, though it only reads
-        ("EVAL", Route.WRITE),
-        ("PUBLISH", Route.BROADCAST),
-        ("CONFIG|GET", Route.LOCAL_READ),
+        ("GET", CommandRoute.READ),
+        ("SET", CommandRoute.WRITE),
+        ("HSTRLEN", CommandRoute.READ),  # unknown to Dynomite: by its flags
+        ("ZUNION", CommandRoute.READ),  # keys, though not at fixed positions
+        ("DBSIZE", CommandRoute.LOCAL_READ),
+        ("HGETALL", CommandRoute.LOCAL_READ),  # Dynomite's class, whatever its flags
+        ("PING", CommandRoute.LOCAL_READ),
+        ("TTL", CommandRoute.WRITE),  # a write for Dynomite, though it only reads
+        ("EVAL", CommandRoute.WRITE),
+        ("PUBLISH", CommandRoute.BROADCAST),
+        ("CONFIG|GET", CommandRoute.LOCAL_READ),
     ],
 )
 def test_a_command_has_the_route_that_dynomite_gives_it_or_its_flags(name, route):
@@ -115,15 +115,15 @@ def test_what_is_forwarded_goes_where_the_page_or_its_flags_say():
         if spec.treatment not in (Treatment.FORWARD, Treatment.INFO, Treatment.SORTED):
             continue
         if name in OWN_ZONE.split():
-            expected = Route.LOCAL_READ
+            expected = CommandRoute.LOCAL_READ
         elif name in EVERY_ZONE.split():
-            expected = Route.BROADCAST
+            expected = CommandRoute.BROADCAST
         elif name in READS_BY_NAME or ("readonly" in flags[name] and name not in ("TTL", "PFCOUNT")):
-            expected = Route.READ
+            expected = CommandRoute.READ
         else:
-            expected = Route.WRITE
+            expected = CommandRoute.WRITE
         assert spec.kind.route is expected, name
-        assert spec.kind.reads is (expected in (Route.READ, Route.LOCAL_READ)), name
+        assert spec.kind.reads is (expected in (CommandRoute.READ, CommandRoute.LOCAL_READ)), name
     assert WHOLE["MGET"].kind is not WHOLE["GET"].kind
 
 

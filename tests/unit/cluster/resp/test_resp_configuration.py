@@ -13,7 +13,7 @@ import pytest
 from support.project_files import ROOT
 
 from zonelab.cluster.connections.timeouts import Timeouts
-from zonelab.cluster.links.lag import Constant
+from zonelab.cluster.links.lag import ConstantLag
 from zonelab.cluster.options.hinted_handoff import HandoffSettings
 from zonelab.cluster.options.versions.settings import AntiEntropySettings, VoteBy
 from zonelab.cluster.resp.gateway.configuration import GatewayConfiguration, read_configuration
@@ -148,8 +148,8 @@ def test_what_a_file_says_reaches_the_network_and_the_port(tmp_path):
     assert configuration.addresses() == {"a": Address("10.0.0.1", 7001), "b": Address("[::1]", 7002, "/run/b.sock")}
     assert configuration.network() == NetworkSettings(
         seed=7,
-        lag=Constant(2),
-        lags={("a", "b"): Constant(3)},
+        lag=ConstantLag(2),
+        lags={("a", "b"): ConstantLag(3)},
         coherence_ns=1_500_000,
         loss=0.25,
         timeouts=Timeouts(factor=0.5),
@@ -183,10 +183,10 @@ def test_links_between_data_centres_have_their_own_lag_but_for_those_that_are_na
     configuration = GatewayConfiguration(**file, remote_lag="constant:9ms")
     network = configuration.network()
     far = [("a", "c"), ("b", "c"), ("c", "b")]
-    assert network.lags == dict.fromkeys(far, Constant(9)) | {("c", "a"): Constant(1)}
+    assert network.lags == dict.fromkeys(far, ConstantLag(9)) | {("c", "a"): ConstantLag(1)}
     assert network.topology == Placement(**placed).layout
     assert configuration.peer_addresses() == {"a": Address("127.0.0.1", 9), "c": Address("127.0.0.1", 10)}
-    assert GatewayConfiguration(**file).network().lags == {("c", "a"): Constant(1)}
+    assert GatewayConfiguration(**file).network().lags == {("c", "a"): ConstantLag(1)}
     with pytest.raises(ValueError, match=r"peers .* are not accepted; accepted: a, b, c"):
         GatewayConfiguration(**{**file, "peers": {**peers, "z": "127.0.0.1:1"}})
 

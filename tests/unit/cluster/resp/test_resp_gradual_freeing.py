@@ -4,14 +4,14 @@ import asyncio
 
 from support.coroutines import coroutine
 
-from zonelab.cluster.commands.routes import Route
+from zonelab.cluster.commands.routes import CommandRoute
 from zonelab.cluster.resp.gradual_freeing import TURN_BYTES, TURN_COMMANDS, GradualFreeing
 from zonelab.cluster.resp.protocol import wire
 from zonelab.cluster.resp.protocol.command_table import KINDS
 
 from .conftest import on_port, until
 
-WRITE = KINDS[Route.WRITE]
+WRITE = KINDS[CommandRoute.WRITE]
 
 
 @coroutine

@@ -5,7 +5,7 @@ import asyncio
 import pytest
 from support.coroutines import coroutine
 
-from zonelab.cluster.commands.routes import Route
+from zonelab.cluster.commands.routes import CommandRoute
 from zonelab.cluster.resp.protocol import wire
 from zonelab.cluster.resp.protocol.command_table import KINDS
 from zonelab.cluster.resp.protocol.upstream import GatheredWrites
@@ -147,14 +147,14 @@ async def test_of_a_busy_turn_as_many_commands_depart_each_time_and_none_is_left
     departures = Departures()
     turn = TurnBatch(departures, clients="ab", writes=GatheredWrites())
     for _ in range(300):
-        turn.gather(KINDS[Route.WRITE], Level.DC_ONE, 2, SET, 1, lambda outcome: None, ordered=False)
+        turn.gather(KINDS[CommandRoute.WRITE], Level.DC_ONE, 2, SET, 1, lambda outcome: None, ordered=False)
     at_once = departures.counts[0]
     assert 100 < at_once <= 129
     assert departures.counts == [at_once] * (300 // at_once)
     await asyncio.sleep(0)
     assert sum(departures.counts) == 300
     for _ in range(2):
-        turn.gather(KINDS[Route.WRITE], Level.DC_ONE, 2, SET, 1, lambda outcome: None, ordered=False)
+        turn.gather(KINDS[CommandRoute.WRITE], Level.DC_ONE, 2, SET, 1, lambda outcome: None, ordered=False)
         await asyncio.sleep(0)
     assert departures.counts[-2:] == [1, 1]
 

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from support.cluster.racks import even_rack
 from support.cluster.wire_rings import EACH, QUORUM, READ, SAFE, WRITE, Cluster, Node, parsed
 
-from zonelab.cluster.commands.routes import Route
+from zonelab.cluster.commands.routes import CommandRoute
 from zonelab.cluster.connections.failures import NO_QUORUM, PEER_NOT_CONNECTED, ZoneFailure
 from zonelab.cluster.coordinators.token_ring import KEYS_APART, RingCoordinator
 from zonelab.cluster.real.upstream import pack
@@ -121,7 +121,7 @@ def test_a_command_for_every_node_neither_overtakes_nor_is_overtaken():
 def test_keyless_reads_are_answered_by_the_own_node():
     cluster = Cluster(ONE_DC, node="b2")
     cluster.nodes["b2"].execute([b"MSET", b"x", b"1", b"y", b"2"])
-    assert cluster.ask(KINDS[Route.LOCAL_READ], (b"DBSIZE",)) == [2]
+    assert cluster.ask(KINDS[CommandRoute.LOCAL_READ], (b"DBSIZE",)) == [2]
     assert [name for name, node in cluster.nodes.items() if node.heard] == ["b2"]
 
 

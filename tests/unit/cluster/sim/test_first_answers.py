@@ -9,7 +9,7 @@ import pytest
 from support.cluster.stepped import planted
 
 from zonelab.cluster.connections.failures import STORAGE_REFUSED
-from zonelab.cluster.links.lag import Constant
+from zonelab.cluster.links.lag import ConstantLag
 from zonelab.cluster.links.link import Cut
 from zonelab.cluster.sim.first_answers import REFUSAL_NS, REFUSAL_SHARES, VALUE_SHARES
 from zonelab.cluster.votes.levels import Level
@@ -89,7 +89,7 @@ def test_who_has_failed_at_once_is_told_in_the_order_of_asking():
 
 
 def test_with_lag_nothing_arrives_together_and_the_nearest_is_the_first():
-    cluster = planted("a", "b", "c", service_ns=SERVICE_NS, lag=Constant(1))
+    cluster = planted("a", "b", "c", service_ns=SERVICE_NS, lag=ConstantLag(1))
     assert answers(cluster, "b", ("GET", "k")) == {"b'b'": TRIES}
     cluster.kill("a")
     assert answers(cluster, "b", UNKNOWN_SCRIPT) == {"NOSCRIPT": TRIES}

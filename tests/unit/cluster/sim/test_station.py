@@ -2,7 +2,7 @@
 
 from support.scenarios.sim_runs import run_in_memory, small
 
-from zonelab.cluster.links.lag import Constant, uniform
+from zonelab.cluster.links.lag import ConstantLag, uniform
 from zonelab.cluster.sim.cluster import SimCluster, SimSettings
 from zonelab.cluster.sim.station import StationSettings
 from zonelab.cluster.votes.levels import Level
@@ -34,7 +34,7 @@ def test_commands_of_one_connection_stay_in_order_however_many_are_worked_on_at_
 
 
 def test_other_zones_wait_for_the_coordinator_of_a_server_and_the_lab_itself_does_not():
-    cluster = cluster_of("a", "b", service=Constant(1))
+    cluster = cluster_of("a", "b", service=ConstantLag(1))
 
     async def whole():
         async with cluster:
@@ -50,7 +50,7 @@ def test_other_zones_wait_for_the_coordinator_of_a_server_and_the_lab_itself_doe
 
 
 def test_what_waits_for_a_coordinator_that_dies_is_not_carried_out_and_the_next_one_begins_anew():
-    cluster = cluster_of("a", service=Constant(10))
+    cluster = cluster_of("a", service=ConstantLag(10))
     ends = []
 
     async def push(value: str):

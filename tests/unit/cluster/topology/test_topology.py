@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 from support.cluster.racks import even_rack
 
 from zonelab.cluster.topology.described import topology_of
-from zonelab.cluster.topology.key_hashes import TOKENS, Hash
+from zonelab.cluster.topology.key_hashes import TOKENS, KeyHash
 from zonelab.cluster.topology.topology import DataCentre, Node, Rack, Topology, TopologyError, one_dc
 
 
@@ -53,7 +53,7 @@ def test_a_hash_tag_puts_keys_together():
 def test_the_hash_can_be_chosen():
     dcs = one_dc("abc").dcs
     assert Topology(dcs).token(b"apple") == 4142305122
-    assert Topology(dcs, hash=Hash.MURMUR3).token(b"hello") == 0x248BFA47
+    assert Topology(dcs, hash=KeyHash.MURMUR3).token(b"hello") == 0x248BFA47
 
 
 def test_places_name_every_node_with_its_zone_and_data_centre():

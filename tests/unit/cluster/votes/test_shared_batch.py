@@ -6,7 +6,7 @@ import pytest
 
 from zonelab.cluster.connections.failures import STORAGE_REFUSED, ZoneFailure
 from zonelab.cluster.votes.levels import Level
-from zonelab.cluster.votes.pipeline import Failure, UniformPipeline
+from zonelab.cluster.votes.pipeline import PipelineFailure, UniformPipeline
 from zonelab.cluster.votes.rules import Rule
 from zonelab.cluster.votes.shared_batch import SharedBatch
 from zonelab.cluster.votes.statistics import CoordinatorStatistics
@@ -18,7 +18,7 @@ MEMBERS = 2
 
 
 def told(outcomes):
-    return [outcome.answers if isinstance(outcome, Failure) else outcome for outcome in outcomes]
+    return [outcome.answers if isinstance(outcome, PipelineFailure) else outcome for outcome in outcomes]
 
 
 def alone(level, answers, order):

@@ -140,7 +140,7 @@ class Stage:
         self.connection = CountingConnection(self.runtime, delay_ns=delay_ms * MS)
         self.queues: list[ToyQueue] = []
         clock = NodeClock(epoch_ns=0, run_ns=self.runtime.now_ns)
-        settings = spec.Consumers(per_zone=1, batch=1, wait_ms=0, processing=work, extend=extend)
+        settings = spec.ConsumerSection(per_zone=1, batch=1, wait_ms=0, processing=work, extend=extend)
         self.deaths: dict[str, int] = {}
         self.consumers = Consumers(
             deaths=self.deaths,

@@ -13,7 +13,7 @@ from zonelab.analysis.message_classes import MessageClass
 from zonelab.analysis.runs.accesses import FINAL_VALUES
 from zonelab.cluster.sim.runtime import SimRuntime
 from zonelab.engine.ports import Command, Indeterminate, PortError, Reply, Unavailable
-from zonelab.scenarios.clients.policy import Client, RoutedConnection
+from zonelab.scenarios.clients.policy import CoordinatorChooser, RoutedConnection
 from zonelab.scenarios.clients.program_crash import CrashSwitch, ProgramCrashed
 from zonelab.scenarios.errors import ScenarioError
 from zonelab.scenarios.run.simulated import simulate
@@ -34,7 +34,7 @@ class Ways:
         self.gone: set[str] = set()
         self.answers: dict[str, list[PortError]] = {"a": [], "b": [], "c": []}
         self.runtime = SimRuntime(seed=1)
-        self.client = Client(
+        self.client = CoordinatorChooser(
             home="a",
             policy=policy,
             back_after_ns=SECOND_NS,
@@ -120,7 +120,7 @@ def test_an_answer_makes_the_errors_before_it_those_of_a_connection_that_is_new(
 
 def test_three_other_zones_are_looked_at_and_no_more_each_time_the_next_ones() -> None:
     looked: list[str] = []
-    client = Client(
+    client = CoordinatorChooser(
         home="a",
         policy=Clients(failover=True, connections=1),
         back_after_ns=0,

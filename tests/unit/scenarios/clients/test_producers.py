@@ -20,12 +20,12 @@ from zonelab.engine.dyno import PushIndeterminate
 from zonelab.engine.message import Message, Receipt
 from zonelab.engine.ports import Indeterminate, ServerError, Unavailable
 from zonelab.scenarios.clients import producers as workload
-from zonelab.scenarios.clients.producers import Producer
+from zonelab.scenarios.clients.producers import ZoneProducer
 from zonelab.scenarios.clients.recorder import Recorder
 from zonelab.scenarios.queues.under_test import Wrap
 from zonelab.scenarios.spec.push_plan import PlannedPush, explicit_operations, plan_pushes
 from zonelab.scenarios.spec.reading import dump_scenario, scenario_of
-from zonelab.scenarios.spec.scenario import Arrival, Load, Operation, Priority
+from zonelab.scenarios.spec.scenario import Arrival, Load, Priority, PushOperation
 from zonelab.scenarios.tasks import Halt
 
 MS = 1_000_000
@@ -105,7 +105,7 @@ def test_a_told_load_pushes_what_the_drawn_one_would(batch: int) -> None:
 
 def test_operations_of_one_zone_and_time_are_pushed_together() -> None:
     operations = [
-        Operation(at_ms=at, zone=zone, id=name) for at, zone, name in [(5, "a", "x"), (5, "b", "y"), (5, "a", "z")]
+        PushOperation(at_ms=at, zone=zone, id=name) for at, zone, name in [(5, "a", "x"), (5, "b", "y"), (5, "a", "z")]
     ]
     (push,) = plan_pushes(Load(duration_s=1, operations=operations), zone="a", random=Streams(1).stream)
     assert (push.offset_ns, [message.id for message in push.messages]) == (5_000_000, ["x", "z"])
@@ -162,7 +162,7 @@ def rows_of_a_run(
     async def opened(zone: str, wrap: Wrap) -> SlowQueue:
         return queue
 
-    producer = Producer(
+    producer = ZoneProducer(
         zone="a",
         open_queue=opened,
         recorder=Recorder(history, runtime),
@@ -295,7 +295,7 @@ def test_whoever_asks_for_a_push_is_told_what_was_not_confirmed_even_if_it_never
     async def opened(zone: str, wrap: Wrap) -> SlowQueue:
         return queue
 
-    producer = Producer(
+    producer = ZoneProducer(
         zone="a", open_queue=opened, recorder=Recorder(History(table), runtime), runtime=runtime, halt=Halt(runtime)
     )
     runtime.run_until_complete(producer.start())

@@ -3,7 +3,7 @@
 import pytest
 
 from zonelab.cluster.clock import NodeClock
-from zonelab.scenarios.clients.true_time import Reading
+from zonelab.scenarios.clients.true_time import ClockReading
 
 MS = 1_000_000
 
@@ -19,7 +19,7 @@ class Run:
 
 def test_a_clock_that_is_right_is_not_ahead() -> None:
     run = Run()
-    reading = Reading.of(run.clock)
+    reading = ClockReading.of(run.clock)
     run.pass_ms(10)
     assert reading.ahead_ms(run.clock.now_ms()) == 0
 
@@ -28,7 +28,7 @@ def test_a_clock_that_is_right_is_not_ahead() -> None:
 @pytest.mark.parametrize("read_after_the_jump", [False, True])
 def test_what_is_read_before_or_after_a_jump_is_told_apart(offset_ms: int, *, read_after_the_jump: bool) -> None:
     run = Run()
-    reading = Reading.of(run.clock)
+    reading = ClockReading.of(run.clock)
     run.pass_ms(5)
     read_ms = run.clock.now_ms()
     run.clock.jump(offset_ms * MS)
@@ -42,6 +42,6 @@ def test_a_drift_is_told_to_the_millisecond() -> None:
     run = Run()
     run.clock.drift(ppm=100_000)
     run.pass_ms(1_000)
-    reading = Reading.of(run.clock)
+    reading = ClockReading.of(run.clock)
     run.pass_ms(10)
     assert reading.ahead_ms(run.clock.now_ms()) in (100, 101)

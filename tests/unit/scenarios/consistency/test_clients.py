@@ -14,7 +14,15 @@ from zonelab.cluster.sim.runtime import SimRuntime
 from zonelab.engine.ports import Indeterminate, ServerError, Unavailable
 from zonelab.scenarios.clients.recorder import Actor
 from zonelab.scenarios.consistency.clients import AccessRecorder, ZoneClients
-from zonelab.scenarios.consistency.operations import MIXES, AccessAnswer, Request, answer_of, command, reading, values
+from zonelab.scenarios.consistency.operations import (
+    MIXES,
+    AccessAnswer,
+    AccessRequest,
+    answer_of,
+    command,
+    reading,
+    values,
+)
 from zonelab.scenarios.consistency.plan import PlannedAccess, plan_accesses
 from zonelab.scenarios.run_files.tables import MemoryTables
 from zonelab.scenarios.spec.reading import load_scenario
@@ -66,15 +74,17 @@ def test_told_operations_are_planned_as_told_with_values_drawn_where_none_is():
         " value: v, expected: u}, {at_ms: 5, zone: b, f: read}]"
     )
     assert planned("a", told_operations, "load={duration_s: 1}", "faults=[]") == [
-        PlannedAccess(offset_ns=10_000_000, client=1, request=Request(f="cas", key="x", argument="v", expected="u")),
-        PlannedAccess(offset_ns=20_000_000, client=0, request=Request(f="write", key="x", argument="a1")),
+        PlannedAccess(
+            offset_ns=10_000_000, client=1, request=AccessRequest(f="cas", key="x", argument="v", expected="u")
+        ),
+        PlannedAccess(offset_ns=20_000_000, client=0, request=AccessRequest(f="write", key="x", argument="a1")),
     ]
 
 
 def test_every_operation_of_every_kind_has_a_command_and_every_kind_a_mix_and_a_reading():
     for kind, operations in OPERATIONS_OF.items():
         for f in operations:
-            sent = command(kind, Request(f=f, key="k", argument="v"))
+            sent = command(kind, AccessRequest(f=f, key="k", argument="v"))
             assert f"zonelab:{kind}:k" in sent
         assert set(MIXES[kind]) <= set(operations)
         assert f"zonelab:{kind}:k" in reading(kind, "k")
@@ -98,7 +108,7 @@ def test_every_operation_of_every_kind_has_a_command_and_every_kind_a_mix_and_a_
     ],
 )
 def test_a_reply_is_read_as_what_it_says(f, reply, expected):
-    assert answer_of(Request(f=f, key="k", argument="v"), reply) == expected
+    assert answer_of(AccessRequest(f=f, key="k", argument="v"), reply) == expected
 
 
 def test_values_at_rest_do_not_depend_on_a_servers_order_of_a_set():
@@ -164,7 +174,7 @@ class Lab:
 )
 def test_an_operation_is_recorded_as_what_it_turned_out_to_be(reply, kind, error):
     lab = Lab(reply)
-    request = Request(f="write", key="k", argument="v")
+    request = AccessRequest(f="write", key="k", argument="v")
     lab.runtime.run_until_complete(
         lab.recorder.perform(lab.connection, Actor("client-a-0", "a"), request, intended_ns=0)
     )
@@ -176,7 +186,7 @@ def test_an_operation_is_recorded_as_what_it_turned_out_to_be(reply, kind, error
 
 def test_what_is_open_at_the_end_is_recorded_as_unknown_with_what_it_brought():
     lab = Lab(b"OK", delay_ns=10**12)
-    plan = iter([PlannedAccess(offset_ns=0, client=0, request=Request(f="write", key="k", argument="v"))])
+    plan = iter([PlannedAccess(offset_ns=0, client=0, request=AccessRequest(f="write", key="k", argument="v"))])
 
     async def program():
         await lab.clients.run(plan, begin_ns=0)
@@ -197,7 +207,7 @@ def test_a_compare_and_set_expects_what_its_own_client_last_saw_or_wrote():
         PlannedAccess(
             offset_ns=10_000_000 * place,
             client=client,
-            request=Request(f=f, key="k", argument=argument),
+            request=AccessRequest(f=f, key="k", argument=argument),
             expects_last=f == "cas",
         )
         for place, (f, client, argument) in enumerate(requests)
@@ -219,7 +229,9 @@ def test_operations_begin_on_time_although_earlier_ones_have_not_ended():
     lab = Lab(*[b"OK"] * 5, delay_ns=10**9)
     plan = islice(
         (
-            PlannedAccess(offset_ns=place * 1_000, client=0, request=Request(f="write", key="k", argument=f"v{place}"))
+            PlannedAccess(
+                offset_ns=place * 1_000, client=0, request=AccessRequest(f="write", key="k", argument=f"v{place}")
+            )
             for place in range(5)
         ),
         5,
@@ -241,7 +253,7 @@ def test_what_the_load_generator_cannot_begin_is_recorded_as_failed(monkeypatch)
     monkeypatch.setattr("zonelab.scenarios.consistency.clients.IN_FLIGHT_MAX", 1)
     lab = Lab(b"OK", delay_ns=10**9)
     plan = [
-        PlannedAccess(offset_ns=0, client=0, request=Request(f="write", key="k", argument=f"v{number}"))
+        PlannedAccess(offset_ns=0, client=0, request=AccessRequest(f="write", key="k", argument=f"v{number}"))
         for number in range(2)
     ]
 

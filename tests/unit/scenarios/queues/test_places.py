@@ -12,8 +12,8 @@ from support.scenarios.sim_runs import small
 
 from zonelab.engine.message import Message
 from zonelab.scenarios.queues.catalogue import queue_under_test
-from zonelab.scenarios.queues.places import Kind, places_of
-from zonelab.scenarios.queues.under_test import Naming, RunsServices
+from zonelab.scenarios.queues.places import PlaceKind, places_of
+from zonelab.scenarios.queues.under_test import QueueNames, RunsServices
 from zonelab.scenarios.spec.engines import ENGINES
 
 LEASE_MS = 60_000
@@ -78,14 +78,14 @@ def test_places_hold_what_the_end_state_says(engine, mode):
         ids = [place.id_of(member.decode()) for member in members or ()]
         if hits is not None:
             hit = {row["message_id"] for row, reply in zip(rows, hits, strict=True) if reply is not None and reply != 0}
-            if place.kind is Kind.EACH:
+            if place.kind is PlaceKind.EACH:
                 ids = sorted(hit)
-            elif place.kind is not Kind.LIST:
+            elif place.kind is not PlaceKind.LIST:
                 assert hit == set(ids)
         if counts is not None:
             assert counts[0] == len(ids)
         at = dict.fromkeys(ids)
-        if place.kind is Kind.SORTED and ids and place.unit_ms:
+        if place.kind is PlaceKind.SORTED and ids and place.unit_ms:
             at[ids[0]] = place.time_ms(float(counts[2][1]))
             expected = {row["message_id"]: row["score"] for row in rows if row["place"] == place.holds}
             assert at[ids[0]] == expected[ids[0]]
@@ -110,7 +110,7 @@ def test_another_name_and_prefix_are_those_of_every_key_and_place(engine, mode):
     told = scenario(engine, mode, **({"topics": ["mails"]} if (engine, mode) == ("gmq", "hardened") else {}))
     with simulated_lab("a", lag="0") as lab:
         make = pkgutil.resolve_name(ENGINES[engine].modes[mode].make)
-        queue = make(lab.cluster, told, Naming(name="mails", prefix="app"))
+        queue = make(lab.cluster, told, QueueNames(name="mails", prefix="app"))
 
         async def looked():
             await filled(queue, lab.cluster, told, topic="mails")

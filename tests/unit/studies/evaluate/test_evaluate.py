@@ -24,7 +24,7 @@ from support.scenarios.sim_runs import SMALL
 from support.studies.planted_outcomes import Planted, outcome
 
 from zonelab.analysis.rates.outcomes import RunOutcome
-from zonelab.analysis.rates.year import NO_FAULT, Cell
+from zonelab.analysis.rates.year import NO_FAULT, RunKind
 from zonelab.scenarios.errors import NotAccepted
 from zonelab.scenarios.spec.reading import dump_scenario, load_scenario
 from zonelab.studies.evaluate.evaluation import RESULTS_NAME, Budget, Evaluation
@@ -128,7 +128,7 @@ def test_runs_go_where_a_rate_given_a_fault_is_not_known_well(tmp_path: Path):
     rng = np.random.default_rng(1)
 
     def made(twice: bool):
-        def make(setting: str, cell: Cell, seed: int) -> RunOutcome:
+        def make(setting: str, cell: RunKind, seed: int) -> RunOutcome:
             again = 2 if twice and cell.fault else 0
             return replace(outcome(setting, cell, seed), cases={"redelivered": int(rng.poisson(again))})
 
@@ -187,7 +187,7 @@ def test_a_budget_of_time_makes_as_many_runs_as_fit(tmp_path: Path):
     evaluation = Evaluation(Rollout.load(str(file(tmp_path, objectives=["p99(push) < 8.6ms"]))))
     now = [0.0]
 
-    def slow(setting: str, cell: Cell, seed: int) -> RunOutcome:
+    def slow(setting: str, cell: RunKind, seed: int) -> RunOutcome:
         now[0] += 1.0
         return outcome(setting, cell, seed)
 

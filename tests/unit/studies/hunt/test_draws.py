@@ -20,7 +20,7 @@ from zonelab.scenarios.faults.links import CutFault, CutMode
 from zonelab.scenarios.faults.programs import ConsumerCrash, ServiceCrash
 from zonelab.scenarios.faults.seen import MemberHidden, ProgramPause
 from zonelab.scenarios.faults.zones import Kill, Wipe
-from zonelab.scenarios.spec.queue_settings import Mode
+from zonelab.scenarios.spec.queue_settings import QueueMode
 from zonelab.scenarios.spec.scenario import Scenario
 
 SEEDS = range(1, 161)
@@ -39,7 +39,7 @@ def ordered(fault_class: str) -> tuple[Scenario, ...]:
     return tuple(
         in_order(
             base.model_copy(update={"seed": seed}),
-            **{"mode": Mode.FENCED, "lease_ms": LEASE_MS, "clock_ms": CLOCK_MS, "fault_class": fault_class},
+            **{"mode": QueueMode.FENCED, "lease_ms": LEASE_MS, "clock_ms": CLOCK_MS, "fault_class": fault_class},
         )
         for seed in SEEDS
     )

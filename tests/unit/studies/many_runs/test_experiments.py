@@ -14,7 +14,7 @@ from pydantic import BaseModel
 from support.scenarios.sim_runs import SMALL
 
 from zonelab.scenarios.queues.catalogue import queue_under_test
-from zonelab.scenarios.spec.evaluate import Evaluate, Expected
+from zonelab.scenarios.spec.evaluate import Evaluate, ExpectedFaults
 from zonelab.scenarios.spec.reading import dump_scenario, load_scenario
 from zonelab.studies.evaluate.evaluation import Evaluation
 from zonelab.studies.evaluate.rollout import Rollout
@@ -87,7 +87,7 @@ JUDGES = {
 
 
 def test_every_field_of_an_evaluation_decides_its_runs_or_only_how_they_are_judged(tmp_path: Path) -> None:
-    assert {*Evaluate.model_fields, *Expected.model_fields} == {*DECIDES, *JUDGES} - {"fault of one zone"}
+    assert {*Evaluate.model_fields, *ExpectedFaults.model_fields} == {*DECIDES, *JUDGES} - {"fault of one zone"}
     now = rollout(tmp_path).experiment()
     for name, changes in DECIDES.items():
         assert rollout(tmp_path, **changes).experiment() != now, name

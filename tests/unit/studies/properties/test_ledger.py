@@ -5,16 +5,16 @@ import pytest
 from zonelab.analysis.message_classes import MessageClass
 from zonelab.engine.message import Delivery, Message
 from zonelab.studies.properties import Holdings, Violation
-from zonelab.studies.properties.ledger import Ledger, Pushed
+from zonelab.studies.properties.ledger import Ledger, PushRecord
 from zonelab.studies.properties.zone_contents import violations
 
 LEASE_MS = 100
 
 
-def ledger_with(outcome=Pushed.OK, *, due_ms=1_000):
+def ledger_with(outcome=PushRecord.OK, *, due_ms=1_000):
     ledger = Ledger(early_tolerance_ms=1)
     ledger.push_begun(Message(id="m", payload="told"), now_ms=due_ms)
-    if outcome is not Pushed.BEGUN:
+    if outcome is not PushRecord.BEGUN:
         ledger.push_ended("m", outcome, shard="a", due_ms=due_ms)
     return ledger
 
@@ -69,15 +69,15 @@ def test_one_millisecond_early_is_tolerated_and_two_are_not():
 
 def test_what_nobody_pushed_or_what_failed_for_certain_must_not_be_delivered():
     assert kind_of(deliver, ledger_with(), 1_000, message_id="x") is MessageClass.UNEXPECTED
-    assert kind_of(deliver, ledger_with(Pushed.FAIL), 1_000) is MessageClass.UNEXPECTED
+    assert kind_of(deliver, ledger_with(PushRecord.FAIL), 1_000) is MessageClass.UNEXPECTED
     assert kind_of(deliver, ledger_with(), 1_000, body="another") is MessageClass.UNEXPECTED
-    deliver(ledger_with(Pushed.INFO), 1_000, body="told")
-    deliver(ledger_with(Pushed.BEGUN), 1_000)
+    deliver(ledger_with(PushRecord.INFO), 1_000, body="told")
+    deliver(ledger_with(PushRecord.BEGUN), 1_000)
 
 
 def test_only_a_confirmed_push_without_an_ack_is_owed():
-    owed = {outcome: len(ledger_with(outcome).owed) for outcome in Pushed}
-    assert owed == {Pushed.OK: 1, Pushed.BEGUN: 0, Pushed.INFO: 0, Pushed.FAIL: 0}
+    owed = {outcome: len(ledger_with(outcome).owed) for outcome in PushRecord}
+    assert owed == {PushRecord.OK: 1, PushRecord.BEGUN: 0, PushRecord.INFO: 0, PushRecord.FAIL: 0}
     ledger = ledger_with()
     clear = ledger.ack_begun("m")
     assert ledger.owed == []

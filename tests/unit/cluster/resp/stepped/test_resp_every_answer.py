@@ -18,7 +18,7 @@ from support.cluster.stepped_port import SteppedPort, in_virtual_time, until
 from zonelab.cluster.connections import server
 from zonelab.cluster.resp.held_bytes import HeldBytes
 from zonelab.cluster.resp.protocol import wire
-from zonelab.cluster.resp.session import Session
+from zonelab.cluster.resp.session import ConnectionSession
 from zonelab.cluster.resp.turn_batch import TurnBatch
 from zonelab.cluster.resp.turn_shares import TURN
 from zonelab.cluster.votes.levels import Level
@@ -264,7 +264,7 @@ def forgets_the_last_caller_of_a_broken_connection(plant):
 
 
 def answers_what_is_ready_first(plant):
-    answered = Session.answered
+    answered = ConnectionSession.answered
 
     def at_once(session, slot):
         if slot in session.slots:
@@ -272,7 +272,7 @@ def answers_what_is_ready_first(plant):
             session.slots.appendleft(slot)
         answered(session, slot)
 
-    plant.setattr(Session, "answered", at_once)
+    plant.setattr(ConnectionSession, "answered", at_once)
 
 
 def keeps_memory_for_what_has_arrived(plant):
@@ -296,6 +296,8 @@ def test_a_port_that_is_broken_is_found(planted, monkeypatch):
 
 
 def test_a_turn_without_bound_is_found(monkeypatch):
-    monkeypatch.setattr(Session, "_go_on", lambda session, share, go_on=Session._go_on: go_on(session, 1_000_000))
+    monkeypatch.setattr(
+        ConnectionSession, "_go_on", lambda session, share, go_on=ConnectionSession._go_on: go_on(session, 1_000_000)
+    )
     with pytest.raises(AssertionError):
         play(*TEN_THOUSAND)

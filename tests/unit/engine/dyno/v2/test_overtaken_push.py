@@ -3,7 +3,7 @@
 import pytest
 from support.cluster.sim_lab import simulated
 
-from zonelab.cluster.links.lag import Constant
+from zonelab.cluster.links.lag import ConstantLag
 from zonelab.cluster.votes.levels import Level
 from zonelab.engine.dyno.v2 import PipelinedQueue, PipelinedSettings
 from zonelab.engine.message import Message
@@ -18,10 +18,10 @@ def queue_of_shard_b(cluster, zone):
 
 
 @pytest.mark.parametrize(("pushing", "listed"), [("a", {"c"}), ("b", set())])
-@simulated(lag=Constant(1))
+@simulated(lag=ConstantLag(1))
 async def test_a_message_consumed_before_its_push_reached_a_third_zone_stays_listed_there(cluster, pushing, listed):
     """No fault: only the other zone's coordinator can be overtaken, as two connections lead to one server."""
-    cluster.links[pushing, "c"].set_lag(Constant(50))
+    cluster.links[pushing, "c"].set_lag(ConstantLag(50))
     await queue_of_shard_b(cluster, pushing).push([Message(id="m")])
     consuming = queue_of_shard_b(cluster, "b")
     (delivery,) = await consuming.pop(1, wait_ms=20)
