@@ -1,4 +1,4 @@
-"""What goes into a queue and what comes out of it."""
+"""Messages, which go into a queue, and deliveries, which come out of it."""
 
 from dataclasses import dataclass, field
 

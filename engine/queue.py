@@ -1,4 +1,4 @@
-"""What queues offer to the programs that use them, whatever their engine.
+"""Operations that queues offer to programs, whatever their engine.
 
 Errors are those of ``zonelab.engine.ports``.
 """
@@ -12,7 +12,7 @@ from zonelab.engine.message import Delivery, Message, Receipt
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Features:
-    """What an engine promises of every message, for those who judge or compare engines.
+    """Promises of an engine for every message, by which engines are judged and compared.
 
     ``time_unit_ms``: the step in which it counts delays and leases. ``early_ms_max``: how long before a message
     is due it may serve it, by its own clock. ``leases``: what a consumer did not finish is delivered again.
@@ -124,7 +124,7 @@ OPTIONAL: Mapping[str, type] = {
     "remove": RemovableQueue,
     "size": SizedQueue,
 }
-"""What some queues offer beside ``Queue``, by the name that tables give it."""
+"""Operations that some queues offer besides ``Queue``, by their name in tables."""
 
 
 def offered(queue: object) -> tuple[str, ...]:

@@ -1,4 +1,4 @@
-"""How an operation of several commands fails, and what its error then says of the effect.
+"""Failures of an operation of several commands, and what the error says about its effect.
 
 A queue engine raises the errors of ``zonelab.engine.ports``. When an operation is made of several commands, the error
 of one of them does not yet tell what became of the whole; the functions here decide that.
@@ -11,7 +11,7 @@ from typing import TypeVar
 from zonelab.engine.ports import Indeterminate, PortError, ServerError, Unavailable
 
 COMMAND_FAILURES = (PortError, ServerError)
-"""What a command may raise: no answer of its own, or an error reply."""
+"""Errors that a command may raise: no answer, or an error reply."""
 
 Failure = TypeVar("Failure", bound=Exception)
 
@@ -19,14 +19,14 @@ Failure = TypeVar("Failure", bound=Exception)
 def of_fate(
     cause: PortError | ServerError, unavailable: type[Failure], indeterminate: type[Failure], rejected: type[Failure]
 ) -> type[Failure]:
-    """Of three classes of an operation's failure the one that tells the fate of the command that raised ``cause``."""
+    """Choose the class of an operation's failure that states the fate of the command that raised ``cause``."""
     if isinstance(cause, ServerError):
         return rejected
     return unavailable if isinstance(cause, Unavailable) else indeterminate
 
 
 class Effects:
-    """How many commands of an operation have taken effect so far."""
+    """Count of the commands of an operation that have taken effect so far."""
 
     def __init__(self) -> None:
         self.count = 0

@@ -109,7 +109,7 @@ class JobQueue(Startable):
         """None if the job is gone."""
 
     def _goes_on(self) -> bool:
-        """Whether a pop that meets a job that is gone asks for the next one."""
+        """Return whether a pop that meets a job that is gone asks for the next one."""
         return True
 
     async def _take(self, count: int) -> list[Delivery]:

@@ -42,7 +42,7 @@ class Semaphore:
         self._pass_on()
 
     def _pass_on(self) -> None:
-        """Whoever is next has the place now; nobody can come in between."""
+        """Give the place to the next in line; nobody can come in between."""
         if self._waiting:
             self._waiting.popleft().set_result(None)
         else:

@@ -1,4 +1,4 @@
-"""How a pop waits, whatever it reads and however it leases: it asks again and again, and blocks no connection."""
+"""Waiting of a pop, whatever it reads and however it leases: it asks again and again, and blocks no connection."""
 
 from collections.abc import Awaitable, Callable, Sequence
 from typing import TypeVar
@@ -39,7 +39,7 @@ async def pop_in_rounds(
 async def pop_when_ready(
     runtime: Runtime, take: Callable[[], Awaitable[list[Delivery]]], *, wait_ms: int, poll_ms: int
 ) -> list[Delivery]:
-    """What ``take`` gets, as soon as that is anything; nothing when ``wait_ms`` are over.
+    """Return what ``take`` gets, as soon as that is anything; nothing when ``wait_ms`` are over.
 
     ``take`` is called at least once, and again after each pause of ``poll_ms``.
     """

@@ -1,4 +1,4 @@
-"""What a queue measures of itself.
+"""Measurements that a queue makes of itself.
 
 The names, and what each counts, are those of ``QueueMonitor`` in https://github.com/Netflix/dyno-queues. A queue
 without figures measures nothing, for one comparison an operation; one with them adds up a few numbers
@@ -62,7 +62,7 @@ class Misses(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Total:
-    """What only one kind of queue counts: ``value`` is asked when somebody scrapes."""
+    """A counter that only one kind of queue has: ``value`` is called at each scrape."""
 
     name: str
     about: str

@@ -1,4 +1,4 @@
-"""What an operation on several messages or of several commands raises when it stops in the middle.
+"""Errors of an operation on several messages, or of several commands, that stops in the middle.
 
 Each failure is also the error that caused it (``Unavailable``, ``Indeterminate`` or ``ServerError``), so
 ``except PortError`` keeps working, and it tells how far the operation came. V1 handles messages one by one and names

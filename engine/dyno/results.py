@@ -1,4 +1,4 @@
-"""What queues tell of themselves: the size of a shard, one run of the unack handler, and totals over a lifetime."""
+"""Results that queues report: the size of a shard, one run of the unack handler, and totals over a lifetime."""
 
 from dataclasses import dataclass
 
@@ -13,7 +13,7 @@ class ShardSize:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class UnackResult:
-    """What one run over the own shard did.
+    """Counts of one run of the unack handler over the own shard.
 
     ``requeued``: messages moved from the leases back to the queue (both replies said so). ``stale``: leases removed
     because their payload is gone. ``queue_depth``: waiting messages of all shards before the run.

@@ -50,7 +50,9 @@ class LocalOnly:
 
 
 def chosen_shard(strategy: ShardingStrategy, shards: Sequence[str], message: Message) -> str:
-    """What ``strategy`` says. Raises ``ValueError`` if that is none of ``shards``: nobody would serve it."""
+    """Return the shard that ``strategy`` chooses. Raises ``ValueError`` if that is none of ``shards``: nobody would
+    serve it.
+    """
     shard = strategy.next_shard(shards, message)
     if shard not in shards:
         raise ValueError(f"strategy must choose one of {', '.join(shards)}, got {shard!r}")

@@ -1,4 +1,4 @@
-"""What an engine tells of its work, for whoever judges whether messages were served in order.
+"""Events that an engine reports, from which checkers judge whether messages were served in order.
 
 The names of events and columns are those of the order history (``zonelab.analysis.runs.order``); the observer adds when
 and where.

@@ -1,4 +1,4 @@
-"""What a topic is divided into, and what a consumer group shares out."""
+"""Partitions, into which a topic is divided and which the members of a consumer group share."""
 
 from dataclasses import dataclass
 

@@ -23,11 +23,11 @@ ASYNCHRONOUS_ATTEMPTS = 3
 """RocketMQ's: one and two retries."""
 
 GIVEN_UP_MAX = 10_000
-"""So many records, the latest, are known whose fate is not: a message that is sent again gets the same one."""
+"""Records of unknown fate that are kept, the latest ones: a message that is sent again gets the same record."""
 
 
 class SendMode(StrEnum):
-    """How a producer sends.
+    """A producer's way of sending.
 
     ``ordered``: one message in flight a partition, each tried once, as RocketMQ sends with a selector. ``retrying``:
     the same, by an application that sends again what failed. ``asynchronous``: any number in flight, each tried up to
@@ -167,7 +167,7 @@ class Producer:
         return SendResult(partition, appended.offset, due_ms)
 
     async def _placed_before(self, message_id: str, key: str, epoch: int) -> SendResult | None:
-        """Where the message is that we gave up on before the topic was resized, if the log that ended has it.
+        """Return the place of a message that was given up before the topic was resized, if the log that ended has it.
 
         Raises ``Indeterminate`` while nobody knows.
         """

@@ -90,7 +90,7 @@ NUMBERS = tuple(each.name for each in fields(Times) if each.name != "dead_letter
 
 
 class Release(StrEnum):
-    """What a member does with a partition that is no longer its own.
+    """A member's treatment of a partition that is no longer its own.
 
     ``forced`` (5.3): it waits a little for the listener and unlocks; if the listener is still busy and the last
     renewal old, it unlocks all the same. ``delayed`` (4.9): it waits for the listener as long as that takes, and
@@ -104,14 +104,14 @@ class Release(StrEnum):
 
 
 class Begin(StrEnum):
-    """Where a group begins that has no cursor: at the first message, or after the last one."""
+    """Start of a group that has no cursor: at the first message, or after the last one."""
 
     FIRST = "first"
     LAST = "last"
 
 
 class Order(StrEnum):
-    """What is handed out one after the other.
+    """The unit within which messages are delivered one after the other.
 
     ``global``: everything; the topic has one partition. ``partition``: all of a partition. ``key``: the messages of a
     key; those of different keys are worked on beside each other. ``none``: nothing, as RocketMQ's concurrent
@@ -125,7 +125,7 @@ class Order(StrEnum):
 
 
 class Poison(StrEnum):
-    """What becomes of a message that failed more often than ``reconsumed_max``.
+    """Treatment of a message that failed more often than ``reconsumed_max``.
 
     ``block``: it is tried for ever, and holds up what is behind it. ``skip``: it becomes a dead letter, as in RocketMQ,
     and what is behind it goes on without it. ``park``: it and all later messages of its key go to a side list, in
@@ -175,7 +175,7 @@ class ModeRules:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class ConsumerSettings:
-    """Of one group. ``batch``: messages that a listener gets at once. ``pulled``: that are read at once.
+    """Settings of one group. ``batch``: messages that a listener gets at once. ``pulled``: messages read at once.
 
     ``credit`` and ``credit_bytes``: how many messages, and how much, a member caches a partition before it reads no
     more. ``span``: how far it reads beyond the lowest unfinished message, where there is no order by partition.
@@ -211,7 +211,7 @@ class ConsumerSettings:
         return self.order is not Order.NONE and self.sharing is MessageModel.CLUSTERING
 
     def keeper(self, member: str) -> str:
-        """Whose offsets are kept: the group's, or those of ``member`` alone if it gets everything."""
+        """Return the name under which offsets are kept: the group's, or ``member``'s if it gets everything."""
         return self.group if self.sharing is MessageModel.CLUSTERING else f"{self.group}/{member}"
 
     def __post_init__(self) -> None:

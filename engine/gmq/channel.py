@@ -33,7 +33,9 @@ class GoChannel(Generic[T]):
         self._closed = None
 
     def close(self, *, orderly: bool) -> None:
-        """Who sends now, or later, gets ``Closed``; so does the receiver. The first close decides how it was."""
+        """Close the channel: senders, now or later, and the receiver get ``Closed``. The first close decides
+        ``orderly``.
+        """
         if self._closed is None:
             self._closed = Closed(orderly=orderly)
             senders, self._senders = self._senders, deque()

@@ -24,7 +24,7 @@ class DispatchedCard:
 
 
 class GmqDispatcher(Startable):
-    """What runs in the background of a gmq process named ``name``; instances hand it their cards over ``cards``.
+    """Background work of a gmq process named ``name``; instances send it their cards over ``cards``.
 
     A card that was taken is in memory only, until a bucket has written it. If the program is killed before, it is lost.
     ``on_ready`` is told the topic of each job that it has put into a list. ``delayed`` and ``leased`` are its buckets.
@@ -102,7 +102,7 @@ class GmqDispatcher(Startable):
             raise
 
     def _let_go(self, *, orderly: bool) -> None:
-        """Of ``cards``, once: what is left of a dead program may end when another has taken its place."""
+        """Release ``cards``, once: the rest of a dead program may end when another has taken its place."""
         if self._takes_cards:
             self._takes_cards = False
             self._cards.close(orderly=orderly)

@@ -8,7 +8,7 @@ from zonelab.engine.gmq.store import GmqStore
 from zonelab.engine.ports import Clock, Indeterminate, Unavailable
 
 GRACE_S = 3
-"""How much longer than its TTR a job is in flight."""
+"""Seconds that a job is in flight beyond its TTR."""
 
 
 class Handover:
@@ -31,7 +31,7 @@ class Handover:
         await self._hand_over(job, job.ttr_s + GRACE_S, leased=True)
 
     async def _hand_over(self, job: Job, delay_s: int, *, leased: bool) -> None:
-        """What a dispatcher that is stopping does not take is written here; the original does not."""
+        """Write the job if the dispatcher is stopping and does not take it; the original does not."""
         try:
             await self._cards.send(DispatchedCard(Card(id=job.id, topic=job.topic, delay_s=delay_s), leased))
         except Closed as error:

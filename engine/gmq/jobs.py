@@ -79,13 +79,13 @@ class Job:
 
     @property
     def leased(self) -> bool:
-        """Whether an ack may end it."""
+        """Return whether an ack may end it."""
         return self.status is JobStatus.RESERVED or (self.status is JobStatus.DELAY and self.consumed > 0)
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Card:
-    """What instances hand to the dispatcher: the job ``id`` is to be ready after ``delay_s``."""
+    """Message from an instance to the dispatcher: the job ``id`` is to be ready after ``delay_s``."""
 
     id: str
     topic: str

@@ -1,4 +1,4 @@
-"""What Redis holds of the queue, and the single commands on it: one round trip a call.
+"""The queue's data in Redis, and the single commands on it: one round trip a call.
 
 Source: https://github.com/wuzhc/gmq at v1.0. Scripts named ``original_…`` are its own, with their defects.
 """
@@ -103,7 +103,7 @@ class GmqStore:
         return None if values is None else Job.of(_flat(values))
 
     async def count_delivery(self, job_id: str) -> None:
-        """What ``reserve`` counts by itself without ``compat``; it makes a stub of a job that is gone."""
+        """Count a delivery, which ``reserve`` does by itself without ``compat``; a job that is gone becomes a stub."""
         await self._write("HINCRBY", self.keys.job(job_id), "consume_num", 1)
 
     async def finish(self, job_id: str) -> bool:

@@ -1,4 +1,4 @@
-"""What Redis holds of the queue, and the single commands on it: one round trip a call."""
+"""The queue's data in Redis, and the single commands on it: one round trip a call."""
 
 from pathlib import Path
 from typing import Any

@@ -1,4 +1,4 @@
-"""What the parts of one hardened queue object share."""
+"""State that the parts of one hardened queue object share."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -35,7 +35,7 @@ class HardenedCounters:
 
 
 def totals_of(counters: HardenedCounters) -> tuple[Total, ...]:
-    """What a hardened queue counts beyond the original's figures, for whoever reads metrics."""
+    """Return the counters that a hardened queue adds to the original's metrics."""
     return (
         Total("lease_proven", "Leases that no vote confirmed but two zones showed", lambda: counters.proven),
         Total("lease_given_back", "Leases that nobody won, given back at once", lambda: counters.given_back),
@@ -50,7 +50,7 @@ def totals_of(counters: HardenedCounters) -> tuple[Total, ...]:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class HardenedContext:
-    """Of the queue ``keys.queue``, in one program."""
+    """State of the queue ``keys.queue`` in one program."""
 
     runtime: Runtime
     clock: Clock

@@ -165,7 +165,7 @@ class HardenedQueue(BackgroundQueue):
         return await self._popper.pop(count, wait_ms=wait_ms) if count > 0 else []
 
     def holds(self, delivery: Delivery) -> bool:
-        """Whether this object made ``delivery`` and its lease was not given up yet."""
+        """Return whether this object made ``delivery`` and its lease was not given up yet."""
         return self._held_leases.of(delivery.message.id, delivery.token) is not None
 
     async def ack(self, delivery: Delivery) -> bool:
@@ -265,7 +265,7 @@ class HardenedQueue(BackgroundQueue):
 
     @timed("size")
     async def shard_sizes(self) -> dict[str, ShardSize]:
-        """As the own zone has them."""
+        """Return the sizes of all shards as the own zone has them."""
         sizes = {}
         for shard in self.settings.shards:
             sets = (self.keys.queue_of(shard), self.keys.ready(shard), self.keys.unack(shard))

@@ -10,7 +10,7 @@ _WORD = re.compile(r"\S+")
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class HardenedSettings:
-    """How one instance of a hardened queue behaves.
+    """Settings of one instance of a hardened queue.
 
     ``instance``: a name that no other instance has or ever had, such as host, process id and start time: delivery
     tokens are made of it. ``shards``: every shard of the queue. ``shard``: the one this instance serves, which is also

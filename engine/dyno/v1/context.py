@@ -1,4 +1,4 @@
-"""What the parts of one queue object share."""
+"""State that the parts of one queue object share."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass, field
@@ -30,7 +30,9 @@ class Context:
         return (ORIGINAL_SCRIPTS if self.settings.compat else SCRIPTS)[name]
 
     def keys_of(self, shards: Iterable[str]) -> list[str]:
-        """What a script over ``shards`` works on: the payloads, then each shard's waiting set and lease set."""
+        """Return the keys that a script over ``shards`` works on: the payloads, then each shard's waiting set and lease
+        set.
+        """
         keys = [self.keys.messages]
         for shard in shards:
             keys += [self.keys.queue_of(shard), self.keys.unack(shard)]

@@ -1,4 +1,4 @@
-"""How a pop of the original finds its candidates, with all its defects; for ``compat``.
+"""Candidates of a pop as the original finds them, with all its defects; for ``compat``.
 
 Source: https://github.com/Netflix/dyno-queues, ``RedisDynoQueue.pop``, ``prefetchIds``, ``prefetchIdsAllShards``,
 ``_pop`` and the bulk pops.

@@ -51,7 +51,7 @@ async def _due(context: Context, shard: str, count: int) -> list[str]:
 
 
 async def _union(context: Context, count: int) -> list[str]:
-    """As the original: up to ``count`` ids of each shard; whether there are enough it asks one shard too late."""
+    """Return up to ``count`` ids of each shard. Like the original, check one shard too late that there are enough."""
     own = context.settings.shard
     union = dict.fromkeys(await _due(context, own, count))
     remaining = count - len(union)

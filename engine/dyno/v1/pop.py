@@ -1,4 +1,4 @@
-"""How a pop finds its candidates, and the four kinds of pop that a queue has."""
+"""Candidates of a pop, and the four kinds of pop that a queue has."""
 
 from collections.abc import Callable, Coroutine, Sequence
 from dataclasses import dataclass

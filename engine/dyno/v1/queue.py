@@ -241,7 +241,7 @@ class DynoQueue(BackgroundQueue):
         return await patterns.find(self._context, pattern, own_shard_only=own_shard_only)
 
     async def contains_predicate(self, pattern: str, *, own_shard_only: bool = False) -> bool:
-        """Whether ``get_msg_with_predicate`` finds a message."""
+        """Return whether ``get_msg_with_predicate`` finds a message."""
         return await self.get_msg_with_predicate(pattern, own_shard_only=own_shard_only) is not None
 
     async def find_stale_messages(self) -> list[Message]:

@@ -12,7 +12,7 @@ _NOT_GIVEN: Any = None
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class DynoSettings:
-    """How one instance of a queue behaves.
+    """Settings of one instance of a queue.
 
     ``shards``: every shard of the queue, in the order in which they are searched. ``shard``: the one this instance
     pops from and whose expired leases it requeues. ``unack_ms``: length of a lease; if not given 60 000, and 60 with

@@ -27,7 +27,7 @@ class BatchAcks:
         """Id → whether its lease is known to be removed (otherwise it may be)."""
 
     async def ack(self, ids: Sequence[str]) -> list[bool]:
-        """Whether each of ``ids`` is acknowledged now, by this call or by the interrupted one that it repeats.
+        """Return whether each of ``ids`` is acknowledged now, by this call or by the interrupted one that it repeats.
 
         Raises ``BatchAckFailure``: nothing is known of any of them, unless it is also ``Unavailable``.
         """

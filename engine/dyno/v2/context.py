@@ -1,4 +1,4 @@
-"""What the parts of one shard's queue object share."""
+"""State that the parts of one shard's queue object share."""
 
 from dataclasses import dataclass, field
 
@@ -22,7 +22,8 @@ class PipelinedContext:
 
     @property
     def ranges(self) -> Connection:
-        """Where ranges are read: three replicas rarely hold the same range, so a vote over their replies would fail.
+        """Return the connection for reading ranges, which asks one zone: three replicas rarely hold the same range, so
+        a vote over their replies would fail.
 
         The original reads them with a quorum all the same. Source: https://github.com/Netflix/dyno-queues/pull/62.
         """

@@ -19,7 +19,7 @@ from zonelab.engine.message import Delivery
 
 @dataclass(frozen=True, slots=True)
 class BatchLease:
-    """What came of leasing a batch. ``error``: a stored payload is no message; its lease stays until it ends."""
+    """Result of leasing a batch. ``error``: a stored payload is no message; its lease stays until it ends."""
 
     deliveries: list[Delivery]
     error: PayloadError | None
@@ -55,7 +55,7 @@ async def lease_batch(context: PipelinedContext, ids: Sequence[str]) -> BatchLea
 
 
 def deliveries_of(shard: str, taken: Iterable[tuple[str, bytes | None]], lease: LeaseTimes) -> BatchLease:
-    """What is delivered of the ids ``taken``, each with its JSON; those without are left out."""
+    """Return the deliveries of the ids ``taken``, each given with its JSON; ids without JSON are left out."""
     deliveries, error = [], None
     for message_id, raw in taken:
         if raw is None:

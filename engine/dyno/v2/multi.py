@@ -81,11 +81,11 @@ class MultiQueue(Startable, Unsupported):
         return [receipts[position] for position in sorted(receipts)]
 
     async def pop(self, count: int, *, wait_ms: int = 0) -> list[Delivery]:
-        """As ``PipelinedQueue.pop`` of the own shard."""
+        """Pop from the own shard; see ``PipelinedQueue.pop``."""
         return await self._own.pop(count, wait_ms=wait_ms)
 
     async def peek(self, count: int) -> list[Message]:
-        """As ``PipelinedQueue.peek`` of the own shard."""
+        """Peek at the own shard; see ``PipelinedQueue.peek``."""
         return await self._own.peek(count)
 
     async def ack(self, message_id: str | Delivery) -> bool:
@@ -119,11 +119,11 @@ class MultiQueue(Startable, Unsupported):
         return [found.get(str(each.shard), searched)[each.id] for each in messages]
 
     async def set_unack_timeout(self, message_id: str, *, timeout_ms: int) -> bool:
-        """As ``PipelinedQueue.set_unack_timeout``, in the first shard that has a lease on the message."""
+        """Do ``PipelinedQueue.set_unack_timeout`` in the first shard that has a lease on the message."""
         return await self._first(lambda queue: queue.set_unack_timeout(message_id, timeout_ms=timeout_ms))
 
     async def set_timeout(self, message_id: str, *, timeout_ms: int) -> bool:
-        """As ``PipelinedQueue.set_timeout``, in the first shard where the message waits."""
+        """Do ``PipelinedQueue.set_timeout`` in the first shard where the message waits."""
         return await self._first(lambda queue: queue.set_timeout(message_id, timeout_ms=timeout_ms))
 
     async def remove(self, message_id: str) -> bool:
@@ -191,7 +191,7 @@ class MultiQueue(Startable, Unsupported):
         await close_all(self.queues.values())
 
     async def _first(self, ask: Callable[[PipelinedQueue], Awaitable[bool]]) -> bool:
-        """Whether some shard says true; those after it are not asked."""
+        """Return whether ``ask`` is true for some shard; the shards after it are not asked."""
         for queue in self._search():
             if await ask(queue):
                 return True

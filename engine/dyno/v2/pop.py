@@ -1,4 +1,4 @@
-"""How a pop finds its candidates: the default way, and the original's with its defects."""
+"""Candidates of a pop: the default way, and the original's with its defects."""
 
 from collections.abc import Awaitable, Callable, Sequence
 

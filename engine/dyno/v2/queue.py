@@ -211,7 +211,7 @@ class PipelinedQueue(BackgroundQueue, Unsupported):
         return True
 
     async def lists(self, message_id: str) -> bool:
-        """Whether ``message_id`` is waiting or leased here."""
+        """Return whether ``message_id`` is waiting or leased here."""
         scores = await read(
             self._quorum,
             [("ZSCORE", self.keys.waiting, message_id), ("ZSCORE", self.keys.lease_of(message_id), message_id)],

@@ -7,7 +7,7 @@ POLL_INTERVAL_MS = 10
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class PipelinedSettings:
-    """How one instance of one shard behaves.
+    """Settings of one instance of one shard.
 
     ``unack_ms``: length of a lease. ``unack_interval_ms``: period of the unack handler. ``poll_interval_ms``: pause
     between two reads of a waiting pop. ``unack_batch``: ended leases read at a time, of each bucket.

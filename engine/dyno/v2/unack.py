@@ -45,7 +45,7 @@ async def process_unacks(context: PipelinedContext) -> UnackResult:
 
 
 async def original_process_unacks(context: PipelinedContext) -> UnackResult:
-    """As the original: bucket by bucket, each until a read finds nothing, payloads one round trip each."""
+    """Requeue as the original does: bucket by bucket, each until a read finds nothing, payloads one round trip each."""
     requeued, stale, depth = context.counters.requeued, context.counters.stale, 0
     for bucket in ALL_BUCKETS:
         while True:

@@ -90,5 +90,5 @@ def _ring_place(text: str) -> int:
 
 
 def _text(partition: Partition) -> str:
-    """As RocketMQ writes a queue, whose place on the ring depends on it."""
+    """Return the partition as RocketMQ writes a queue, whose place on the ring depends on it."""
     return f"MessageQueue [topic={partition.topic}, brokerName={partition.home}, queueId={partition.number}]"

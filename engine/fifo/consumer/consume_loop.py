@@ -21,7 +21,9 @@ from zonelab.engine.ports import Promise
 
 
 class ConsumeLoop:
-    """Of one member. Up to ``threads`` requests are under way at once, those for a lane one after the other."""
+    """The consume loop of one member. Up to ``threads`` requests are under way at once, those for a lane one after the
+    other.
+    """
 
     def __init__(self, context: MemberContext, ownership: Ownership, results: Results) -> None:
         self._context, self._ownership, self._results = context, ownership, results
@@ -38,7 +40,7 @@ class ConsumeLoop:
         self._context.spawn(self._request(queue, lane), f"consume {queue.partition.name}")
 
     async def quiet(self, partition: Partition, *, wait_ms: int) -> bool:
-        """Whether no listener is busy with ``partition``, at the latest after ``wait_ms``."""
+        """Return whether no listener is busy with ``partition``, at the latest after ``wait_ms``."""
         if self._listening[partition]:
             ended: Promise[None] = self._context.runtime.promise()
             self._waiting[partition].append(ended)

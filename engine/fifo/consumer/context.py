@@ -1,4 +1,4 @@
-"""What the parts of one member share."""
+"""State that the parts of one member share."""
 
 from collections.abc import Coroutine, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -23,7 +23,7 @@ NS_PER_MS = 1_000_000
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Zones:
-    """What a member asks of the zones. ``of``: makes all of it."""
+    """The state in the zones that a member uses. ``of`` makes all of it."""
 
     logs: PartitionLogs
     locks: Locks
@@ -83,7 +83,7 @@ class MemberContext:
 
     @property
     def group(self) -> str:
-        """Whose offsets are kept."""
+        """Return the name under which offsets are kept."""
         return self.settings.keeper(self.name)
 
     @property
@@ -101,7 +101,7 @@ class MemberContext:
         await self.runtime.sleep(duration_ms * NS_PER_MS)
 
     def columns(self, partition: Partition) -> dict[str, Any]:
-        """Of every event about ``partition``."""
+        """Return the columns of every event about ``partition``."""
         fence = self.zones.fence(partition)
         fenced = {} if fence is None else {"generation": fence[0], "token": fence[1]}
         named = {"group": self.group, "partition": partition.name}

@@ -18,7 +18,7 @@ TIME_OUT_MS = 15 * 60_000
 
 
 class ConsumeReturnType(StrEnum):
-    """How a listener came back, in RocketMQ's words."""
+    """The way in which a listener returned, in RocketMQ's words."""
 
     SUCCESS = "success"
     TIME_OUT = "time out"
@@ -51,7 +51,7 @@ class Hook(Protocol):
 
 @dataclass(slots=True)
 class Statistics:
-    """Of one member. ``ok``, ``failed``: messages; ``consumed_ms``: time of the listener, a batch.
+    """Counts of one member. ``ok``, ``failed``: messages; ``consumed_ms``: time of the listener, a batch.
 
     As in RocketMQ a ``rollback``, and a ``commit`` by hand, count as neither.
     """

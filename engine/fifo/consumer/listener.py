@@ -1,4 +1,4 @@
-"""What a program gives a member to do with messages."""
+"""Listeners: the function that a program gives a member, its arguments and its answer."""
 
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass
@@ -9,7 +9,7 @@ from zonelab.engine.fifo.partition import Partition
 
 
 class ConsumeStatus(StrEnum):
-    """What a listener says of a batch. An exception, or None, counts as ``suspend``.
+    """A listener's answer for a batch. An exception, or None, counts as ``suspend``.
 
     ``success``: it is done. ``suspend``: try it again, in a while. ``rollback`` and ``commit``, by hand: all since the
     last commit is to be tried again, or is done; where commits are automatic both count as ``success``.
@@ -51,7 +51,7 @@ class BatchMessage:
 
 @dataclass(kw_only=True, slots=True)
 class BatchContext:
-    """What a listener may set while it handles a batch.
+    """Context of one batch, whose fields a listener may set.
 
     ``commits_itself``: what succeeds is done; otherwise ``ConsumeStatus.COMMIT`` says so. ``suspend_ms``: the pause
     before the next try instead of the group's; None: that. ``fence``: generation and token of the grant under which it

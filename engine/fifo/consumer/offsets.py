@@ -1,4 +1,4 @@
-"""How far a member is in each partition, in memory, and the writing of it to the zones.
+"""Offsets of a member in each partition: in memory, and written to the zones.
 
 Nothing is checked: whoever writes last is believed, a zombie too, and a number may fall.
 """

@@ -10,7 +10,7 @@ from zonelab.engine.fifo.partition import Partition
 from zonelab.engine.ports import Indeterminate
 
 REFUSED = {"grant": "held", "renew": "fenced"}
-"""What an observer is told of a lock that another member has."""
+"""Events that report a lock that another member has."""
 
 
 class Ownership:

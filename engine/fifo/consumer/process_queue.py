@@ -1,4 +1,4 @@
-"""What a member caches of one partition, from the pull to the commit. Pure state: it asks nobody."""
+"""Messages of one partition that a member caches, from the pull to the commit. Pure state: it sends no commands."""
 
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
@@ -36,7 +36,7 @@ class CachedMessage:
 
 @dataclass(slots=True)
 class _Lane:
-    """What is in one order: messages that wait, with a heap of their offsets, and those that were taken."""
+    """Messages in one order: those that wait, with a heap of their offsets, and those that were taken."""
 
     requested: bool = False
     waiting: dict[int, CachedMessage] = field(default_factory=dict)
@@ -66,7 +66,7 @@ class ProcessQueue:
         self.was_locked = False
         """A pull has found it locked, and has read the cursor then."""
         self.token = 0
-        """Of the grant, if grants have tokens."""
+        """Token of the grant, if grants have tokens."""
         self.cached = 0
         """Messages, those included that were handed out and are not committed."""
         self.cached_bytes = 0
@@ -137,7 +137,7 @@ class ProcessQueue:
         return taken
 
     def commit(self, lane: str = WHOLE) -> Progress | None:
-        """What was taken of ``lane`` is done; how far that is. None if nothing was taken."""
+        """Mark as done what was taken of ``lane`` and return the new progress. None if nothing was taken."""
         taken = self._lanes[lane].taken
         return self.finish(list(taken.values()), lane) if taken else None
 

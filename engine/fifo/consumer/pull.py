@@ -31,7 +31,7 @@ class Pulls:
         self._context.spawn(self._pull(queue), f"pull {queue.partition.name}")
 
     async def beginning(self, partition: Partition) -> Progress:
-        """Where to begin: as far as the group is, or as its settings say. Raises what the port raises."""
+        """Return where to begin: at the group's progress, or where its settings say. Raises what the port raises."""
         context = self._context
         progress = await context.zones.logs.progress(partition, context.group)
         if progress is not None:

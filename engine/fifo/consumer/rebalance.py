@@ -72,7 +72,7 @@ class Rebalance:
             timer.cancel()
 
     async def _once(self) -> bool:
-        """Whether this member now has what it is assigned, and nothing else."""
+        """Return whether this member now has what it is assigned, and nothing else."""
         try:
             assigned = await self._share()
         except COMMAND_FAILURES:

@@ -1,4 +1,4 @@
-"""What becomes of a batch, by what its listener said."""
+"""Handling of a batch's result, by the answer of its listener."""
 
 from collections.abc import Sequence
 from typing import Any

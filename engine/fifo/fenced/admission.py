@@ -47,11 +47,11 @@ class Admission:
         self._eras.pop(partition, None)
 
     def generation(self, partition: Partition) -> int:
-        """Of the last era that most zones were in; 0 if there was none."""
+        """Return the generation of the last era that most zones were in; 0 if there was none."""
         return self._generations.get(partition, 0)
 
     async def era(self, partition: Partition) -> str | None:
-        """As ``known``; it looks if nothing is known. None: too few zones take part."""
+        """Return ``known``, after a look if nothing is known. None: too few zones take part."""
         known = self.known(partition)
         return known if known is not None else await self.look(partition)
 
@@ -65,7 +65,7 @@ class Admission:
         return self._noted(partition, views)
 
     async def mend(self, partition: Partition) -> str | None:
-        """As ``look``, and zones that do not take part are admitted as far as that can be done now.
+        """Look, and admit zones that do not take part as far as that can be done now.
 
         Commands that fail are given up; whoever calls again goes on.
         """

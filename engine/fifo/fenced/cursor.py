@@ -1,4 +1,4 @@
-"""How far a group is in a fenced partition, what failed how often, and what was put aside: one register."""
+"""The cursor of a group in a fenced partition: progress, failures and parked messages, in one register."""
 
 import json
 from collections.abc import Callable, Mapping, Sequence
@@ -39,7 +39,7 @@ class CursorState:
         return json.dumps(parts, ensure_ascii=False, separators=(",", ":"))
 
     def moved_to(self, progress: Progress) -> "CursorState":
-        """Of what is finished nothing more is kept than that."""
+        """Return the state at ``progress``; nothing else is kept about finished messages."""
         cursor, above = progress.cursor, sorted({*progress.above, *self.progress.above})
         while cursor in above:
             cursor += 1
@@ -59,7 +59,7 @@ class SetAside:
 
 
 class GroupCursor:
-    """Of ``group`` in ``partition``. Every change raises as ``Register.write`` does."""
+    """The cursor of ``group`` in ``partition``. Every change raises as ``Register.write`` does."""
 
     def __init__(self, store: RegisterStore, partition: Partition, group: str) -> None:
         self._group = group

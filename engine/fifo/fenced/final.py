@@ -55,7 +55,7 @@ async def final_rows(
 
 
 async def unplaced(zone_alone: Connection, keys: FencedKeys, partition: Partition) -> list[PartitionRecord]:
-    """What ``zone_alone`` has in the inbox and its log has not. Raises what the port raises."""
+    """Return the records that ``zone_alone`` has in the inbox but not in its log. Raises what the port raises."""
     commands: list[Command] = [("HGET", keys.registers(partition), LOG_REGISTER), *_inboxes(keys, partition)]
     register, inbox, delayed = await read(zone_alone, commands)
     return _without_offset(LogState.parse(RegisterView.parse(register).state), [*inbox, *delayed])
@@ -69,8 +69,8 @@ async def waiting(
     *,
     begins_last: bool = False,
 ) -> int:
-    """How many messages that one of ``groups`` has not finished which has most in front of it, as the newest registers
-    among ``zones`` say; those without offset, too, that any of them has. Raises what the port raises.
+    """Return how many messages that one of ``groups`` has not finished which has most in front of it, as the newest
+    registers among ``zones`` say; those without offset, too, that any of them has. Raises what the port raises.
     """
     logs, cursors = [], []
     texts: dict[bytes, None] = {}
@@ -94,7 +94,9 @@ async def waiting(
 
 
 def _without_offset(log: LogState, texts: Iterable[bytes]) -> list[PartitionRecord]:
-    """Of what is in inboxes; what a log that has ended lacks is none of it, and was confirmed to nobody."""
+    """Return the records of inboxes that have no offset. A record that an ended log lacks was confirmed to nobody and
+    is left out.
+    """
     if log.ended:
         return []
     records = [PartitionRecord.parse(text.decode()) for text in texts]

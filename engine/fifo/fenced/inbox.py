@@ -1,4 +1,4 @@
-"""Where producers put records, which have no offset yet. Putting one in commutes: zones may hear them in any order."""
+"""The inbox, where producers put records that have no offset yet. Puts commute: zones may receive them in any order."""
 
 from collections.abc import Sequence
 

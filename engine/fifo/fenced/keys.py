@@ -16,7 +16,7 @@ ROUTE_REGISTER = "route"
 
 
 def route_partition(topic: str, zones: Sequence[str]) -> Partition:
-    """Where the route of ``topic`` is kept, with marks and eras as any partition has."""
+    """Return the partition in which the route of ``topic`` is kept, with marks and eras as any partition has."""
     return Partition(f"{topic}:route", zones[0], 0)
 
 

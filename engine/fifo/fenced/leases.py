@@ -8,14 +8,14 @@ NS_PER_MS = 1_000_000
 
 
 class SeenLeases:
-    """What one session has seen of leases, zone by zone, and since when: by its own time, which nobody sets."""
+    """Leases as one session has seen them, zone by zone, and since when on its own monotonic clock."""
 
     def __init__(self, *, runtime: Runtime, lease_ms: int) -> None:
         self._runtime, self._lease_ns = runtime, lease_ms * NS_PER_MS
         self._seen: dict[tuple[Partition, str, str], tuple[str, int]] = {}
 
     def over(self, partition: Partition, name: str, zone: str, view: RegisterView) -> bool:
-        """Whether what ``zone`` was just seen to have of a register is what it had a whole lease ago, or is free."""
+        """Return whether the lease in ``view`` of ``zone`` is free, or unchanged for a whole lease."""
         if not view.ends_ms:
             return True
         now_ns = self._runtime.now_ns()

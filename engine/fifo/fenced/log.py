@@ -26,7 +26,7 @@ READ_MAX = 200
 """Records that get offsets, or are read from a log, at once."""
 
 PRODUCERS_MAX = 1_000
-"""So many producers, those of the latest records, are remembered: the register has their names."""
+"""Producers that are remembered, those of the latest records: the register has their names."""
 
 OTHERS_EVERY = 8
 """Every so many looks that found nothing in the own zone's inbox, another zone's is looked at."""
@@ -62,13 +62,13 @@ class LogState:
         return json.dumps([self.end, self.since, self.last, *more], ensure_ascii=False, separators=(",", ":"))
 
     def holds(self, record: PartitionRecord) -> bool | None:
-        """Whether ``record`` has an offset. None: it has none yet, or its producer is forgotten."""
+        """Return whether ``record`` has an offset. None: it has none yet, or its producer is forgotten."""
         if self.has(record.producer, record.sequence):
             return True
         return False if self.ended and (record.producer in self.last or len(self.last) < PRODUCERS_MAX) else None
 
     def has(self, producer: str, number: int) -> bool:
-        """Whether record ``number`` of ``producer`` has an offset; nobody waits for number 0."""
+        """Return whether record ``number`` of ``producer`` has an offset; nobody waits for number 0."""
         known, _, *waits = self.last.get(producer, (0, 0))
         return number <= known and number not in waits
 
@@ -89,7 +89,7 @@ class LogState:
 
 
 class FencedLog:
-    """Of ``partition``, as one session writes or reads it. ``near``: the zone whose inbox is looked at first.
+    """The log of ``partition`` as one session writes or reads it. ``near``: the zone whose inbox is looked at first.
 
     ``one_writer`` and ``proves`` are mechanisms, which can be off.
     """
@@ -146,7 +146,7 @@ class FencedLog:
         return [LogEntry(offset + each, record) for each, record in enumerate(known) if record is not None]
 
     def forget(self, before: int) -> None:
-        """What is in front of ``before`` is not read again."""
+        """Drop records in front of ``before``, which are not read again."""
         for offset in [offset for offset in self._known if offset < before]:
             del self._known[offset]
 
@@ -198,7 +198,9 @@ class FencedLog:
             return state.first - before.first
 
     async def floor(self) -> int:
-        """Where a group may begin whose register was promised before this was asked. Raises ``Unadmitted``."""
+        """Return the offset at which a group may begin whose register was promised before this call. Raises
+        ``Unadmitted``.
+        """
         if self.writes:
             return self._state.floor
         found = await self._store.views.admitted(self.partition, [LOG_REGISTER])
@@ -272,11 +274,11 @@ class FencedLog:
         self._known.update(records)
 
     def _due_ms(self) -> int:
-        """What is due by then is so by every clock."""
+        """Return the time by which a record must be due to be so by every clock."""
         return self._store.clock.now_ms() - self._store.clock_margin_ms
 
     async def _pending(self, due_ms: int) -> tuple[list[str], list[str]]:
-        """What one zone has in its inbox, and what it has that was delayed and is due at ``due_ms``."""
+        """Return the records in one zone's inbox, and its delayed records that are due at ``due_ms``."""
         zones = [self._near, *(zone for zone in self._store.views.zones if zone != self._near)]
         turn, self._empty_looks = self._empty_looks, self._empty_looks + 1
         zone = zones[turn // OTHERS_EVERY % len(zones)] if turn % OTHERS_EVERY == 0 else self._near
@@ -296,7 +298,8 @@ class FencedLog:
         return not self._state.has(record.producer, record.sequence)
 
     async def _left(self, *, due_ms: int | None, sealed: bool = False) -> list[str] | None:
-        """What zones of one era have in their inboxes; of what is delayed that which is due at ``due_ms``, or all.
+        """Return the records in the inboxes of zones of one era, with the delayed ones due at ``due_ms``, or all of
+        those.
 
         None if those are not two. ``sealed``: only those with the seal count.
         """

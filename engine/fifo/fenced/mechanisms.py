@@ -1,4 +1,4 @@
-"""What mode ``fenced`` is made of, by the names under which each can be switched off."""
+"""Mechanisms of mode ``fenced``, by the names under which each can be switched off."""
 
 from enum import StrEnum
 

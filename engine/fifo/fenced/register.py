@@ -31,7 +31,7 @@ class Fenced(ServerError):
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class WriteEffects:
-    """What a write does beside the state, in the same step.
+    """Effects of a write besides the state, in the same step.
 
     ``records``: offsets and records that go to the log. ``removed``: records that leave the inbox.
     ``aside``: what is put aside, by a name of its own.
@@ -42,7 +42,7 @@ class WriteEffects:
     aside: Sequence[tuple[str, str]] = ()
 
     def words(self) -> list[Argument]:
-        """What the write script takes as arguments: two counts, then records, removals, and what is written aside."""
+        """Return the arguments of the write script: two counts, then records, removals, and what is written aside."""
         words: list[Argument] = [len(self.records), len(self.removed)]
         for offset, text in self.records:
             words += [offset, text]
@@ -57,7 +57,7 @@ NOTHING = WriteEffects()
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class RegisterStore:
-    """What registers of one session need of the world.
+    """Resources that the registers of one session need.
 
     ``decides``: a connection that answers what two zones answered. ``clock_margin_ms``: a lease counts as ended so
     long after its end; with ``seen`` only when nobody was seen to renew it. ``proves``, ``adopts``, ``orders``:
@@ -147,7 +147,7 @@ class Register:
         return newest
 
     def write_soon(self, state: str, effects: WriteEffects) -> None:
-        """As ``write``, but nobody waits for it and nobody knows."""
+        """Write without waiting for the outcome, which stays unknown."""
 
         async def written() -> None:
             with suppress(*COMMAND_FAILURES):
@@ -178,7 +178,7 @@ class Register:
             await self._write(self.state, self.effects, self.number, gives_up=False)
 
     def _held(self, others: Mapping[str, RegisterView], now_ms: int) -> bool:
-        """Whether another session's lease holds, as far as zones show."""
+        """Return whether another session's lease holds as far as zones show."""
         store = self.store
         if store.seen is None:
             return any(now_ms <= view.ends_ms + store.clock_margin_ms for view in others.values())
@@ -227,7 +227,7 @@ class Register:
         return view.promised == token and view.owner == self.store.session and view.age == (token, number)
 
     async def _decided(self, script: str, words: Sequence[Argument], shown: Shown) -> str:
-        """What two zones answer to a question; ok, too, if two zones show its effect whatever they answered."""
+        """Return the answer that two zones give; "ok" also if two zones show the effect, whatever they answered."""
         store, keys = self.store, self.store.keys
         names = [
             name(self.partition) for name in (keys.meta, keys.registers, keys.log, keys.inbox, keys.aside, keys.delayed)
@@ -253,19 +253,19 @@ class Register:
         return sum(map(shown, (await self._look()).values())) >= self.store.views.majority
 
     async def _look(self) -> dict[str, RegisterView]:
-        """Of every zone that answers and takes part."""
+        """Return the view of every zone that answers and takes part."""
         views = await self.store.views.of(self.partition, [self.name])
         return {zone: view.registers[0] for zone, view in views.items() if view.admitted}
 
     async def _newest(self, promised: Shown) -> RegisterView | None:
-        """Of two zones or more that promised; without adoption what the first of them has."""
+        """Return the newest view of two or more zones that promised; without adoption, the first of them."""
         ours = [view for view in (await self._look()).values() if promised(view)]
         if len(ours) < self.store.views.majority:
             return None
         return max(ours, key=lambda view: view.age) if self.store.adopts else ours[0]
 
     async def _give_back(self, token: int) -> None:
-        """What single zones may have promised, so that nobody waits for it."""
+        """Give back the promises of single zones, so that nobody waits for them."""
         store, keys = self.store, self.store.keys
         era = store.admission.known(self.partition)
         if era is None:

@@ -32,7 +32,7 @@ async def known_log(views: Views, partition: Partition) -> LogState | None:
 
 
 async def held(views: Views, partition: Partition, record: PartitionRecord) -> bool | None:
-    """Whether ``record`` is in the log as two zones show it; None if nobody knows yet."""
+    """Return whether ``record`` is in the log as two zones show it; None if nobody knows yet."""
     log = await known_log(views, partition)
     return None if log is None else log.holds(record)
 
@@ -54,7 +54,7 @@ class FencedRoutes(Routes):
         return TopicRoute.parse(state, topic=self._topic, zones=self._zones) if state else None
 
     async def _put(self, expected: str, new: TopicRoute) -> bool:
-        """What is found counts from now on, whoever wrote it, or ``new`` if that was expected."""
+        """Write ``new`` if ``expected`` was found. The route that is found counts from now on, whoever wrote it."""
         async with self._turn:
             register = Register(store=self._store, partition=self._partition, name=ROUTE_REGISTER)
             found = await taken(register)
@@ -65,14 +65,14 @@ class FencedRoutes(Routes):
 
 
 class SealedLogs(PartitionLogs):
-    """What a resize, and whoever waits for its end, asks of fenced partitions. ``store``: of one session."""
+    """Operations on fenced partitions for a resize and for waiting for its end. ``store``: of one session."""
 
     def __init__(self, store: RegisterStore, *, keys: FifoKeys) -> None:
         super().__init__(level=store.decides, reads=store.decides, keys=keys)
         self._store = store
 
     async def seal(self, partition: Partition) -> int:
-        """As for other logs; it waits until the log has ended."""
+        """Seal like other logs, and wait until the log has ended."""
         register = Register(store=self._store, partition=partition, name=SEAL_REGISTER)
         await taken(register)
         await register.write(SEALED)
@@ -84,13 +84,15 @@ class SealedLogs(PartitionLogs):
             await self._store.runtime.sleep(LOOK_MS * NS_PER_MS)
 
     async def progress(self, partition: Partition, group: str) -> Progress | None:
-        """How far two zones show alike that ``group`` is; None if no two do."""
+        """Return the progress of ``group`` on which two zones agree; None if no two do."""
         shown = await self._store.views.alike(partition, group_register(group))
         state = "" if shown is None else shown[0].state
         return CursorState.parse(state).progress if state else None
 
     async def groups(self, partition: Partition) -> dict[str, int]:
-        """As for other logs; 0 of a group of which no two zones show the same. Raises ``Unadmitted``."""
+        """Return the progress of each group, like other logs; 0 for a group on which no two zones agree. Raises
+        ``Unadmitted``.
+        """
         found = {}
         for group in await groups_of(self._store.views, partition):
             progress = await self.progress(partition, group)
@@ -109,7 +111,7 @@ class SealedLogs(PartitionLogs):
 
 
 async def taken(register: Register) -> RegisterView:
-    """What is in ``register``, which is ours now. Raises ``Unavailable`` if somebody else has it."""
+    """Take ``register`` and return its content. Raises ``Unavailable`` if somebody else has it."""
     store, partition = register.store, register.partition
     if await store.admission.era(partition) is None:
         await store.admission.mend(partition)

@@ -1,4 +1,4 @@
-"""How far a log may be trimmed: behind the slowest group, as two zones show all of them."""
+"""Trimming of a log: up to the slowest group, as two zones show all of them."""
 
 from collections.abc import Collection
 
@@ -17,7 +17,8 @@ async def groups_of(views: Views, partition: Partition) -> list[str]:
 
 
 async def slowest_cursor(views: Views, partition: Partition, *, expected: Collection[str] = ()) -> int | None:
-    """Of all groups. None if there is none, if one is about to begin, or if no two zones show the same of one.
+    """Return the slowest cursor of all groups. None if there is none, if one is about to begin, or if no two zones
+    agree on one.
 
     Nor before all those ``expected`` have begun: after a resize the members of one may come to a new partition late.
 

@@ -1,4 +1,4 @@
-"""What each single zone has of a partition: whether it takes part, and its registers. No vote tells that."""
+"""Views of a partition in each single zone: whether it takes part, and its registers. No vote shows that."""
 
 from collections import Counter
 from collections.abc import Collection, Mapping, Sequence
@@ -44,7 +44,7 @@ class RegisterView:
 
     @property
     def age(self) -> tuple[int, int]:
-        """Of two states the greater is the newer."""
+        """Return the order of states: the greater is the newer."""
         return self.token, self.number
 
 
@@ -110,7 +110,9 @@ class Views:
         return views
 
     async def admitted(self, partition: Partition, registers: Sequence[str], *more: Command) -> list[ZoneView]:
-        """As ``of``, of zones that take part: so many that each decision was seen by one. Raises ``Unadmitted``."""
+        """Return the views of the zones that take part: enough that one of them saw each decision. Raises
+        ``Unadmitted``.
+        """
         found = [view for view in (await self.of(partition, registers, *more)).values() if view.admitted]
         if len(found) < self.majority:
             raise Unadmitted(f"{partition.name}: too few zones are admitted")
@@ -124,7 +126,7 @@ class Views:
         return self.settled((await self.of(partition, names)).values())
 
     def settled(self, found: Collection[ZoneView]) -> list[RegisterView] | None:
-        """As ``alike``, of what zones were found to have.
+        """Return the registers on which the zones ``found`` agree; see ``alike``.
 
         A state, if there is one, counts only where the register was promised to nobody since. A zone may be let in with
         one that another zone alone had, while two zones have promised the register to an owner who knows nothing of it.

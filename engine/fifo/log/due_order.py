@@ -5,7 +5,8 @@ from math import inf
 
 
 class DueOrder:
-    """Of what one producer sends to a partition under one name. ``last``: the number of the latest record so far.
+    """Order of the records that one producer sends to a partition under one name. ``last``: the number of the latest
+    record so far.
 
     Its clock may go back; what is sent later is never due earlier for that.
     """

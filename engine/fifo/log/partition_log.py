@@ -89,7 +89,7 @@ class PartitionLogs:
         return (await self.page(partition, offset=offset, count=count)).entries
 
     async def page(self, partition: Partition, *, offset: int, count: int) -> Page:
-        """As ``read``, where the log ends, and when the next delayed record is due."""
+        """Read, and return also where the log ends and when the next delayed record is due."""
         commands: list[Command] = [
             ("ZRANGEBYSCORE", self._keys.log(partition), offset, "+inf", "LIMIT", 0, count),
             ("HGET", self._keys.meta(partition), "next"),
@@ -103,7 +103,7 @@ class PartitionLogs:
         return int(await self._write("deliver", run("deliver", self._log_keys(partition), now_ms)))
 
     async def delayed(self, partition: Partition) -> list[DelayedRecord]:
-        """What is not in the log yet, in the order in which it will be."""
+        """Return the records that are not in the log yet, in the order in which they will enter it."""
         command: Command = ("ZRANGE", self._keys.delayed(partition), 0, -1, "WITHSCORES")
         (found,) = await read(self._reads, [command])
         return [DelayedRecord.parse(raw, score) for raw, score in zip(found[::2], found[1::2], strict=True)]
@@ -120,12 +120,12 @@ class PartitionLogs:
         return int(raw or 0)
 
     async def progress(self, partition: Partition, group: str) -> Progress | None:
-        """How far ``group`` is; None if it has said nothing yet."""
+        """Return the progress of ``group``; None if it has committed nothing yet."""
         (raw,) = await read(self._reads, [("HGET", self._keys.cursors(partition), group)])
         return None if raw is None else Progress.parse(raw)
 
     async def forget_delayed(self, partition: Partition) -> None:
-        """What waits for ``partition`` waits elsewhere now."""
+        """Forget the delayed records of ``partition``, which wait elsewhere now."""
         await self._write("delay", ("DEL", self._keys.delayed(partition)))
 
     async def seal(self, partition: Partition) -> int:
@@ -133,7 +133,9 @@ class PartitionLogs:
         return int(await self._write("seal", run("seal", [self._keys.meta(partition)])))
 
     async def holds(self, _partition: Partition, _record: PartitionRecord) -> bool | None:
-        """Whether ``_record``, of a producer that gave up on it, is in a log that has ended. None: nobody knows yet."""
+        """Return whether ``_record``, of a producer that gave up on it, is in a log that has ended. None: nobody knows
+        yet.
+        """
         return False
 
     async def groups(self, partition: Partition) -> dict[str, int]:

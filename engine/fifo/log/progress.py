@@ -1,4 +1,4 @@
-"""How far a group is in a partition, as a zone keeps it."""
+"""Progress of a group in a partition, as a zone keeps it."""
 
 from dataclasses import dataclass
 from typing import Self

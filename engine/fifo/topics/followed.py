@@ -1,4 +1,4 @@
-"""What one program knows of a topic's route: others may know another one at the same time."""
+"""A topic's route as one program knows it: others may know another one at the same time."""
 
 from contextlib import suppress
 
@@ -26,7 +26,7 @@ class FollowedRoute:
         self._read_ns = runtime.now_ns()
 
     async def current(self) -> TopicRoute:
-        """As it was known ``refresh_ms`` ago, or later. If nobody answers it stays as it is."""
+        """Return the route as known at most ``refresh_ms`` ago. If no zone answers it stays as it is."""
         if self._runtime.now_ns() - self._read_ns >= self._refresh_ns:
             with suppress(*COMMAND_FAILURES):
                 await self.refresh()

@@ -19,7 +19,7 @@ class ResizeRefused(Exception):
 
 
 class TopicResize:
-    """Of one topic, by whoever administers it.
+    """The resize of one topic, by its administrator.
 
     ``to`` keeps the order of every key: the partitions are sealed, others are opened in their place, and a group begins
     with one of those only when it has finished all sealed ones that may hold its keys. ``numbers`` is RocketMQ's
@@ -91,7 +91,7 @@ class TopicResize:
         return route
 
     async def _take_along(self, route: TopicRoute, new: list[Partition], select: str) -> None:
-        """What is not due yet waits for the new partition of its key, where it stood, and belongs to the new epoch."""
+        """Move records that are not due yet, in their order, to the new partition of their key and into the new epoch."""
         choose = selector(select, random=self._runtime.random("resize"))
         for partition in route.written:
             by_new: dict[Partition, list[DelayedRecord]] = {}
@@ -107,7 +107,7 @@ class TopicResize:
             self._observer.note("resize", partition=partition.name, epoch=route.epoch, status=status)
 
     async def _unfinished(self, route: TopicRoute) -> list[str]:
-        """What groups have left of the sealed partitions."""
+        """Return the groups that have not finished the sealed partitions, with what is left."""
         left = []
         if route.old is not None:
             for partition, end in zip(route.sealed, route.old.ends, strict=True):

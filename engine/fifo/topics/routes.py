@@ -12,7 +12,7 @@ class RouteChanged(ServerError):
 
 
 class Routes:
-    """Of ``topic``, whose partitions have their homes in ``zones`` in turn. Calls are single round trips."""
+    """The route of ``topic``, whose partitions have their homes in ``zones`` in turn. Each call is one round trip."""
 
     def __init__(self, topic: str, *, zones: tuple[str, ...], level: Connection, keys: FifoKeys) -> None:
         self._topic, self._zones, self._level, self._key = topic, zones, level, keys.route(topic)

@@ -22,7 +22,7 @@ class DeadLetter:
 
 
 class DeadLetters:
-    """Of ``group``. Nothing keeps a message from being listed twice."""
+    """The dead letters of ``group``. Nothing keeps a message from being listed twice."""
 
     def __init__(self, group: str, *, level: Connection, keys: FifoKeys) -> None:
         self._level = level

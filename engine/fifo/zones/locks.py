@@ -15,7 +15,7 @@ from zonelab.engine.ports import Command, Connection
 
 
 class Locks:
-    """Of ``group``. ``lease_ms``: how long after its last renewal a lock is still its owner's."""
+    """The partition locks of ``group``. ``lease_ms``: how long after its last renewal a lock is still its owner's."""
 
     def __init__(self, group: str, *, level: Connection, keys: FifoKeys, lease_ms: int) -> None:
         self._group, self._level, self._keys, self._lease_ms = group, level, keys, lease_ms

@@ -1,4 +1,4 @@
-"""Who is in a consumer group, by heartbeats.
+"""Members of a consumer group, by heartbeats.
 
 A program whose connections close is removed at once by whoever notices that (``leave``); one that stands still is
 removed when it was silent for the expiry, and nobody is told.
@@ -11,7 +11,9 @@ from zonelab.engine.ports import Connection
 
 
 class Members:
-    """Of ``group``. Silent members are looked for every ``scan_ms``. ``near``: what is asked whether they changed."""
+    """The members of ``group``. Silent members are looked for every ``scan_ms``. ``near``: the connection that is asked
+    for changes.
+    """
 
     def __init__(
         self, group: str, *, level: Connection, near: Connection, keys: FifoKeys, expiry_ms: int, scan_ms: int

@@ -1,4 +1,4 @@
-"""What each single zone has, which no vote tells."""
+"""Reads of each single zone, whose contents no vote shows."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any

@@ -17,10 +17,10 @@ from zonelab.engine.message import Message
 from zonelab.engine.ports import Argument, Command, Connection, ServerError
 
 PROMOTED_MAX = 1_000
-"""So many ids a step, that a server is not kept busy for long."""
+"""Ids in one step: few enough that a server is not kept busy for long."""
 
 STEP_MAX = 500
-"""So many messages a command, for the same reason."""
+"""Messages in one command: few enough that a server is not kept busy for long."""
 
 Item = TypeVar("Item")
 
@@ -32,7 +32,7 @@ def in_steps(items: Sequence[Item]) -> Iterator[Sequence[Item]]:
 
 @dataclass(frozen=True, slots=True)
 class PutRequest:
-    """What the script ``put`` is told of a message. ``due``: it is ready at once, instead of delayed."""
+    """Arguments of the script ``put`` for one message. ``due``: it is ready at once, instead of delayed."""
 
     id: str
     payload: bytes
@@ -43,7 +43,7 @@ class PutRequest:
 
     @classmethod
     def of(cls, message: Message, *, shard: str, due_ms: int, now_ms: int, settings: HardenedSettings) -> Self:
-        """How ``message`` is listed in ``shard`` at ``now_ms``, to be delivered from ``due_ms`` on."""
+        """Return the request that lists ``message`` in ``shard`` at ``now_ms``, to be delivered from ``due_ms`` on."""
         score = due_score(due_ms, priority=message.priority)
         ranked = settings.has(Hardening.PRIORITY_ORDER)
         return cls(
@@ -144,7 +144,7 @@ class Steps:
         raise failure
 
     async def heads(self, ready: Ready, ids: Sequence[str]) -> list[Head]:
-        """What the zone that listed ``ids`` has of them."""
+        """Return the records and payloads of ``ids`` in the zone that listed them."""
         raws, payloads = await _read(
             ready.view, ("HMGET", self._keys.records, *ids), ("HMGET", self._keys.messages, *ids)
         )
@@ -202,7 +202,7 @@ class Steps:
         await self._run(self._level, self._scripts.on_messages("forget", before_ms, most))
 
     async def buried_before(self, before_ms: int) -> bool:
-        """Whether the own zone has tombstones so old."""
+        """Return whether the own zone has tombstones older than ``before_ms``."""
         key = self._keys.tombstones
         return bool(await self._run(self._local, ("ZRANGEBYSCORE", key, 0, before_ms, "LIMIT", 0, 1)))
 

@@ -1,4 +1,4 @@
-"""What an instance does for the shards that it serves while it is open: compare the zones, sweep, forget."""
+"""Background work of an open instance on the shards that it serves: compare the zones, sweep, forget."""
 
 from collections.abc import Sequence
 from typing import Any, Protocol
@@ -59,7 +59,7 @@ class Keeper:
             await self._context.steps.forget(before_ms=before_ms, most=FORGOTTEN_MAX)
 
     async def _compare_due(self, shard: str) -> None:
-        """What is due, or leased until a lease that has ended, and not so in every zone."""
+        """Compare messages that are due, or whose lease has ended, and repair those on which zones differ."""
         keys, page, now_ms = self._context.keys, self._context.settings.page, self._context.clock.now_ms()
         ended_ms = now_ms - self._context.settings.clock_margin_ms - 1
         lists = await self._context.replicas.ask(

@@ -10,7 +10,7 @@ from zonelab.engine.dyno.hardened.records.steps import RecordChange, in_steps
 
 
 class Copy(NamedTuple):
-    """What a zone keeps of a message that it lists."""
+    """A zone's copy of a message that it lists."""
 
     record: MessageRecord
     payload: bytes
@@ -45,7 +45,7 @@ class PayloadRepair:
 
 
 def changed(message_id: str, copies: Sequence[Copy], *, zones: int) -> list[RecordChange]:
-    """What to do about one message, of which the ``copies`` were found, in as many of ``zones`` zones.
+    """Return the changes that repair one message whose ``copies`` were found in as many of ``zones`` zones.
 
     A push is confirmed where a majority took it, so the payload of a majority may have been confirmed, and no other can
     have been. If every zone has one and there is no majority, none was confirmed, and any will do.

@@ -21,7 +21,7 @@ class Plan:
 
 
 def planned(found: Mapping[str, MessageRecord | None], *, zones: int) -> Plan | None:
-    """What to do about one message, of which ``found`` has the records of a majority of ``zones`` zones or of all.
+    """Return the repair of one message. ``found`` has its records in a majority of ``zones`` zones, or in all.
 
     Two tombstones win. One wins if no zone that was read has a newer lease: then the ack may have been confirmed, and
     no newer lease can have been. If a majority has a newer lease, the ack was refused, and its tombstone goes. What is

@@ -1,1 +1,1 @@
-"""What a member does differently where partitions are fenced. Read first: ``tenures``, then ``results``."""
+"""Behaviour of a member that differs where partitions are fenced. Read first: ``tenures``, then ``results``."""

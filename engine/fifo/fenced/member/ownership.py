@@ -22,7 +22,9 @@ class FencedOwnership(Ownership):
         self._tenures, self._lost = tenures, lost
 
     def believes(self, queue: ProcessQueue) -> bool:
-        """Who gets everything holds a register, too: its own, which its next life takes."""
+        """Return whether the member owns ``queue``. A member that gets everything holds a register of its own, which
+        its next life takes.
+        """
         alone = self._context.settings.sharing is MessageModel.BROADCASTING
         return self._lasts(queue) if alone else super().believes(queue)
 
@@ -65,7 +67,7 @@ class FencedOwnership(Ownership):
                 self._tenures.forget(partition, tenure.token)
 
     def lose(self, queue: ProcessQueue) -> None:
-        """What ``queue`` has cached is worth nothing: whoever has the partition next begins at the cursor."""
+        """Drop what ``queue`` has cached: the next owner of the partition begins at the cursor."""
         queue.dropped, queue.locked = True, False
         self._tenures.forget(queue.partition, queue.token)
         if self._context.queues.get(queue.partition) is queue:

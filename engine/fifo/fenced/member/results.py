@@ -1,4 +1,4 @@
-"""What becomes of a batch where partitions are fenced: each result is decided before the next batch is handed out.
+"""Handling of a batch's result where partitions are fenced: each result is decided before the next batch is handed out.
 
 Cursor, failures and what is put aside are one state, so that a member that dies leaves all of it or nothing.
 """

@@ -1,4 +1,4 @@
-"""What one session owns: partitions, each with its group's register and, if nobody else has it, that of its log."""
+"""Ownership of one session: partitions, each with its group's register and, if nobody else has it, that of its log."""
 
 from dataclasses import dataclass
 
@@ -29,8 +29,8 @@ class Tenure:
 
 
 class Tenures:
-    """Of ``group``. ``near``: the zone whose inboxes are looked at first. ``without``: mechanisms that are off.
-    ``route``: where the topic's is kept, if that is resized.
+    """Partitions that one session of ``group`` owns. ``near``: the zone whose inboxes are looked at first. ``without``:
+    mechanisms that are off. ``route``: where the topic's is kept, if that is resized.
     """
 
     def __init__(
@@ -77,7 +77,7 @@ class Tenures:
         return tenure
 
     async def _beginning(self, log: FencedLog) -> int:
-        """Where a group begins that has no cursor. Raises what the port raises."""
+        """Return the offset at which a group without a cursor begins. Raises what the port raises."""
         if self._begins is Begin.FIRST:
             return await log.floor()
         if log.writes:

@@ -15,7 +15,7 @@ from zonelab.engine.fifo.partition import Partition
 def told(
     context: MemberContext, kind: str, partition: Partition, each: Sequence[dict[str, Any]] = ({},), **columns: Any
 ) -> Iterator[dict[str, Any]]:
-    """Of one question; ``each``: columns of the events that tell of it. The body puts what the end of all has more."""
+    """Report one request. ``each``: columns of its events. The body adds columns of the events that end it."""
     named = {**context.columns(partition), **columns}
     calls = [context.observer.begin(kind, **{**named, **more}) for more in each]
     answered: dict[str, Any] = {}

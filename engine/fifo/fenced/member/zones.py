@@ -1,4 +1,4 @@
-"""What a member asks of the zones, where partitions are fenced."""
+"""The state in the zones that a member uses where partitions are fenced."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -27,7 +27,7 @@ from zonelab.engine.fifo.zones.parked import ParkedKeys
 from zonelab.engine.ports import Clock, Connection, Indeterminate, Runtime
 
 ENDS_MS = 10_000
-"""So long a push to a sealed partition waits for the end of its log."""
+"""Longest wait of a push to a sealed partition for the end of its log."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -62,7 +62,7 @@ class Wires:
         return Admission(self.session, views=views, sends=self.safe, keys=self.keys, checks=checks)
 
     def store(self, *, lease_ms: int, margin_ms: int, lease_clock: LeaseClock = LeaseClock.MARGIN) -> RegisterStore:
-        """How registers are written here. ``lease_ms``: how long an owner holds one; ``margin_ms``: of clocks."""
+        """Return the store that writes registers. ``lease_ms``: how long an owner holds one; ``margin_ms``: of clocks."""
         views = self.views()
         observes = lease_clock is LeaseClock.OBSERVATION and self.has(Fencing.LEASE_MARGIN)
         return RegisterStore(
@@ -87,7 +87,7 @@ class Wires:
 
 
 class FencedLogs(PartitionLogs):
-    """What ``PartitionLogs`` offers, of partitions that this session owns; ``append`` of any."""
+    """``PartitionLogs`` for the partitions that this session owns; ``append`` works on any."""
 
     def __init__(self, *, wires: Wires, tenures: Tenures | None, keys: FifoKeys, groups: Sequence[str] = ()) -> None:
         super().__init__(level=wires.safe, reads=wires.safe, keys=keys)
@@ -121,7 +121,7 @@ class FencedLogs(PartitionLogs):
         return await held(self._views, partition, record)
 
     async def append_all(self, partition: Partition, records: Sequence[PartitionRecord]) -> None:
-        """As ``append``, several in one write, which costs about as much as one.
+        """Append several records in one write, which costs about as much as one.
 
         Raises ``Sealed``: what became of each, ``holds`` then tells.
         """
@@ -153,7 +153,7 @@ class FencedLogs(PartitionLogs):
         """Results are written as they come."""
 
     async def trim(self, partition: Partition, *, kept: int) -> int:
-        """As for other logs, if this session writes that of ``partition``."""
+        """Trim like other logs, if this session writes that of ``partition``."""
         tenure = self._tenure(partition)
         return 0 if tenure is None else await tenure.log.trim(kept=kept, groups=self._groups)
 
