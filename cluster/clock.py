@@ -17,7 +17,7 @@ class NodeClock:
 
     @property
     def offset_ns(self) -> int:
-        """How far the clock is ahead of true time now; negative if it is behind."""
+        """Return how far the clock is ahead of true time now; negative if it is behind."""
         if self._drift_ppm == 0:
             return self._offset_then_ns
         return self._offset_then_ns + (self._run_ns() - self._since_ns) * self._drift_ppm // _PPM

@@ -41,7 +41,7 @@ class Testbed(Protocol):
         """The wall clock of ``zone``, always the same object: what sets it wrong does so for all who use it."""
 
     def at_rest(self, since_ns: int) -> bool:
-        """What hinted handoff and anti-entropy had to do is done; ``since_ns`` was after the last write."""
+        """Return what hinted handoff and anti-entropy had to do is done; ``since_ns`` was after the last write."""
 
     async def start(self) -> None:
         """Start every zone and connect every coordinator. On failure nothing is left running."""

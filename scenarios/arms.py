@@ -34,5 +34,5 @@ class On(StrEnum):
 
     @property
     def zones(self) -> ZoneKind:
-        """What zones run in if they are real; simulated ones run in nothing."""
+        """Return what zones run in if they are real; simulated ones run in nothing."""
         return ZoneKind.DOCKER if self is On.DOCKER else ZoneKind.PROCESS

@@ -91,7 +91,7 @@ class RunPhases(ABC):
 
     @abstractmethod
     async def _is_drained(self) -> bool:
-        """Whether nothing is left to wait for."""
+        """Return whether nothing is left to wait for."""
 
     @abstractmethod
     async def _stop_clients(self) -> None:
@@ -127,7 +127,7 @@ class RunPhases(ABC):
     @property
     @abstractmethod
     def _counts(self) -> Mapping[tuple[str, Outcome], int]:
-        """What was done so far, by operation and outcome."""
+        """Return what was done so far, by operation and outcome."""
 
     def _plan(self, faults: list[PlannedFault]) -> None:
         self._faults = FaultSchedule(faults, table=self._fault_table, runtime=self._runtime, halt=self._halt)

@@ -108,7 +108,7 @@ def _milliseconds(duration_ns: NDArray[Any]) -> NDArray[np.float32]:
 
 
 def positions(column: pa.DictionaryArray, known: dict[str, int]) -> NDArray[np.uint8]:
-    """Where each word stands in ``known``, which gets the words that are met for the first time."""
+    """Return where each word stands in ``known``, which gets the words that are met for the first time."""
     of_word = np.array([known.setdefault(word, len(known)) for word in column.dictionary.to_pylist()], dtype=np.uint8)
     found: NDArray[np.uint8] = of_word[column.indices.to_numpy()]
     return found

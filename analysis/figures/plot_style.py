@@ -117,7 +117,7 @@ def new_figure(
 
 
 def columns_of(panels: int, *, width: float) -> int:
-    """How many of ``panels`` stand side by side in a figure so wide: all, or in a narrow one each on its own."""
+    """Return how many of ``panels`` stand side by side in a figure so wide: all, or in a narrow one each on its own."""
     return 1 if width < _NARROW else panels
 
 
@@ -152,7 +152,7 @@ def log_ms(axis: Axes, which: Literal["x", "y"]) -> None:
 
 
 def _panel_height(axis: Axes) -> float:
-    """How high a panel is at least, in inches, before ``title`` adds its own room."""
+    """Return how high a panel is at least, in inches, before ``title`` adds its own room."""
     figure, place = axis.get_figure(root=True), axis.get_subplotspec()
     if figure is None or place is None:
         return WIDTH
@@ -162,7 +162,7 @@ def _panel_height(axis: Axes) -> float:
 
 
 def panel_inches(axis: Axes) -> float:
-    """How wide a panel is at least."""
+    """Return how wide a panel is at least."""
     figure, place = axis.get_figure(root=True), axis.get_subplotspec()
     columns = 1 if place is None else place.get_gridspec().ncols
     return WIDTH if figure is None else figure.get_figwidth() / columns - BESIDE_PANELS

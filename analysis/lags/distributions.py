@@ -21,7 +21,7 @@ class Distribution(Protocol):
 
     @property
     def text(self) -> str:
-        """How a scenario writes it."""
+        """Return how a scenario writes it."""
 
     def draw(self, rng: np.random.Generator, shape: int | tuple[int, ...]) -> Floats: ...
 

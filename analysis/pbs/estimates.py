@@ -64,7 +64,7 @@ class TrialSample:
         return found
 
     def first_passage(self, probability: float, *, step_ms: float) -> PbsEstimate | None:
-        """What the paper's method says of ``visible_after``: median, and where 95 of 100 of its results lie, in ms.
+        """Return what the paper's method says of ``visible_after``: median, and where 95 of 100 of its results lie, in ms.
 
         It raises t step by step, makes trials of their own at each t, and stops where at most 1 - ``probability`` of
         them are stale. A lucky t ends it, so it ends too early. Given the share that is stale at each t, where it stops
@@ -107,7 +107,7 @@ def quantile_estimates(sample: Floats, probabilities: Sequence[float]) -> list[P
 
 
 def sample(model: Model, rules: Sequence[ReplicaRule], *, replicas: int, trials: int, seed: int) -> list[TrialSample]:
-    """What each of ``rules`` makes of the same ``trials`` trials."""
+    """Return what each of ``rules`` makes of the same ``trials`` trials."""
     kept = [TrialOutcome(*(np.empty(trials) for _ in range(3))) for _ in rules]
     begin = 0
     for messages in blocks(model, replicas=replicas, trials=trials, seed=seed):

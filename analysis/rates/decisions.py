@@ -48,7 +48,7 @@ class ObjectiveJudgement:
     runs_needed: int | None = None
 
     def __str__(self) -> str:
-        """What was seen, without the status."""
+        """Return what was seen, without the status."""
         if self.objective.is_zero:
             if self.status is ObjectiveStatus.HELD:
                 return f"none in {self.runs:,} runs (below {3 / self.runs:.2g})"
@@ -78,7 +78,7 @@ def spent(part: float) -> float:
 
 
 def error_at(look: int, looks: int) -> float:
-    """What the look, counted from 1, may spend itself."""
+    """Return what the look, counted from 1, may spend itself."""
     return spent(look / looks) - spent((look - 1) / looks)
 
 
@@ -113,7 +113,7 @@ def judge(measured: SettingRates, objective: Objective, *, error: float) -> Obje
 
 
 def _needed(runs: int, rate: Estimate, limit: float, *, power: int) -> int | None:
-    """How much shorter the part of the interval across the limit must be; it shrinks with the root of the runs.
+    """Return how much shorter the part of the interval across the limit must be; it shrinks with the root of the runs.
 
     ``power``: 1 for what is bounded by the number of runs without a case, which shrinks with the runs.
     """

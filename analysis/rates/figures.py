@@ -178,7 +178,7 @@ class SettingRates:
         return np.array([weights.get(cell, 0.0) for cell in self.year.cells])
 
     def _size(self, figure: Figure, weights: Weights) -> float:
-        """What the cases are divided by: messages or operations; 1 for seconds."""
+        """Return what the cases are divided by: messages or operations; 1 for seconds."""
         if figure.name == UNAVAILABLE:
             return 1.0
         total = sum(weight * float(self._size_of(figure, cell).mean) for cell, weight in weights.items())

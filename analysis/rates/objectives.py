@@ -109,7 +109,7 @@ class Objective:
 
     @property
     def limit(self) -> float:
-        """What an estimate is compared with."""
+        """Return what an estimate is compared with."""
         return self.bound if self.tolerance is None else self.tolerance
 
     def told(self, value: float) -> str:

@@ -63,11 +63,11 @@ class Outcomes:
         return self._once((cell, "messages"), lambda: Sample.of([run.messages for run in self._of(cell)]))
 
     def operations(self, cell: RunKind, operation: TimedOperation) -> Sample:
-        """How many of them a run has."""
+        """Return how many of them a run has."""
         return self._once((cell, operation), lambda: Sample.of([run.times(operation).size for run in self._of(cell)]))
 
     def slower(self, cell: RunKind, operation: TimedOperation, bounds_s: ArrayLike) -> Sample:
-        """How many operations a run has that take longer than each bound.
+        """Return how many operations a run has that take longer than each bound.
 
         With a fault the unit is the run. Without one it is a block of a run, as long as neighbours depend on each
         other, and its count is scaled to a whole run.
@@ -87,7 +87,7 @@ class Outcomes:
         return self._lengths[operation]
 
     def has(self, operation: TimedOperation) -> bool:
-        """Whether any run has one, confirmed or not."""
+        """Return whether any run has one, confirmed or not."""
         return any(run.times_us.get(operation) for cell in self.runs for run in self._of(cell))
 
     def total(self, name: str, fault: str | None) -> tuple[int, int]:

@@ -112,7 +112,7 @@ def least(settings: Mapping[str, SettingRates], names: Sequence[str], *, prefer:
 
 
 def _apart(first: SettingRates, other: SettingRates, figure: Figure, *, pairs: int) -> bool:
-    """Whether the difference, seed by seed, is more than chance makes it, among so many ``pairs``."""
+    """Return whether the difference, seed by seed, is more than chance makes it, among so many ``pairs``."""
     difference, error = paired_difference(first, other, figure)
     return bool(abs(difference) > -special.ndtri(ERROR / 2 / max(1, pairs - 1)) * error)
 

@@ -134,7 +134,7 @@ def _operation_key(row: Row) -> tuple[str, str, str, int | None]:
 
 
 def _cases(rows: Iterable[Row], name: str) -> Counter[Any]:
-    """How many cases there are of each value of ``name`` but null."""
+    """Return how many cases there are of each value of ``name`` but null."""
     cases: Counter[Any] = Counter()
     for row in rows:
         if row[name] is not None:

@@ -129,7 +129,7 @@ def _verdict(run: RunInput, counts: Mapping[str, Any], order: Mapping[str, Order
 
 
 def _order_of(run: RunInput, order: Mapping[str, OrderCount]) -> tuple[bool, bool]:
-    """Whether a forbidden property is broken, and whether all are known."""
+    """Return whether a forbidden property is broken, and whether all are known."""
     try:
         checked = run.directory.read_json("order_verdict.json")
     except RunError:

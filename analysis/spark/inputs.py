@@ -91,13 +91,13 @@ class Inputs:
 
 
 def left_out_words(left_out: Iterable[LeftOut]) -> str:
-    """How many were left out, by kind: ``left out: 2 broken, 1 too new``."""
+    """Return how many were left out, by kind: ``left out: 2 broken, 1 too new``."""
     kinds = Counter(left.kind for left in left_out)
     return "left out: " + ", ".join(f"{count} {kind}" for kind, count in sorted(kinds.items()))
 
 
 def is_remote(given: str | Path) -> bool:
-    """Whether only Spark can read it."""
+    """Return whether only Spark can read it."""
     return "://" in str(given) and not str(given).startswith("file:")
 
 

@@ -89,7 +89,7 @@ def aggregate(
 
 
 def _cause(error: PySparkException) -> str:
-    """What went wrong at the bottom of it, rather than that a job was aborted."""
+    """Return what went wrong at the bottom of it, rather than that a job was aborted."""
     lines = str(error).splitlines()
     causes = [line for line in lines if line.startswith("Caused by: ")]
     return (causes[-1].removeprefix("Caused by: ") if causes else lines[0])[:200]

@@ -119,7 +119,7 @@ def spark_session(
 
 
 def _has_ended(gateway: JavaGateway) -> bool:
-    """Whether Java is gone; a process that has lost its connections may still be ending."""
+    """Return whether Java is gone; a process that has lost its connections may still be ending."""
     if gateway.proc is None:
         return False
     try:

@@ -45,7 +45,7 @@ class Storage:
                 stream.close()
 
     def parquet_rows(self, uri: str) -> int:
-        """How many rows a Parquet file has, by its footer."""
+        """Return how many rows a Parquet file has, by its footer."""
         with self._told(uri):
             path, _ = self._opened(uri)
             file = self._jvm.org.apache.parquet.hadoop.util.HadoopInputFile.fromPath(path, self._hadoop)

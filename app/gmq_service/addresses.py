@@ -20,7 +20,7 @@ class Listen:
 
     @property
     def is_local(self) -> bool:
-        """Whether only programs on this machine reach it."""
+        """Return whether only programs on this machine reach it."""
         if self.path is not None or self.host == "localhost":
             return True
         try:

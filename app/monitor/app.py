@@ -33,7 +33,7 @@ class MonitorSources(Protocol):
     """What a page shows."""
 
     def hello(self) -> dict[str, Any]:
-        """What stays the same while it is looked at."""
+        """Return what stays the same while it is looked at."""
 
     async def read(self) -> dict[str, Any]:
         """The figures now, each with the time when it was read."""
@@ -47,11 +47,11 @@ class SearchableQueues(Protocol):
     """Queues in which a message can be looked for."""
 
     async def find(self, name: str, engine: str, message_id: str, /) -> list[dict[str, Any]]:
-        """Where every zone has the message. Raises ``NotAccepted`` if no such queue is shown."""
+        """Return where every zone has the message. Raises ``NotAccepted`` if no such queue is shown."""
 
 
 async def not_accepted(_: Request, error: Exception) -> Response:
-    """How ``NotAccepted`` is answered."""
+    """Return how ``NotAccepted`` is answered."""
     return refused(in_words(error), status=409)
 
 

@@ -9,7 +9,7 @@ _SCRIPTS = ("monitor_tables.js", "monitor.js")
 
 
 def address_of(served_at: str, *, token: str) -> str:
-    """Where a browser opens the page; the token is in the fragment, which it sends to nobody."""
+    """Return where a browser opens the page; the token is in the fragment, which it sends to nobody."""
     return f"{served_at}{PAGE_PATH}#token={token}"
 
 

@@ -32,7 +32,7 @@ class QueueRequest(BaseModel):
         return self.engine if self.mode == "default" else f"{self.engine} {self.mode}"
 
     def places(self, zones: Sequence[str]) -> Sequence[Place]:
-        """Where the queue is in a server of a cluster of these zones. Raises ``NotAccepted``."""
+        """Return where the queue is in a server of a cluster of these zones. Raises ``NotAccepted``."""
         if self.engine not in ENGINES:
             raise NotAccepted(f"--engine: {unknown_engine(self.engine)}")
         modes = ENGINES[self.engine].modes

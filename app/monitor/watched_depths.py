@@ -33,7 +33,7 @@ class WatchedDepths:
         self._readings.close()
 
     def told(self) -> dict[str, Any]:
-        """What the live page shows of the queue: a row for each shard, waiting and leased apart."""
+        """Return what the live page shows of the queue: a row for each shard, waiting and leased apart."""
         rows = [
             {
                 "key": shard,

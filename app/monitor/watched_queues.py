@@ -22,7 +22,7 @@ class WatchedQueues:
         self._queues: dict[tuple[str, str], WatchedQueue] = {}
 
     def add(self, request: QueueRequest) -> str:
-        """What is shown now. Raises ``NotAccepted``."""
+        """Return what is shown now. Raises ``NotAccepted``."""
         name, engine = called = request.name, request.label
         places = request.places(self._zones)
         if called in self._queues:
@@ -39,7 +39,7 @@ class WatchedQueues:
         return [queue.told() for queue in self._queues.values()]
 
     async def find(self, name: str, engine: str, message_id: str) -> list[dict[str, Any]]:
-        """Where the message is in the queue of this name and engine. Raises ``NotAccepted`` if that is not shown."""
+        """Return where the message is in the queue of this name and engine. Raises ``NotAccepted`` if that is not shown."""
         queue = self._queues.get((name, engine))
         if queue is None:
             raise NotAccepted(f"queue {name!r} ({engine}) is not shown; shown: {self._shown}")

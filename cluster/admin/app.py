@@ -134,7 +134,7 @@ class BodyTooLarge(ClusterError):
 
 
 async def body_of(request: Request) -> bytes:
-    """What the request carries. Raises ``BodyTooLarge`` before more than that is in memory."""
+    """Return what the request carries. Raises ``BodyTooLarge`` before more than that is in memory."""
     body = bytearray()
     async for part in request.stream():
         body += part

@@ -107,7 +107,7 @@ def _packages(program: PythonProgram) -> Iterator[tuple[str, Path]]:
 
 
 def _imported(program: PythonProgram) -> dict[str, str]:
-    """Where each package is, or module that is in none, that is neither Python's own nor an installer's."""
+    """Return where each package is, or module that is in none, that is neither Python's own nor an installer's."""
     listing = _LISTING.format(modules=(f"{program.module}.__main__", *_LAZY))
     try:
         done = subprocess.run(

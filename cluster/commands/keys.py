@@ -57,7 +57,7 @@ def must_share_a_node(command: Command) -> bool:
 
 
 def joiner(command: Command) -> Merge | None:
-    """How the replies to the parts are put together, if ``command`` is one that is taken apart by key."""
+    """Return how the replies to the parts are put together, if ``command`` is one that is taken apart by key."""
     found = _JOINED.get(upper(command[0]))
     return None if found is None else found[1]
 

@@ -56,7 +56,7 @@ class Coordinator(ABC):
 
     @property
     def deaths(self) -> int:
-        """How often it has crashed."""
+        """Return how often it has crashed."""
         return self._deaths
 
     @property

@@ -92,7 +92,7 @@ class SplitPipeline:
                 fragment.asked += 1
 
     def part(self, dc: int, fragments: Sequence[Fragment]) -> Done:
-        """Who is to be told what came of one of the parts, in one data centre."""
+        """Return who is to be told what came of one of the parts, in one data centre."""
         if isinstance(self._done, GradualDone):
             return _GradualPart(self, self._done, dc, fragments)
         return partial(self.answered, dc, fragments)
@@ -121,7 +121,7 @@ class SplitPipeline:
         self._done(PipelineFailure(self, answers) if refused else answers)
 
     def anything_applied(self) -> bool:
-        """Whether a server may have carried out a write of the pipeline, so that its failure is in doubt."""
+        """Return whether a server may have carried out a write of the pipeline, so that its failure is in doubt."""
         return any(
             outcome.maybe_applied
             if isinstance(outcome, PipelineFailure)
@@ -130,7 +130,7 @@ class SplitPipeline:
         )
 
     def error(self) -> PortError | None:
-        """What a caller is to be told of the whole: indeterminate as soon as any part may have been carried out."""
+        """Return what a caller is to be told of the whole: indeterminate as soon as any part may have been carried out."""
         errors: list[PortError] = []
         for _, outcome in self._outcomes:
             try:

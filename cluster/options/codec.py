@@ -13,7 +13,7 @@ class CommandCodec(Protocol):
         """The commands with their arguments; None if they cannot be told apart and have to be sent as they are."""
 
     def inside(self, commands: Sequence[Command], packed: bytes | None) -> Sequence[Command] | None:
-        """What stands between MULTI and EXEC, if the commands are a transaction; None if they are not."""
+        """Return what stands between MULTI and EXEC, if the commands are a transaction; None if they are not."""
 
     def like(self, commands: Sequence[Command], model: Sequence[Command]) -> Sequence[Command]:
         """``commands`` for zones whose replies are to be of the form that ``model`` asks for."""
@@ -22,7 +22,7 @@ class CommandCodec(Protocol):
         """``commands``, which have their arguments, in wire form; None if nobody needs it."""
 
     def decoded(self, reply: Reply) -> Any:
-        """What a zone's reply says."""
+        """Return what a zone's reply says."""
 
     def encoded(self, name: str, value: Any, model: Sequence[Command]) -> Reply:
         """``value`` as a reply to the command ``name``, of the form that ``model`` asks for."""

@@ -243,7 +243,7 @@ class HintedChannel:
         _tell(kept, failure)
 
     def _failed(self, kept: _Kept, failure: ZoneFailure) -> tuple[_Kept | None, ZoneFailure]:
-        """What is kept of a write that was certainly not applied, and the failure that its client is told."""
+        """Return what is kept of a write that was certainly not applied, and the failure that its client is told."""
         if kept.done is None and not self._ending:
             return kept, failure
         if kept.done is None:

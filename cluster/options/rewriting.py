@@ -92,7 +92,7 @@ class RewritingCoordinator(PlainCoordinator):
         self._send_mixed([its.rule for its in rewritten], given, tally, answered, None, asked=asked)
 
     def _told(self, command: Command, its: Rewritten, answer: Any, model: Sequence[Command]) -> Reply:
-        """What the client is told; an error of a command inside a script as if it had been sent by itself."""
+        """Return what the client is told; an error of a command inside a script as if it had been sent by itself."""
         if type(answer) is ServerError and its.command is not command:
             return ServerError(_IN_SCRIPT.sub("", str(answer)))
         if its.value is None or isinstance(answer, ServerError):
@@ -102,5 +102,5 @@ class RewritingCoordinator(PlainCoordinator):
     def _rewritten(
         self, given: Sequence[Command], rules: Sequence[Rule], done: Done
     ) -> tuple[Sequence[Rewritten], Done]:
-        """What the zones are sent in place of ``given``, and who is told what came of it, in place of ``done``."""
+        """Return what the zones are sent in place of ``given``, and who is told what came of it, in place of ``done``."""
         raise NotImplementedError

@@ -35,7 +35,7 @@ class Owner:
         return f"{self.namespace}-{self.pid}-{self.start_ticks}"
 
     def is_gone(self) -> bool:
-        """Whether the process has certainly ended; one in another pid namespace is never said to be gone."""
+        """Return whether the process has certainly ended; one in another pid namespace is never said to be gone."""
         return self.namespace == _pid_namespace() and _start_ticks(self.pid) != self.start_ticks
 
 

@@ -16,7 +16,7 @@ _PIECE_BYTES = 64 * 1024
 
 
 def left_unread(transport: asyncio.BaseTransport) -> bytes:
-    """What has arrived over a broken connection and was not read, since the port had enough to do; empty with TLS."""
+    """Return what has arrived over a broken connection and was not read, since the port had enough to do; empty with TLS."""
     if transport.get_extra_info("sslcontext") is not None:
         return b""
     pieces: list[bytes] = []

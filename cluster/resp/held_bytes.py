@@ -19,7 +19,7 @@ class Holder(Protocol):
     """A client, as far as it holds bytes."""
 
     def measured(self) -> int:
-        """What it holds now."""
+        """Return what it holds now."""
 
     def drop(self) -> None:
         """Close its connection without another byte."""
@@ -69,7 +69,7 @@ class HeldBytes:
         self.note(holder, 0)
 
     def fitting(self, reply_bytes: int) -> int:
-        """How many replies of this size may be asked for; one at least if nothing large is under way."""
+        """Return how many replies of this size may be asked for; one at least if nothing large is under way."""
         room = min(self._bound - self.total, self._under_way) - self.expected
         return max(room // reply_bytes, 0 if self.expected else 1)
 

@@ -17,7 +17,7 @@ class RespServer(PortHost):
 
     @property
     def address(self) -> Address:
-        """Where the port listens. Raises ``ClusterError`` before it does."""
+        """Return where the port listens. Raises ``ClusterError`` before it does."""
         if self._listener is None:
             raise ClusterError("the port does not listen")
         host, port = self._listener.sockets[0].getsockname()[:2]

@@ -358,7 +358,7 @@ class ConnectionSession(WindowedClient):
                 self.transport.pause_reading()
 
     def _may_read_on(self) -> bool:
-        """What has arrived can be taken now, or is not much."""
+        """Return what has arrived can be taken now, or is not much."""
         scanner = self._scanner
         full = self._busy or self._waits or self.in_flight >= self._limit
         return not full or not (scanner.ready or scanner.held > _HELD_BYTES_MAX)

@@ -68,7 +68,7 @@ class WindowedClient(OneAtATime):
 
     @property
     def _limit(self) -> int:
-        """How many commands may be under way now."""
+        """Return how many commands may be under way now."""
         if self._strange:
             begin = self.host.settings.in_flight_begin // max(1, self.host.memory.strangers)
             return min(self._window, max(1, begin))
@@ -76,12 +76,12 @@ class WindowedClient(OneAtATime):
 
     @property
     def _large(self) -> bool:
-        """What is taken next may be large, or much with what is under way."""
+        """Return what is taken next may be large, or much with what is under way."""
         queued_bytes = 0 if self.queued is None else self.queued_bytes
         return self._sent_bytes + self._scanner.held + queued_bytes > LARGE_BYTES
 
     def _room(self) -> int:
-        """How many commands may be taken now."""
+        """Return how many commands may be taken now."""
         large = self._large
         if not (self._strange or self._expected or large):
             return min(self._window - self.in_flight, self._turn_left)

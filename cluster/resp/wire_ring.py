@@ -142,7 +142,7 @@ class WireRing(RingCoordinator):
         return Batch(_run(fragments), writes=True, packed=_packed(fragments))
 
     def together(self, packed: bytes, count: int) -> tuple[str, ...] | None:
-        """Who owns the keys of these commands in the own data centre: none if they have none, None if apart."""
+        """Return who owns the keys of these commands in the own data centre: none if they have none, None if apart."""
         keys = [key for words in _cut(packed, count) for key in self._spec(words).keys(words)]
         owners = dict.fromkeys(map(self._owners, keys))
         if len(owners) > 1:

@@ -42,7 +42,7 @@ class FirstAnswers:
         self._own_before_refusal = random.uniform(*REFUSAL_SHARES)
 
     def own_first(self, *, others: int, refused: bool) -> bool:
-        """Whether the own answer is before those of ``others`` zones, of which one has refused or all have answered."""
+        """Return whether the own answer is before those of ``others`` zones, of which one has refused or all have answered."""
         share = self._own_before_refusal
         if not refused:
             odds_to_one = _OTHERS * self._own_value / (1 - self._own_value)
@@ -75,7 +75,7 @@ class Arrivals:
                 self._refused.add(position)
 
     def before_own(self, answer: Answer) -> bool:
-        """Whether ``answer``, of another zone, may decide with a refusal before the own one of this instant."""
+        """Return whether ``answer``, of another zone, may decide with a refusal before the own one of this instant."""
         if not self._refused or 0 in self._at_ns or not isinstance(answer, list):
             return False
         waited_ns = self._environment._now - self._sent_ns

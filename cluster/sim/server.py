@@ -127,7 +127,7 @@ class SimServer:
         self._model = model
 
     def _next_run_id(self) -> str:
-        """What tells one process of this server from another, as the server's own ``run_id`` does."""
+        """Return what tells one process of this server from another, as the server's own ``run_id`` does."""
         self._boots += 1
         return sha1(f"{self.name} {self._boots}".encode(), usedforsecurity=False).hexdigest()
 
@@ -250,7 +250,7 @@ class SimServer:
 
 
 def _prepare(batch: Batch) -> Pipeline:
-    """What the first server makes of a batch serves all."""
+    """Return what the first server makes of a batch serves all."""
     if batch.prepared is None:
         batch.prepared = Pipeline(batch.commands)
     pipeline: Pipeline = batch.prepared

@@ -77,7 +77,7 @@ class Trace:
 
 
 def first_difference(one: Trace, other: Trace) -> str | None:
-    """Where two kept traces part, in one line; None if their notes are equal.
+    """Return where two kept traces part, in one line; None if their notes are equal.
 
     Raises ``ValueError`` if a trace was not kept.
     """

@@ -114,7 +114,7 @@ def hash_function(name: KeyHash) -> Callable[[bytes], int]:
 
 
 def hashed_part(key: bytes, tag: bytes | None) -> bytes:
-    """What of ``key`` is hashed: from the first opening to the next closing character of ``tag``, if both are there.
+    """Return what of ``key`` is hashed: from the first opening to the next closing character of ``tag``, if both are there.
 
     ``tag`` has two characters, such as ``{}``. With nothing between them nothing is hashed: measured on Dynomite at
     2046b05, November 2026, where all such keys have one owner, under ``murmur`` the first node.

@@ -176,7 +176,7 @@ class UniformPipeline(Batch):
         return (position for position in range(self._rule.zones) if self._positions >> position & 1)
 
     def _parts(self, *, told: bool) -> Callable[[int, Answer], None]:
-        """What holds the votes on each command; ``told``: the caller knows the outcome already."""
+        """Return what holds the votes on each command; ``told``: the caller knows the outcome already."""
         rules = [self._rule] * len(self.commands)
         return self._apart(rules, ignore if told else self._done).answered
 
@@ -223,7 +223,7 @@ class MixedPipeline:
             self._tell_first(self._done)
 
     def error(self) -> PortError | None:
-        """What is to be raised if any command has no answer of its own."""
+        """Return what is to be raised if any command has no answer of its own."""
         failures = [self._failure(index) for index in range(len(self._votes))]
         certain = next((failure for failure in failures if isinstance(failure, Unavailable)), None)
         unclear = next((failure for failure in failures if isinstance(failure, Indeterminate)), None)

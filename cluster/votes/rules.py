@@ -35,7 +35,7 @@ class Rule:
         return Vote(self.level, zones=self.zones)
 
     def asked(self, command: Command) -> Command:
-        """What the zones are asked when a client sends ``command``."""
+        """Return what the zones are asked when a client sends ``command``."""
         return command
 
 

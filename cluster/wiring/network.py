@@ -92,7 +92,7 @@ class Network:
         return DirectZone(rack, self.topology, self._direct)
 
     def at_rest(self, since_ns: int) -> bool:
-        """What the options do in the background has come to its end; ``since_ns`` was after the last write."""
+        """Return what the options do in the background has come to its end; ``since_ns`` was after the last write."""
         return all(channel.at_rest for channel in self.hinted.values()) and all(
             comparing.at_rest(since_ns) for comparing in self._comparing
         )
@@ -142,7 +142,7 @@ class Network:
         return coordinator
 
     def making(self, name: str) -> MakeCoordinator:
-        """What makes the coordinators of ``name``, with the options of the settings."""
+        """Return what makes the coordinators of ``name``, with the options of the settings."""
         settings = self._settings
         if settings.read_repair:
             return partial(RepairingCoordinator, now_ms=self._clocks[name].now_ms, codec=self._codec)

@@ -48,7 +48,7 @@ class Guests:
         self._start(process(lab, message_id), f"consumers.work {named}", then)
 
     def lab(self, user: str, zone: str) -> Lab:
-        """What the processes of one consumer are given."""
+        """Return what the processes of one consumer are given."""
         return _GuestLab(self, zone, self._random(f"work {user}"), None)
 
     def shared(self, name: str, capacity: int) -> simpy.Resource:

@@ -106,7 +106,7 @@ class ListeningProgram:
         await self._runtime.sleep(self._draw_work_ns())
 
     def _affect(self, delivered: BatchMessage, handling: BatchContext) -> bool:
-        """Whether the message is done: not if the sink knows a newer token than that of this delivery."""
+        """Return whether the message is done: not if the sink knows a newer token than that of this delivery."""
         if self._sink is None:
             return True
         record, columns = delivered.record, self._observer.columns_of(delivered.op_id)
@@ -164,7 +164,7 @@ class PopRecorder:
         handed += [_DeliveredMessage(each.offset, op, each.record.id) for each in batch]
 
     def columns_of(self, op_id: int) -> dict[str, Any]:
-        """Who was handed what, of the delivery of that number."""
+        """Return who was handed what, of the delivery of that number."""
         return {name: self._started[op_id][name] for name in _OF_EFFECT if name in self._started[op_id]}
 
     def begin(self, kind: str, /, **columns: Any) -> int:

@@ -44,7 +44,7 @@ class MessagesSoFar:
                 self._overdue.pop(message.message_id, None)
 
     def overdue(self, now_ms: float) -> tuple[int, float | None]:
-        """How many messages are, and for how many ms the one that was due first has been."""
+        """Return how many messages are, and for how many ms the one that was due first has been."""
         while self._waiting and self._waiting[0][0] + OVERDUE_MS < now_ms:
             due_ms, message_id = heappop(self._waiting)
             if message_id not in self._delivered:

@@ -168,7 +168,7 @@ class PolicyTestbed(TestbedAround):
 
     @property
     def counts(self) -> dict[str, dict[str, Any]]:
-        """What each program's client has done, by the name of the process."""
+        """Return what each program's client has done, by the name of the process."""
         return {process: asdict(client.counts) for process, client in sorted(self._clients.items())}
 
     def connection(self, zone: str, level: Setting) -> Connection:

@@ -131,7 +131,7 @@ class Recorder(OperationRecorder):
             self._end(op, "push", "fail", error=error)
 
     async def pop(self, queue: Queue, actor: Actor, *, count: int, wait_ms: int) -> Popped | None:
-        """What was delivered, or None if the pop failed."""
+        """Return what was delivered, or None if the pop failed."""
         op = self._begin(actor, "pop")
         reading = ClockReading.of(self._clock(actor.zone))
         try:
@@ -214,7 +214,7 @@ class Recorder(OperationRecorder):
 
 
 def outcome_of(error: Exception) -> Outcome:
-    """What is known of an operation that ended with one of ``OPERATION_ERRORS``."""
+    """Return what is known of an operation that ended with one of ``OPERATION_ERRORS``."""
     return "info" if isinstance(error, Indeterminate) else "fail"
 
 

@@ -26,7 +26,7 @@ class ClockReading:
         return cls(clock, (clock.now_ns() - offset_ns) // _NS_PER_MS, offset_ms)
 
     def ahead_ms(self, read_ms: int) -> int:
-        """How far the clock was ahead when it showed ``read_ms``, which was between this reading and now."""
+        """Return how far the clock was ahead when it showed ``read_ms``, which was between this reading and now."""
         if self.offset_ms == self.clock.offset_ns == 0:
             return 0
         now = ClockReading.of(self.clock)

@@ -58,7 +58,7 @@ def command(kind: WorkloadKind, request: AccessRequest) -> Command:
 
 
 def answer_of(request: AccessRequest, reply: Reply) -> AccessAnswer:
-    """What ``reply``, which is not an error, says."""
+    """Return what ``reply``, which is not an error, says."""
     f = request.f
     if f in ("create", "acquire"):
         return AccessAnswer(applied=reply is not None)

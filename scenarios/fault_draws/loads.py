@@ -24,7 +24,7 @@ def happens(random: Random | None, share: float) -> bool:
 
 
 def load_of(seed: int) -> spec.Load:
-    """What ``seed`` pushes and when, the same in every class, at every level and in every mode."""
+    """Return what ``seed`` pushes and when, the same in every class, at every level and in every mode."""
     drawn = spec.Load(duration_s=LOAD_S, rate_per_s=_RATE_PER_S, delay=_DELAY, priority=spec.Priority(max=9))
     operations = explicit_operations(drawn, zones=ZONES, random=Streams(seed).stream)
     return spec.Load(duration_s=LOAD_S, operations=operations)

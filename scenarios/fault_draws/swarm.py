@@ -154,7 +154,7 @@ def _faults(base: Scenario, scenario: Scenario, random: Random) -> tuple[AnyFaul
 
 
 def _service_faults(base: Scenario) -> Iterator[AnyFault]:
-    """Where consumers crash, the background programs of the queue do, too, and stand still, or send late.
+    """Yield where consumers crash, the background programs of the queue do, too, and stand still, or send late.
 
     Not every queue has any.
     """

@@ -145,23 +145,23 @@ class Fault(Section):
 
     @property
     def amount(self) -> str:
-        """How much of it, in a few characters; empty for kinds that have no more and less."""
+        """Return how much of it, in a few characters; empty for kinds that have no more and less."""
         return ""
 
     @property
     @abstractmethod
     def target(self) -> str:
-        """What it hits, as its name says it."""
+        """Return what it hits, as its name says it."""
 
     @abstractmethod
     def holds(self, targets: Targets) -> set[str]:
-        """What only one fault can hold at a time."""
+        """Return what only one fault can hold at a time."""
 
     @abstractmethod
     def action(self, stage: Stage) -> Action: ...
 
     def problems(self, targets: Targets, path: str) -> Iterator[Problem]:
-        """What is wrong with it, at ``path`` of its scenario, beside its times and what others hold."""
+        """Yield what is wrong with it, at ``path`` of its scenario, beside its times and what others hold."""
         yield from ()
 
     def drawn(self, targets: Targets, random: Random) -> Changes:
@@ -175,7 +175,7 @@ class Fault(Section):
         return {"zone": zone, **self._extent(part_drawn(random), random)}
 
     def _extent(self, part: float, random: Random) -> Changes:
-        """How much of it, for kinds that have a more and a less: ``part`` of what this fault has."""
+        """Return how much of it, for kinds that have a more and a less: ``part`` of what this fault has."""
         return {}
 
     def hits_all(self) -> Iterator[Changes]:
@@ -224,7 +224,7 @@ def part_drawn(random: Random) -> float:
 
 
 def at_once(*changes: Callable[[], object]) -> Callable[[], Awaitable[None]]:
-    """What takes no time, as the begin or the end of an action."""
+    """Return what takes no time, as the begin or the end of an action."""
 
     async def change() -> None:
         for one in changes:
@@ -234,7 +234,7 @@ def at_once(*changes: Callable[[], object]) -> Callable[[], Awaitable[None]]:
 
 
 def no_zone(targets: Targets, path: str, zone: str | None) -> Iterator[Problem]:
-    """What is wrong with the value ``zone`` at ``path`` if there is no such zone."""
+    """Yield what is wrong with the value ``zone`` at ``path`` if there is no such zone."""
     if zone is not None and zone not in targets.zones:
         yield Problem.of(path, zone, f"a zone of the topology ({', '.join(targets.zones)})")
 
@@ -249,7 +249,7 @@ def no_server(targets: Targets, path: str, server: str | None) -> Iterator[Probl
 
 
 def no_consumer(targets: Targets, path: str, kind: str, consumer: int) -> Iterator[Problem]:
-    """What is wrong if the zone has no consumer of that number."""
+    """Yield what is wrong if the zone has no consumer of that number."""
     count = targets.consumers.per_zone
     if count == 0:
         yield Problem.of("consumers.per_zone", count, f"at least 1, as {path} ({kind}) is about a consumer")

@@ -88,7 +88,7 @@ class FaultSchedule:
             await self._end(fault)
 
     def _held(self, fault: PlannedFault) -> bool:
-        """Whether a fault that is to be over by now still ends, as a server that restarts does."""
+        """Return whether a fault that is to be over by now still ends, as a server that restarts does."""
         return any(other.holds & fault.holds for other in self._active.values())
 
     async def _begin(self, fault: PlannedFault) -> None:

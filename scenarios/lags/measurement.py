@@ -43,7 +43,7 @@ class LagMeasurement:
 
     @property
     def margin(self) -> float:
-        """How far so many independent draws of a distribution stray from it: 95 % of them stay nearer."""
+        """Return how far so many independent draws of a distribution stray from it: 95 % of them stay nearer."""
         return distribution_margin(len(self.delays_ms))
 
     @property

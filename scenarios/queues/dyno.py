@@ -57,7 +57,7 @@ class _ShardPerZone(ABC):
 
     @abstractmethod
     def _instance(self, zone: str, wrap: Wrap) -> DynoQueue | MultiQueue:
-        """What one program of ``zone`` has; ``wrap`` is applied to each of its connections."""
+        """Return what one program of ``zone`` has; ``wrap`` is applied to each of its connections."""
 
 
 class DynoUnderTest(_ShardPerZone):
@@ -193,7 +193,7 @@ def v2_queue(
 async def v1_rows(
     direct: Connection, keys: QueueKeys, shards: Mapping[str, str], *, zone: str
 ) -> AsyncIterator[dict[str, Any]]:
-    """What the server of ``zone`` holds. ``shards``: shard → the zone that serves it."""
+    """Yield what the server of ``zone`` holds. ``shards``: shard → the zone that serves it."""
     for shard, serving_zone in shards.items():
         for place, key in (("queue", keys.queue_of(shard)), ("unack", keys.unack(shard))):
             async for member, score in sorted_set(direct, key):

@@ -72,7 +72,7 @@ class Place:
         return commands[self.kind]
 
     def time_ms(self, score: float) -> float | None:
-        """What a score means, by the clock of those who use the queue."""
+        """Return what a score means, by the clock of those who use the queue."""
         return score * self.unit_ms if self.unit_ms else None
 
 

@@ -145,7 +145,7 @@ class OrderedQueueUnderTest(Protocol):
         """A program of ``zone``, not started yet; all its commands pass through ``wrap``."""
 
     def acknowledges(self, name: str) -> bool:
-        """What the program of that name is handed, and commits, counts as delivered and acknowledged: of several
+        """Return what the program of that name is handed, and commits, counts as delivered and acknowledged: of several
         groups those of one do. All are in the history of order.
         """
 

@@ -63,7 +63,7 @@ async def carry_out(
 
 
 def _with_policy(scenario: Scenario, testbed: Testbed) -> Testbed:
-    """What the programs of the run are given: without a policy, the testbed itself."""
+    """Return what the programs of the run are given: without a policy, the testbed itself."""
     if scenario.clients.as_usual:
         return testbed
     factor = scenario.replication.time_factor

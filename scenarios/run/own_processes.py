@@ -45,7 +45,7 @@ def _push(producer: ZoneProducer, compose: Compose, runtime: Runtime) -> "Push":
 
 
 def own_work(guests: "Guests | None", scenario: Scenario, runtime: Runtime) -> WorkOf | None:
-    """What a consumer does with a message, if the scenario says so."""
+    """Return what a consumer does with a message, if the scenario says so."""
     named = scenario.consumers.work
     if named is None or guests is None:
         return None

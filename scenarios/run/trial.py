@@ -38,7 +38,7 @@ class Trial(Generic[Judged]):
         return () if self.verdict is None else self.verdict.violated
 
     def equals(self, other: "Trial[Judged]") -> bool:
-        """Whether the same events happened and left the same history."""
+        """Return whether the same events happened and left the same history."""
         return self.run.trace_hash == other.run.trace_hash and self._history == other._history
 
     @property

@@ -59,7 +59,7 @@ def _point_latest_to(directory: Path) -> None:
 
 
 def environment() -> dict[str, Any]:
-    """What ``run.json`` says about the program and the machine."""
+    """Return what ``run.json`` says about the program and the machine."""
     return {
         "zonelab_version": version("zonelab"),
         "git_commit": _git_commit(),

@@ -29,5 +29,5 @@ class Clients(Section):
 
     @property
     def as_usual(self) -> bool:
-        """Whether there is nothing to be done for a program but to ask its own zone, once."""
+        """Return whether there is nothing to be done for a program but to ask its own zone, once."""
         return not self.failover and self.retries == 0

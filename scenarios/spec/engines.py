@@ -112,7 +112,7 @@ def known_engine(name: str) -> str:
 
 
 def unknown_engine(name: str) -> str:
-    """What is wrong with ``name``, and the nearest that would be accepted."""
+    """Return what is wrong with ``name``, and the nearest that would be accepted."""
     return f"got {name!r}{did_you_mean(name, ENGINES)}; accepted: {', '.join(ENGINES)}"
 
 

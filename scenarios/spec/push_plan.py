@@ -60,7 +60,7 @@ class Compose(Protocol):
 
 
 def composer(load: Load, *, zone: str, random: Callable[[str], Random]) -> Compose:
-    """What the producer of ``zone`` pushes, message by message, with ids that count up."""
+    """Return what the producer of ``zone`` pushes, message by message, with ids that count up."""
     contents = random(f"messages {zone}")
     draw_delay_ns, route = parse_lag(load.delay).sampler(contents), _router(load, random(f"routes {zone}"))
     keyed = keying(load.keys, load.payload_bytes, zone, random(f"keys {zone}"))
@@ -100,7 +100,7 @@ def _told(load: Load, operations: Sequence[PushOperation], zone: str) -> Iterato
 def explicit_operations(
     load: Load, *, zones: Sequence[str], random: Callable[[str], Random]
 ) -> tuple[PushOperation, ...]:
-    """What ``plan_pushes`` would push, told message by message, in the order of the times."""
+    """Return what ``plan_pushes`` would push, told message by message, in the order of the times."""
     told = [
         PushOperation(
             at_ms=planned.offset_ns / _NS_PER_MS,

@@ -228,7 +228,7 @@ def explained(detail: ErrorDetails) -> tuple[str, str]:
 
 
 def _in_a_section(steps: list[int | str]) -> str:
-    """Where a field that stands outside of all sections, such as ``zones``, belongs."""
+    """Return where a field that stands outside of all sections, such as ``zones``, belongs."""
     if len(steps) > 1:
         return ""
     sections = ((name, _section_in(field.annotation)) for name, field in Scenario.model_fields.items())

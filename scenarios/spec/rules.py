@@ -205,7 +205,7 @@ def _hardened_only(scenario: Scenario) -> Iterator[Problem]:
 
 
 def _of_engine(scenario: Scenario) -> Iterator[Problem]:
-    """What the model of the engine cannot say, because other sections have a part in it."""
+    """Yield what the model of the engine cannot say, because other sections have a part in it."""
     queue, load = scenario.queue, scenario.load
     yield from _routed(scenario)
     if scenario.consumers.extend and not scenario.extends:
@@ -310,7 +310,7 @@ def shortest_ns(text: str) -> int:
 
 
 def _of_run(scenario: Scenario, path: str, fault: AnyFault) -> Iterator[Problem]:
-    """What is wrong with the times of ``fault``, or with having it here at all."""
+    """Yield what is wrong with the times of ``fault``, or with having it here at all."""
     duration_s = scenario.load.duration_s
     if fault.at_s >= duration_s:
         yield Problem.of(f"{path}.at_s", fault.at_s, f"less than load.duration_s ({duration_s:g})")

@@ -288,7 +288,7 @@ class Scenario(Section):
 
     @property
     def has_groups(self) -> bool:
-        """Whether consumers of the queue are members of a group. Raises ``ValueError`` as ``services`` does."""
+        """Return whether consumers of the queue are members of a group. Raises ``ValueError`` as ``services`` does."""
         return hasattr(load_factory(self.queue.factory or shipped(self.queue).make), "member")
 
     @property
@@ -302,14 +302,14 @@ class Scenario(Section):
 
     @property
     def own_functions(self) -> tuple[str, ...]:
-        """What the scenario names of the user's own, as ``MODULE:FUNCTION``: a queue, arrivals, work."""
+        """Return what the scenario names of the user's own, as ``MODULE:FUNCTION``: a queue, arrivals, work."""
         processes = (self.load.arrivals, self.consumers.work)
         named = (self.queue.factory, *(text and text.removeprefix(PREFIX) for text in processes))
         return tuple(text for text in named if text)
 
     @property
     def features(self) -> Features:
-        """What the queue promises, as its engine, or ``features`` of its factory, tells it.
+        """Return what the queue promises, as its engine, or ``features`` of its factory, tells it.
 
         Raises ``ValueError`` as ``services`` does.
         """
@@ -328,7 +328,7 @@ class Scenario(Section):
 
     @property
     def order_rules(self) -> OrderRules | None:
-        """What its checker is told; None of a queue without order."""
+        """Return what its checker is told; None of a queue without order."""
         if not self.features.order:
             return None
         queue, checks = self.queue.of(FifoQueueSettings), self.checks.order
@@ -345,7 +345,7 @@ class Scenario(Section):
 
     @property
     def sink_fenced(self) -> bool:
-        """Whether the sink refuses older tokens: as it says, or as the engine has tokens at all."""
+        """Return whether the sink refuses older tokens: as it says, or as the engine has tokens at all."""
         if self.sink is None:
             return False
         if self.sink.fenced is not None:

@@ -65,7 +65,7 @@ class TopologySection(Section):
 
     @property
     def layout(self) -> topology.Topology:
-        """Where every server is. Raises ``topology.TopologyError`` if that cannot be."""
+        """Return where every server is. Raises ``topology.TopologyError`` if that cannot be."""
         if not self.data_centres:
             return topology.one_dc(self.zones)
         dcs = {

@@ -38,7 +38,7 @@ EXTEND_COMMANDS = 2
 
 
 def _of_machine(choose: Any) -> st.SearchStrategy[Any]:
-    """What ``choose`` makes of the machine that draws."""
+    """Return what ``choose`` makes of the machine that draws."""
     return st.runner().flatmap(choose)
 
 
@@ -341,7 +341,7 @@ class QueueMachine(BudgetedMachine):
         return self.lab
 
     def _may(self, trouble: Trouble) -> bool:
-        """Whether the drawn course may have ``trouble``."""
+        """Return whether the drawn course may have ``trouble``."""
         return self.lab is not None and trouble in self.troubles
 
     def _idle(self) -> list[str]:
@@ -402,7 +402,7 @@ class QueueMachine(BudgetedMachine):
         return [1, 50, 1_000, self.lease_ms // 2, self.lease_ms + 1_000]
 
     def _courses(self, operation: str) -> st.SearchStrategy[Course]:
-        """What may become of an operation that begins."""
+        """Return what may become of an operation that begins."""
         if operation == "extend" and not self.extends_any_time:
             return st.just(ToRest())
         stalls_ms = self.stalls_ms if operation == "pop" else self.long_stalls_ms

@@ -46,7 +46,7 @@ class Holdings:
 
 
 def violations(fate: Fate, holdings: Mapping[str, Holdings], *, home: str | None) -> Iterator[tuple[MessageClass, str]]:
-    """How the state of one message at rest breaks conservation. ``home``: the zone that serves it.
+    """Yield how the state of one message at rest breaks conservation. ``home``: the zone that serves it.
 
     Owed: payload and a place in the list, in every zone; else it cannot be delivered there. Acknowledged: at home no
     payload that is listed, for it would be delivered again. An undisturbed message has one exact state everywhere:

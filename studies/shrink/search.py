@@ -119,7 +119,7 @@ class Reduction(Generic[Judged]):
             pass
 
     def holds(self, candidate: Scenario) -> bool:
-        """Whether the candidate fails in the same way; if so it is the best from now on."""
+        """Return whether the candidate fails in the same way; if so it is the best from now on."""
         key = candidate.model_dump_json()
         if candidate == self.scenario or key in self._seen or problems(candidate):
             return False
@@ -137,7 +137,7 @@ class Reduction(Generic[Judged]):
 
 
 def operations_of(scenario: Scenario) -> tuple[Any, ...]:
-    """What the clients do, one by one: accesses if there is a workload, else pushes. Empty if it is drawn."""
+    """Return what the clients do, one by one: accesses if there is a workload, else pushes. Empty if it is drawn."""
     part = scenario.load if scenario.workload is None else scenario.workload
     return part.operations or ()
 

@@ -88,7 +88,7 @@ def _grouped(
 
 
 def labels_of(names: Sequence[str], groups: Sequence[Sequence[str]]) -> list[str]:
-    """What each group is called: its value of each of ``names``, as texts."""
+    """Return what each group is called: its value of each of ``names``, as texts."""
     if not names:
         return ["runs"] * len(groups)
     known = [list(dict.fromkeys(values)) for values in zip(*groups, strict=True)]
@@ -123,7 +123,7 @@ def _zone_lines(lines: Sequence[PlotLine]) -> PlotLines:
 def _pooled(
     runs: Sequence[RunDirectory], settings: Sequence[Mapping[str, Any]], unlike: Sequence[str], name: str
 ) -> tuple[str, ...]:
-    """What the runs of one line differ in all the same."""
+    """Return what the runs of one line differ in all the same."""
     members: dict[str, list[Mapping[str, Any]]] = {}
     for one in settings:
         members.setdefault(value_text(one.get(name)), []).append(one)
@@ -146,7 +146,7 @@ def too_many(count: int) -> NotDrawable:
 
 
 def part_of(line: PlotLine, data: Mapping[str, Completions], f: str) -> Completions | None:
-    """What a run with ``data`` has of operation ``f`` in the zone of ``line``."""
+    """Return what a run with ``data`` has of operation ``f`` in the zone of ``line``."""
     part = data.get(f)
     if part is None or line.zone is None:
         return part

@@ -95,7 +95,7 @@ def plot_outcomes_against(
 
 
 def swept_of(outcomes: Sequence[RunCounts], by: str | None) -> Swept:
-    """What stands along the axis: ``by``, or the first setting in which ``outcomes`` differ, or else the scenario."""
+    """Return what stands along the axis: ``by``, or the first setting in which ``outcomes`` differ, or else the scenario."""
     settings = [one.settings for one in outcomes]
     unlike = differing(settings)
     name = setting_named(by, settings) if by is not None else next(iter(unlike), "scenario")
@@ -201,7 +201,7 @@ def _top(curve: Curve) -> float:
 
 
 def _sizes(series: Sequence[OutcomeSeries]) -> str:
-    """How many runs a point was made of: one number, or from the fewest to the most."""
+    """Return how many runs a point was made of: one number, or from the fewest to the most."""
     counts = [len(group) for one in series for group in one.groups.values()]
     fewest, most = min(counts), max(counts)
     return f"n = {fewest} run{'s' * (fewest > 1)}" if fewest == most else f"n = {fewest} to {most} runs"

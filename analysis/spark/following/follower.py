@@ -124,7 +124,7 @@ class Follower:
         self._classes_not_before_s = self.now_s() + took_s * (1 / self.classes_share - 1)
 
     def so_far(self) -> SoFar:
-        """What there is to show; nothing of it changes until the next batch."""
+        """Return what there is to show; nothing of it changes until the next batch."""
         batch, run = self.batches.last(), RunDirectory.open(self.run.path)
         keys = [("f", "ascending"), ("zone", "ascending")]
         counts: list[Row] = self.batches.counts(batch).sort_by(keys).to_pylist()

@@ -71,7 +71,7 @@ class Api:
         }
 
     def app(self, *, token: str | None, hosts: tuple[str, ...]) -> Starlette:
-        """Whose browser shows another site's page, and who has not the ``token``, is refused."""
+        """Return whose browser shows another site's page, and who has not the ``token``, is refused."""
         routes = [Route(f"/{name}", self._endpoint(name), methods=EVERY_METHOD) for name in self._handlers]
         commands = HttpCommands(jobs=self._jobs, pops=self._pops, traffic=self._traffic, bytes_max=self._bytes_max)
         guard = Middleware(Guard, token=token, hosts=hosts, reading_needs_token=True, open_without_token=True)

@@ -59,7 +59,7 @@ class PidFile:
         return self.path.exists() and self.pid() is None
 
     def facts(self) -> dict[str, Any]:
-        """What the service said of itself when it began to serve; nothing before."""
+        """Return what the service said of itself when it began to serve; nothing before."""
         with contextlib.suppress(OSError, ValueError):
             told = json.loads(self._facts.read_text(encoding="utf-8"))
             return told if isinstance(told, dict) else {}

@@ -154,7 +154,7 @@ class Service:
         await self._runtime.close()
 
     async def _serve_http(self) -> dict[str, str | None]:
-        """Where the API and the JSON of the monitor are served now."""
+        """Return where the API and the JSON of the monitor are served now."""
         settings = self.settings
         api = Api(jobs=self.jobs, pops=self.pops, traffic=self.traffic, bytes_max=settings.request_bytes_max)
         web = Web(self._figures(), connection=self.pool, keys=GmqKeys(prefix=PREFIX))
@@ -198,7 +198,7 @@ class Service:
         )
 
     async def _listen(self, listen: Listen | None) -> str | None:
-        """Where JSON-RPC is served now."""
+        """Return where JSON-RPC is served now."""
         if listen is None:
             return None
         loop = asyncio.get_running_loop()

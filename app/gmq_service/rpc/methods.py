@@ -130,7 +130,7 @@ class Methods:
 
 
 def told(error: Exception) -> str:
-    """What a client hears of a command that failed."""
+    """Return what a client hears of a command that failed."""
     if isinstance(error, Refused):
         return str(error)
     if isinstance(error, ServerError):

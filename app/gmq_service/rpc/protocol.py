@@ -166,7 +166,7 @@ class RpcConnection(asyncio.Protocol):
         self._left()
 
     def eof_received(self) -> bool:
-        """Who will not send any more may still read; who waits in a Pop is taken for gone, except with ``compat``."""
+        """Return who will not send any more may still read; who waits in a Pop is taken for gone, except with ``compat``."""
         self._left()
         if not self._under_way and not self._backlog:
             return False

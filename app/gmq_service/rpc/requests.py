@@ -92,7 +92,7 @@ class RequestFramer:
         return RpcRequest("", ABSENT, "null")
 
     def _end(self) -> int | None:
-        """Where the object at the beginning ends; looks at each byte once, however they come."""
+        """Return where the object at the beginning ends; looks at each byte once, however they come."""
         buffer, position = self._buffer, self._scanned
         while True:
             if self._in_string:
@@ -118,7 +118,7 @@ class RequestFramer:
 
 
 def _string_until(buffer: bytearray, position: int) -> int:
-    """Where the string around ``position`` ends: at its quotation mark, or before what has not arrived whole."""
+    """Return where the string around ``position`` ends: at its quotation mark, or before what has not arrived whole."""
     mark = buffer.find(b'"', position)
     end = mark if mark >= 0 else len(buffer)
     if buffer.find(b"\\", position, end) < 0:

@@ -81,7 +81,7 @@ class StrictDoor:
             split.conclude()
 
     def _fragment(self, level: Setting, command: Command, words: Command) -> Fragment:
-        """What is sent for ``command``: its own words where votes have to know them."""
+        """Return what is sent for ``command``: its own words where votes have to know them."""
         fragment = Fragment(words if upper(words[0]) in MULTI_KEY else command, ())
         refusal = self.refusal(words, level)
         if refusal is not None:
@@ -89,7 +89,7 @@ class StrictDoor:
         return fragment
 
     def _first(self, given: Sequence[Command], begin: int, answers: Sequence[Reply]) -> list[Reply]:
-        """What the client is told of ``answers``, to the commands from ``begin`` on."""
+        """Return what the client is told of ``answers``, to the commands from ``begin`` on."""
         return [self._told(given[begin + place], answer) for place, answer in enumerate(answers)]
 
     def _outcome(self, given: Sequence[Command], begin: int, outcome: Outcome) -> Outcome:

@@ -103,7 +103,7 @@ class _ReadVote(Vote):
         return behind if len(self.seen) - len(behind) < self.needed else []
 
     def record(self) -> Command:
-        """What brings a zone up to date with the answer; it expires as the first zone said that told this answer."""
+        """Return what brings a zone up to date with the answer; it expires as the first zone said that told this answer."""
         answers = zip(self.seen, self._expiries_ms, strict=True)
         expires_ms = next(expires_ms for (_, reply), expires_ms in answers if reply == self.answer)
         return self._read.record(cast(list[Any], self.answer), expires_ms)

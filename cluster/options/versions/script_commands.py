@@ -39,7 +39,7 @@ class VersionedRead:
         return [version if self._there(value) else -abs(version), value]
 
     def record(self, answer: list[Any], expires_ms: int) -> Command:
-        """What brings a zone up to date with ``answer``, as it was ``told``.
+        """Return what brings a zone up to date with ``answer``, as it was ``told``.
 
         ``expires_ms``: after how long the value ends, below 0 if never.
         """
@@ -57,7 +57,7 @@ def may_have_version(command: Command) -> bool:
 
 
 def hiding(command: Command) -> tuple[Command, Callable[[Any], Any] | None] | None:
-    """How a zone is asked ``command`` and what is told of its answer, so that no record of versions shows in it.
+    """Return how a zone is asked ``command`` and what is told of its answer, so that no record of versions shows in it.
 
     None for commands in which none does.
     """

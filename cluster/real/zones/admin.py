@@ -34,7 +34,7 @@ async def admin_client(address: Address, *, timeout_s: float = 5.0) -> AsyncIter
 
 
 async def answers(address: Address) -> bool:
-    """Whether a server answers PING there and has loaded its data."""
+    """Return whether a server answers PING there and has loaded its data."""
     with contextlib.suppress(OSError, TimeoutError):
         async with asyncio.timeout(_PING_TIMEOUT_S):
             reader, writer = await asyncio.open_connection(address.host, address.port)

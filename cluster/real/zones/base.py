@@ -56,7 +56,7 @@ class RealZone(ABC):
 
     @property
     def address(self) -> Address:
-        """Where clients reach the server. Raises ``ZoneError`` before the first start."""
+        """Return where clients reach the server. Raises ``ZoneError`` before the first start."""
         if self._address is None:
             raise ZoneError(f"zone {self._name} has no address before its first start")
         return self._address
@@ -216,7 +216,7 @@ class RealZone(ABC):
 
     @abstractmethod
     async def _replication_address(self) -> Address:
-        """Where the server of another zone of the same kind reaches this one."""
+        """Return where the server of another zone of the same kind reaches this one."""
 
     def _reserve_address(self) -> None:
         # The second start uses the port of the first: a zone's address is for life.

@@ -147,7 +147,7 @@ class GatewayConfiguration(BaseModel):
         return {name: _parsed(text) for name, text in self.peers.items()}
 
     def network(self) -> NetworkSettings:
-        """What the network of a zone's process is built from."""
+        """Return what the network of a zone's process is built from."""
         lags = {(ends[0], ends[1]): parse_lag(lag) for link, lag in self.lags.items() for ends in [link.split(">", 1)]}
         layout = None if self.topology is None else self.topology.layout
         if layout is not None and self.remote_lag is not None:
@@ -181,7 +181,7 @@ class GatewayConfiguration(BaseModel):
         return AntiEntropySettings(interval_ns=self.anti_entropy_ms * 1_000_000, retention_ns=retention_ns)
 
     def port_settings(self) -> PortSettings:
-        """What the zone's port is opened with, and what it bounds."""
+        """Return what the zone's port is opened with, and what it bounds."""
         of_commands = {name: value for name, value in self.limits.items() if name in _limit_names(CommandLimits)}
         of_port = {name: value for name, value in self.limits.items() if name not in of_commands}
         return PortSettings(

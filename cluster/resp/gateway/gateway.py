@@ -122,7 +122,7 @@ class ZoneGateway:
 
     @property
     def connected_to(self) -> dict[str, bool]:
-        """Whether each server is reached now, by its zone's name."""
+        """Return whether each server is reached now, by its zone's name."""
         channels = zip(self.coordinator.zones, self.coordinator.channels, strict=True)
         return {zone: channel.connected for zone, channel in channels}
 
@@ -134,7 +134,7 @@ class ZoneGateway:
 
     @property
     def address(self) -> Address:
-        """Where clients connect."""
+        """Return where clients connect."""
         return self.server.address
 
     async def start(self) -> None:

@@ -173,7 +173,7 @@ class CommandTable:
         )
 
     def counts(self) -> Mapping[str, int]:
-        """How many commands get each treatment."""
+        """Return how many commands get each treatment."""
         counts: dict[str, int] = {}
         for spec in self._specs.values():
             counts[spec.treatment.name.lower()] = counts.get(spec.treatment.name.lower(), 0) + 1

@@ -119,7 +119,7 @@ class ReplyCutter:
         return True
 
     def _next_unusual(self) -> bytes | None:
-        """What is incomplete, nested or large."""
+        """Return what is incomplete, nested or large."""
         data, pos = self._data, self._pos
         self._at, self._left = pos, 1
         if not self._completed(data):

@@ -122,7 +122,7 @@ class RawUpstream(TcpUpstream["_RawProtocol"]):
 
     @property
     def unsent_bytes(self) -> int:
-        """What the kernel has not taken yet."""
+        """Return what the kernel has not taken yet."""
         return self._protocol.unsent_bytes if self._protocol is not None else 0
 
     def _new_protocol(self, on_close: Callable[[], None]) -> "_RawProtocol":

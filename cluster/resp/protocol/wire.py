@@ -63,7 +63,7 @@ def command(*arguments: bytes) -> bytes:
 
 
 def answer(reply: Any) -> bytes:
-    """What a client is sent for ``reply``: the bytes of a zone's server, or an error in their place."""
+    """Return what a client is sent for ``reply``: the bytes of a zone's server, or an error in their place."""
     return error(str(reply)) if isinstance(reply, ServerError) else bytes(reply)
 
 
@@ -87,7 +87,7 @@ def beginning(raw: bytes, most: int) -> tuple[list[bytes], int]:
 
 
 def value(raw: bytes) -> Any:
-    """What a reply says; an error reply is a ``ServerError``."""
+    """Return what a reply says; an error reply is a ``ServerError``."""
     reader = hiredis.Reader(replyError=ServerError)
     reader.feed(raw)
     return reader.gets()

@@ -19,7 +19,7 @@ def matches(pattern: bytes, text: bytes) -> bool:
 
 @lru_cache(maxsize=256)
 def _compiled(pattern: bytes) -> re.Pattern[bytes]:
-    """What follows a star is taken where it is found first, and no later place is tried: the time is linear.
+    """Return what follows a star is taken where it is found first, and no later place is tried: the time is linear.
 
     A later place would serve nothing, as every part of a pattern but a star takes exactly one byte.
     """

@@ -135,7 +135,7 @@ _readings: dict[Command, Prepared] = {}
 
 
 def prepare(command: Command) -> Prepared:
-    """What a command is, whatever server executes it: work that is done once for all of them."""
+    """Return what a command is, whatever server executes it: work that is done once for all of them."""
     if len(command) != 2 or type(command[1]) is not str:
         return _prepare(command)
     prepared = _readings.get(command)

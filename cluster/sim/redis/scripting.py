@@ -178,7 +178,7 @@ class _Lua:
             return self._thrown(failure)
 
     def _thrown(self, failure: BaseException) -> Any:
-        """What a script sees of an error that a function of the host raised.
+        """Return what a script sees of an error that a function of the host raised.
 
         The frames that raised it forget what they were given: lupa fails when a value outlives its coroutine.
         """

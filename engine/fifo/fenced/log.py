@@ -198,9 +198,7 @@ class FencedLog:
             return state.first - before.first
 
     async def floor(self) -> int:
-        """Return the offset at which a group may begin whose register was promised before this call. Raises
-        ``Unadmitted``.
-        """
+        """Return where a group may begin whose register was promised before this call. Raises ``Unadmitted``."""
         if self.writes:
             return self._state.floor
         found = await self._store.views.admitted(self.partition, [LOG_REGISTER])
@@ -298,10 +296,9 @@ class FencedLog:
         return not self._state.has(record.producer, record.sequence)
 
     async def _left(self, *, due_ms: int | None, sealed: bool = False) -> list[str] | None:
-        """Return the records in the inboxes of zones of one era, with the delayed ones due at ``due_ms``, or all of
-        those.
+        """Return the records in the inboxes of zones of one era, with delayed ones due at ``due_ms`` or all of them.
 
-        None if those are not two. ``sealed``: only those with the seal count.
+        None if fewer than two zones are of one era. ``sealed``: only zones with the seal count.
         """
         views, keys = self._store.views, self._store.keys
         reading: list[Command] = [

@@ -139,15 +139,15 @@ class FifoUnderTest:
         return self._partitions
 
     def logs(self, zone: str, session: str, wrap: Wrap) -> PartitionLogs:
-        """How a program of ``zone`` appends that has no producer; no other has the name ``session``."""
+        """Return how a program of ``zone`` appends that has no producer; no other has the name ``session``."""
         return self._logs(self._site(zone, wrap), session)
 
     def _logs(self, site: Site, _session: str) -> PartitionLogs:
-        """How a producer appends."""
+        """Return how a producer appends."""
         return PartitionLogs(level=site.connection, reads=site.connection, keys=self._keys)
 
     def _zones(self, site: Site, _session: str, settings: ConsumerSettings, _member: str) -> Zones:
-        """What a member asks of the zones."""
+        """Return what a member asks of the zones."""
         return Zones.of(settings, level=site.connection, reads=site.connection, near=site.local, keys=self._keys)
 
     def _session_of(self, name: str) -> str:
@@ -227,7 +227,7 @@ class FifoUnderTest:
         return replace(self._group, group=self._settings.group_of(_number(name)))
 
     def _keeper_of(self, name: str) -> str:
-        """Whose offsets the program of that name moves: its group's, or its own."""
+        """Return whose offsets the program of that name moves: its group's, or its own."""
         return self._settings_of(name).keeper(_place(name))
 
     def _all_keepers(self) -> list[str]:
@@ -236,7 +236,7 @@ class FifoUnderTest:
         return list(dict.fromkeys(map(self._keeper_of, names))) or [self._settings.group]
 
     async def _route(self, site: Site) -> FollowedRoute | None:
-        """What a program that starts now knows; None if it never changes."""
+        """Return what a program that starts now knows; None if it never changes."""
         if not self._settings.resizes:
             return None
         count = len(self._partitions)
@@ -253,7 +253,7 @@ class FifoUnderTest:
         return route
 
     def _topic_of(self, site: Site, name: str) -> tuple[Routes, PartitionLogs]:
-        """How the program called ``name`` asks for the topic's route, and how far groups are."""
+        """Return how the program called ``name`` asks for the topic's route, and how far groups are."""
         routes = Routes(self._topic, zones=self._scenario.zones, level=site.connection, keys=self._keys)
         return routes, self._logs(site, name)
 

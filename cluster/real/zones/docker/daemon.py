@@ -40,7 +40,7 @@ def daemon_errors(what: str) -> Iterator[None]:
 
 
 def _reason(error: BaseException) -> str:
-    """What the operating system said, under the layers of libraries that reported it."""
+    """Return what the operating system said, under the layers of libraries that reported it."""
     innermost = error
     while (below := innermost.__cause__ or innermost.__context__) is not None:
         innermost = below

@@ -47,7 +47,7 @@ class ProcessZone(RealZone):
 
     @property
     def directory(self) -> Path | None:
-        """Where the server's files are; None when stopped."""
+        """Return where the server's files are; None when stopped."""
         return self._directory
 
     @property
@@ -167,7 +167,7 @@ class ProcessZone(RealZone):
 
     @property
     def log_file(self) -> Path:
-        """What the server writes to stdout and stderr; gone with the zone."""
+        """Return what the server writes to stdout and stderr; gone with the zone."""
         assert self._directory is not None
         return self._directory / "server.log"
 
