@@ -1,4 +1,4 @@
-"""What sections of files are made of: numbers in bounds, flags, lags and links as text, and what is wrong with one."""
+"""Fields of sections of files: numbers in bounds, flags, lags and links as text, and the problem of a wrong value."""
 
 from dataclasses import dataclass
 from typing import Annotated, Any
@@ -9,7 +9,7 @@ from zonelab.cluster.links.lag_text import parse_lag
 from zonelab.cluster.links.trace_text import DELAY_MS_MAX
 
 NUMBER_MAX = 1e9
-"""As seconds 31 years, which in nanoseconds are an integer of 64 bits."""
+"""In seconds 31 years, which in nanoseconds fit an integer of 64 bits."""
 
 COUNT_MAX = 1_000_000
 CLIENTS_MAX = 10_000
@@ -46,7 +46,7 @@ DelayText = Annotated[str, BeforeValidator(_duration_text), AfterValidator(_pars
 
 @dataclass(frozen=True, slots=True)
 class Problem:
-    """What is wrong with one value of a scenario: where it is, the value, and what would be accepted."""
+    """Problem of one value of a scenario: where it is, the value, and what would be accepted."""
 
     path: str
     text: str

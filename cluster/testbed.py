@@ -1,4 +1,4 @@
-"""What a scenario can do with a cluster, whichever arm it runs on."""
+"""Testbed: all that a scenario can do with a cluster, whichever arm it runs on."""
 
 from collections.abc import Mapping
 from typing import Protocol

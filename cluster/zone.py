@@ -22,7 +22,7 @@ class ZoneError(ClusterError):
 
 
 class Persistence(StrEnum):
-    """What the server writes to disk. A killed process loses nothing that it had handed to the kernel."""
+    """The server's writes to disk. A killed process loses nothing that it had handed to the kernel."""
 
     NONE = "none"
     AOF_ALWAYS = "aof-always"
@@ -48,7 +48,7 @@ class ZoneState(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Address:
-    """Where a server is reached; ``socket`` is a file by which programs on its own machine do so more quickly."""
+    """Address of a server; ``socket`` is a file through which programs on its own machine reach it more quickly."""
 
     host: str
     port: int

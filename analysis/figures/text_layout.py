@@ -10,7 +10,9 @@ POINTS_PER_INCH = 72
 
 @lru_cache(maxsize=4_096)
 def width_points(text: str, *, size: float, weight: str = "normal") -> float:
-    """Return how wide one line of text is, in points: by what the font says of its glyphs, since their outlines take long."""
+    """Return how wide one line of text is, in points: by what the font says of its glyphs, since their outlines take
+    long.
+    """
     width, *_ = text_to_path.get_text_width_height_descent(text, FontProperties(size=size, weight=weight), ismath=False)
     return float(width)
 

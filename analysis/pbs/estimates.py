@@ -64,7 +64,8 @@ class TrialSample:
         return found
 
     def first_passage(self, probability: float, *, step_ms: float) -> PbsEstimate | None:
-        """Return what the paper's method says of ``visible_after``: median, and where 95 of 100 of its results lie, in ms.
+        """Return what the paper's method says of ``visible_after``: median, and where 95 of 100 of its results lie, in
+        ms.
 
         It raises t step by step, makes trials of their own at each t, and stops where at most 1 - ``probability`` of
         them are stale. A lucky t ends it, so it ends too early. Given the share that is stale at each t, where it stops

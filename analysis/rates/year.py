@@ -88,7 +88,9 @@ class Year:
         return replace(self, faults=tuple(changed if one.name == changed.name else one for one in self.faults))
 
     def weights(self, condition: str | None = None) -> Weights:
-        """Return how often each kind of run counts in a year; with a ``condition``, in one event of that class of faults."""
+        """Return how often each kind of run counts in a year; with a ``condition``, in one event of that class of
+        faults.
+        """
         if condition is not None:
             return self.line(self.fault(condition)).weights
         found = {NO_FAULT: (YEAR_S - self.faulty_s) / self.run_s}

@@ -39,7 +39,9 @@ class WatchedQueues:
         return [queue.told() for queue in self._queues.values()]
 
     async def find(self, name: str, engine: str, message_id: str) -> list[dict[str, Any]]:
-        """Return where the message is in the queue of this name and engine. Raises ``NotAccepted`` if that is not shown."""
+        """Return where the message is in the queue of this name and engine. Raises ``NotAccepted`` if that is not
+        shown.
+        """
         queue = self._queues.get((name, engine))
         if queue is None:
             raise NotAccepted(f"queue {name!r} ({engine}) is not shown; shown: {self._shown}")

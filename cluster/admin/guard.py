@@ -1,4 +1,4 @@
-"""Who may ask, and who may change something: a browser that shows another site's page must not.
+"""Authorization: who may read and who may change something. A browser that shows another site's page must not.
 
 Three attacks are known on programs that listen on a loopback port: a page sends a request there (refused: its browser
 adds an ``Origin``), a page has its own name resolved to 127.0.0.1 (refused: the ``Host`` is not ours), and another user

@@ -1,4 +1,4 @@
-"""How long commands take at a port, in fixed logarithmic buckets, at next to no cost for the commands.
+"""Latency of commands at a port, in fixed logarithmic buckets, at next to no cost for the commands.
 
 Every command is measured while they are few. When they are many, only some are, at distances drawn at random so that a
 regular load cannot hide between them, and each stands for those that were passed over before it.

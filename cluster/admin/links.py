@@ -19,7 +19,7 @@ def _lag(text: str) -> str:
 
 
 class LinkState(BaseModel):
-    """What one link is to be like; ``None`` for lag and loss is what the link began with."""
+    """Requested state of one link; ``None`` for lag and loss restores the initial value."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 

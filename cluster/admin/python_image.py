@@ -20,7 +20,7 @@ _HOME, _APPLICATION = "/usr/local", "/app"
 _OWN = "zonelab"
 _PYTHON = f"{_HOME}/bin/python3"
 _LAZY = ("uvicorn.protocols.http.h11_impl", "uvicorn.lifespan.off", "anyio._backends._asyncio", "idna")
-"""What is imported when it is needed only."""
+"""Modules that are imported only when they are needed."""
 
 _INSTALLERS = ("__editable__", "_distutils_hack")
 _LISTING = """\

@@ -10,12 +10,12 @@ from zonelab.cluster.admin.latency import quantile_s
 
 PERIOD_S = 1.0
 SAMPLES = 5
-"""So many periods back begins what is recent."""
+"""Periods that count as recent."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class CoordinatorCounts:
-    """What a coordinator had counted at one time; 0 for one that has just begun."""
+    """A coordinator's counts at one time; 0 for one that has just begun."""
 
     time_ns: int
     commands: int = 0
@@ -25,7 +25,7 @@ class CoordinatorCounts:
 
     @classmethod
     def of(cls, statistics: Mapping[str, Any], *, time_ns: int) -> "CoordinatorCounts":
-        """Of what ``GET /statistics`` tells."""
+        """Return the counts in an answer of ``GET /statistics``."""
         columns = zip_longest(*(one["counts"] for one in statistics["latency"]["histograms"]), fillvalue=0)
         return cls(
             time_ns=time_ns,

@@ -21,7 +21,7 @@ _ASK_S = 1.0
 
 
 async def troubles_of(address: Address) -> tuple[str, ...]:
-    """As the server there tells them; none from one that does not answer."""
+    """Return the troubles that the server reports; none from one that does not answer."""
     try:
         async with admin_client(address, timeout_s=_ASK_S) as client:
             return troubles({**await info(client, "persistence"), **await info(client, "memory")})

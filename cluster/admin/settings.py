@@ -25,7 +25,7 @@ class AdminSettings(BaseModel):
 
 
 TOKEN_VARIABLE = "ZONELAB_ADMIN_TOKEN"
-"""Of the environment: a token for settings whose file has none, such as one that comes with the program."""
+"""Environment variable with a token for settings whose file has none, such as one that comes with the program."""
 
 
 def read_admin_settings(path: Path, *, token: str | None = None) -> AdminSettings:

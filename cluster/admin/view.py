@@ -1,4 +1,4 @@
-"""What a coordinator says about itself to whoever asks over HTTP."""
+"""A coordinator's report about itself over HTTP."""
 
 from typing import Any
 
@@ -12,7 +12,7 @@ from zonelab.cluster.zone import Address
 
 QUANTILES = {"p50": 0.5, "p99": 0.99, "p999": 0.999}
 REMOTE = ("sent", "failed_over", "dropped", "failed")
-"""What can become of a batch of writes for another data centre; one may be sent and fail, or fail over."""
+"""Fates of a batch of writes for another data centre; one may be sent and fail, or fail over."""
 
 _REPAIRS = ("repairs", "hints replayed", "written back", "anti-entropy copied")
 _DIFFERED = (

@@ -1,4 +1,4 @@
-"""Where the keys of a command are, which decides the node it goes to, and which commands are taken apart by key.
+"""Positions of the keys of a command, which decide the node it goes to, and which commands are taken apart by key.
 
 Redis' own rule is in its ``COMMAND`` table; this is the part of it that routing needs. A command that is not named
 here has one key, its first argument, or goes by it, as in Dynomite (``redis_parse_req``, ``redis_fragment`` in

@@ -1,4 +1,4 @@
-"""How commands are routed: the classes of Netflix Dynomite's parser (``proto/dyn_redis.c`` at 2046b05).
+"""Routing of commands: the classes of Netflix Dynomite's parser (``proto/dyn_redis.c`` at 2046b05).
 
 A command that is not listed is a write. That is the safe side: it goes to every zone. Dynomite sends the storing
 forms SUNIONSTORE, ZUNIONSTORE, ZINTERSTORE, SORT … STORE and GEORADIUS … STORE as reads, which loses them in the other
@@ -39,11 +39,11 @@ MAY_STORE = frozenset({"GEORADIUS", "GEORADIUSBYMEMBER", "SORT"})
 _STORING = frozenset({"STORE", "STOREDIST"})
 
 SCRIPTS = frozenset({"EVAL", "EVALSHA", "FCALL"})
-"""What they have written before an error stays."""
+"""Script commands: what they have written before an error stays."""
 
 
 class CommandRoute(Enum):
-    """Where a command goes and who answers it."""
+    """A command's route: where it goes and who answers it."""
 
     READ = auto()  # own zone at DC_ONE, every zone at the quorum levels
     LOCAL_READ = auto()  # own zone

@@ -10,7 +10,7 @@ LATE_NS = 20_000_000
 """A timer that fires so late says that the process did not get to run, and may not have read what has arrived."""
 
 _AGAIN_MAX = 3
-"""So many looks in a row may be put off for that reason: a loop that is always late has time-outs all the same."""
+"""Most looks in a row that are put off for that reason: a loop that is always late has time-outs all the same."""
 
 
 class Deadlines:

@@ -3,7 +3,7 @@
 from zonelab.engine.ports import ServerError
 
 UNKNOWN_SCRIPT = "NOSCRIPT"
-"""How a server's error begins when EVALSHA names a script that it does not hold, so that nothing was begun."""
+"""Beginning of a server's error when EVALSHA names a script that it does not hold, so that nothing was begun."""
 
 NO_QUORUM = "ERR Dynomite: Failed to achieve Quorum"
 STORAGE_REFUSED = "ERR Storage: Datastore refused connection"

@@ -74,7 +74,7 @@ def _ignore(answer: Answer) -> None:
 
 
 class FarEnd(Protocol):
-    """What a peer passes requests to: the far zone's server, or its coordinator."""
+    """The end to which a peer passes requests: the far zone's server, or its coordinator."""
 
     @property
     def connected(self) -> bool: ...
@@ -82,7 +82,7 @@ class FarEnd(Protocol):
     def in_flight(self) -> int: ...
     def submit(self, batch: Batch, done: OnAnswer) -> None: ...
     def redirect(self, way: Callable[[Batch, OnAnswer, int], OnAnswer]) -> None:
-        """As ``ServerConnection.redirect``."""
+        """See ``ServerConnection.redirect``."""
 
 
 class Peer:

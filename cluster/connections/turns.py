@@ -7,10 +7,10 @@ from zonelab.cluster.connections.batch import Batch
 from zonelab.engine.ports import Runtime
 
 COMMANDS_PER_TURN = 256
-"""So many commands' callers are told of a failure in one turn; it takes some milliseconds."""
+"""Commands whose callers learn of a failure in one turn; it takes some milliseconds."""
 
 BYTES_PER_COMMAND = 64 * 1024
-"""So many bytes that are freed then count as a command; to free 16 MB takes some milliseconds, too."""
+"""Bytes whose freeing counts as one command; to free 16 MB takes some milliseconds, too."""
 
 
 def telling(batch: Batch) -> int:

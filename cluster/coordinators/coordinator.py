@@ -1,4 +1,4 @@
-"""What every coordinator does: serve connections, send pipelines one after another, die and come back.
+"""The work of every coordinator: serve connections, send pipelines one after another, die and come back.
 
 Where pipelines are sent, and whose answers decide, is up to the kinds of coordinators: ``plain`` and ``token_ring``.
 """
@@ -41,7 +41,7 @@ class Coordinator(ABC):
         self._runtime = runtime
         # The own zone first: it is vote position 0, and it is what a client's request reaches first.
         self.zones = (zone, *(name for name in channels if name != zone))
-        """Where ``channels`` lead, in their order."""
+        """Zones to which ``channels`` lead, in their order."""
         self.channels = [channels[name] for name in self.zones]
         self._running = True
         self._deaths = 0

@@ -1,4 +1,4 @@
-"""What may stand between a coordinator and its clients."""
+"""Doors, which may stand between a coordinator and its clients."""
 
 from collections.abc import Sequence
 from typing import Protocol
@@ -22,9 +22,9 @@ class Door(Protocol):
         """The error in place of carrying out ``command``, given with its arguments; None if it may be carried out."""
 
     def take(self, level: Setting, commands: Sequence[Command], done: Done, packed: bytes | None, send: Send) -> None:
-        """As ``Coordinator.submit``."""
+        """See ``Coordinator.submit``."""
 
     def take_together(
         self, level: Setting, members: Sequence[Member], commands: Sequence[Command], packed: bytes, send: Send
     ) -> None:
-        """As ``Coordinator.submit_together``."""
+        """See ``Coordinator.submit_together``."""

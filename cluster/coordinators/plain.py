@@ -81,7 +81,7 @@ class PlainCoordinator(Coordinator):
         *,
         asked: Sequence[Command] | None = None,
     ) -> None:
-        """Of a pipeline with different rules each zone gets its part, in the order of the commands.
+        """Send each zone its part of a pipeline with different rules, in the order of the commands.
 
         ``asked`` is what the zones are asked, where that is not what the client has asked.
         """

@@ -35,7 +35,7 @@ KEYS_APART = "ERR Dynomite: Keys in the script cannot span multiple nodes"
 
 @dataclass
 class RingStatistics(CoordinatorStatistics):
-    """What became of writes for other data centres, in batches; fragments count as commands of their own."""
+    """Counts of writes for other data centres by fate, in batches; fragments count as commands of their own."""
 
     remote_sent: int = 0
     remote_failed_over: int = 0  # sent to another zone than the one chosen beforehand

@@ -19,7 +19,7 @@ RETRANSMITS_MAX = 8
 
 
 class Cut(StrEnum):
-    """How a cut link treats traffic."""
+    """A cut link's treatment of traffic."""
 
     DROP = "drop"  # the connection is reset: what is on the way is gone and sending fails at once
     HOLD = "hold"  # a black hole: nothing arrives, nobody is told; what was sent arrives after mending

@@ -1,4 +1,4 @@
-"""How commands and replies look to whoever uses a coordinator that has to understand them."""
+"""Forms of commands and replies for the users of a coordinator that has to understand them."""
 
 from collections.abc import Sequence
 from typing import Any, Protocol, cast

@@ -27,7 +27,7 @@ from zonelab.cluster.options.codec import CommandCodec, PlainCodec
 from zonelab.engine.ports import Command, Runtime
 
 WINDOW = 256
-"""So many commands out of the queue are under way at a time, or one batch if that has more."""
+"""Commands out of the queue that are under way at a time, or one batch if that has more."""
 
 WINDOW_BYTES = 1024 * 1024
 

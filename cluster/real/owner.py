@@ -1,4 +1,4 @@
-"""Who owns a temporary directory or a container: which lab process, told apart from a later one with the same pid."""
+"""Owner of a temporary directory or container: a lab process, distinct from a later one with the same pid."""
 
 import os
 import re

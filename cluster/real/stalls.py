@@ -1,4 +1,4 @@
-"""How long the lab itself did not get to run: on a starved machine it is the lab that is late, not the cluster."""
+"""Stalls of the lab itself: on a starved machine it is the lab that is late, not the cluster."""
 
 import asyncio
 import time
@@ -21,7 +21,7 @@ class StallMonitor:
 
     @property
     def p99_ms(self) -> float:
-        """Of a hundred times, it was later than this once."""
+        """Return the 99th percentile of the event loop's lateness in ms."""
         ordered = sorted(self._late_ms)
         return ordered[len(ordered) * 99 // 100] if ordered else 0.0
 

@@ -1,4 +1,4 @@
-"""What every connection to a server has in common: how it is dialled, dropped, and found broken.
+"""Parts that all connections to a server share: dialling, dropping, and finding that one is broken.
 
 Neither times out nor reconnects: ``zonelab.cluster.connections.server`` does, the same in both arms. What is written
 and read is up to ``zonelab.cluster.real.connection``, for callers that have commands and want replies, and to

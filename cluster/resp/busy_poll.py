@@ -36,7 +36,7 @@ class BusyPoll:
         self._touches = 0
 
     def touch(self, clients: int = 1) -> None:
-        """So many clients have asked for something."""
+        """Note that ``clients`` clients have asked for something."""
         self._touches += clients
         if self._touches <= _FEW:
             self._until_ns = time.monotonic_ns() + self._duration_ns

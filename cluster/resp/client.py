@@ -49,7 +49,7 @@ class PortStatistics:
 
 
 class PortHost:
-    """What the clients of one port share. Its coordinator has channels that carry bytes (``RawUpstream``).
+    """State that the clients of one port share. Its coordinator has channels that carry bytes (``RawUpstream``).
 
     ``lease`` gives a coordinator for one client that watches keys, given its ``WATCH``; ``release`` takes it back.
     ``writes``: of those channels. ``scripts``: where a note is taken of those that clients send.

@@ -1,4 +1,4 @@
-"""How a client's connection ends: by the client, with what it has sent still to be carried out, or by the port."""
+"""End of a client's connection: by the client, with what it has sent still to be carried out, or by the port."""
 
 import asyncio
 import os
@@ -10,13 +10,15 @@ from zonelab.cluster.resp.client import PortClient, PortHost
 from zonelab.cluster.resp.reply_slots import ReplySlot
 
 LEFT_BYTES_MAX = 1024 * 1024
-"""What is still read of a client whose connection broke as an answer was written to it."""
+"""Bytes that are still read from a client whose connection broke as an answer was written to it."""
 
 _PIECE_BYTES = 64 * 1024
 
 
 def left_unread(transport: asyncio.BaseTransport) -> bytes:
-    """Return what has arrived over a broken connection and was not read, since the port had enough to do; empty with TLS."""
+    """Return what has arrived over a broken connection and was not read, since the port had enough to do; empty with
+    TLS.
+    """
     if transport.get_extra_info("sslcontext") is not None:
         return b""
     pieces: list[bytes] = []
@@ -30,7 +32,7 @@ def left_unread(transport: asyncio.BaseTransport) -> bytes:
 
 
 class EndingClient(PortClient, asyncio.Protocol):
-    """What has to wait for earlier answers, the end of the connection above all."""
+    """A client whose connection's end waits for earlier answers."""
 
     __slots__ = ("_busy", "_deaf", "_drained", "_ending", "_has_answered", "_soon", "_task", "slots", "write_paused")
 
@@ -59,7 +61,7 @@ class EndingClient(PortClient, asyncio.Protocol):
         return self._ending
 
     def connection_lost(self, exc: Exception | None) -> None:
-        """What the client has sent is carried out, as Dynomite does, up to the first command that would wait."""
+        """Carry out what the client has sent, as Dynomite does, up to the first command that would wait."""
         self.host.singles.take()
         self.lost = self._ending = True
         self.write_paused = False

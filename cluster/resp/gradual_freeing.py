@@ -11,7 +11,7 @@ from zonelab.cluster.resp.protocol.command_table import CommandKind
 
 TURN_BYTES = 16 * 1024 * 1024
 TURN_COMMANDS = 4096
-"""So much is freed in one turn, of whichever there is less."""
+"""Most that is freed in one turn, whichever bound comes first."""
 
 Held = list[tuple[bytes, CommandKind]] | list[bytearray]
 """Commands after MULTI, or what has arrived of one that is not complete."""

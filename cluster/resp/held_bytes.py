@@ -1,4 +1,4 @@
-"""What is held for the clients of one port, under one bound.
+"""Bytes that are held for the clients of one port, under one bound.
 
 Commands that are not complete or that wait, queues of MULTI, names of channels and replies that a client does not take
 are known: when they reach the bound, the client that holds most is closed, as Valkey does (``maxmemory-clients``). How
@@ -12,7 +12,7 @@ from collections.abc import Callable
 from typing import Protocol
 
 _KEPT = 15 / 16
-"""So much of the bound is left to clients when it was reached, so that not every byte after that closes one."""
+"""Part of the bound that stays with clients when it is reached, so that not every byte after that closes one."""
 
 
 class Holder(Protocol):
@@ -42,9 +42,9 @@ class HeldBytes:
         self._waiting: dict[Holder, int] = {}  # with the size of one reply, who waits longest first
         self._serving = False
         self.total = 0
-        """What clients hold, by what they said last."""
+        """Bytes that clients hold, by their last reports."""
         self.expected = 0
-        """What large commands under way take, and will take for replies that are known to be large."""
+        """Bytes that large commands under way take, and will take for replies that are known to be large."""
         self.strangers = 0
         """Clients with commands under way and no reply yet, of which nothing is known."""
 
@@ -78,7 +78,7 @@ class HeldBytes:
         self._waiting.setdefault(holder, reply_bytes)
 
     def expect(self, count: int) -> None:
-        """So many bytes are under way."""
+        """Note that ``count`` bytes are under way."""
         self.expected += count
 
     def arrived(self, count: int) -> None:

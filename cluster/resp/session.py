@@ -23,12 +23,12 @@ Dispatch = Callable[[PortClient, CommandDescription | None, bytes], None]
 """Carries out one command, given in wire form; there is no specification of an unknown one."""
 
 GUEST_BYTES_MAX = 64 * 1024
-"""What a client may send before it has logged in; a password, and what a client says about itself, are shorter."""
+"""Bytes that a client may send before it has logged in; a password, and its description of itself, are shorter."""
 
 _HELD_BYTES_MAX = 64 * 1024
 _WRITE_HIGH_BYTES = 64 * 1024
 _QUEUED_BYTES = 128
-"""What a command in a queue of MULTI takes beside its own bytes."""
+"""Bytes that a command in a queue of MULTI takes besides its own."""
 
 
 class ConnectionSession(WindowedClient):

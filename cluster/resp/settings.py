@@ -1,4 +1,4 @@
-"""How a RESP port listens, and what its clients may cost."""
+"""Settings of a RESP port: how it listens, and what its clients may cost."""
 
 import ssl
 from dataclasses import dataclass, field
@@ -11,7 +11,7 @@ from zonelab.cluster.zone import ClusterError
 
 @dataclass(frozen=True, kw_only=True)
 class PortSettings:
-    """How a port listens and what a client may cost.
+    """Settings of a port and bounds of what a client may cost.
 
     ``reply_bytes``: memory for the replies to one client that are under way, and for large ones of all clients.
     ``in_flight_max``: a client's commands under way; ``in_flight_begin``: those of all clients that have had no reply

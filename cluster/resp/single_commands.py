@@ -26,7 +26,7 @@ SINGLE_BYTES_MAX = 4 * 1024
 LARGE_BYTES = 16 * 1024
 
 _TOGETHER_MAX = 128
-"""So many at most: servers begin with the first ones while the rest of a busy turn is read."""
+"""Most commands that go together: servers begin with the first ones while the rest of a busy turn is read."""
 
 NO, QUIET, ARRIVED, ASKED = range(4)
 """Such a client has nothing under way, or a command that has arrived in this turn of the loop, or one to be answered.
@@ -115,7 +115,7 @@ class _CommandRun(MembersOfOne):
 
 
 class SingleCommands:
-    """What clients with nothing under way have sent in this turn of the loop."""
+    """Commands that clients with nothing under way have sent in this turn of the loop."""
 
     def __init__(
         self,

@@ -1,4 +1,4 @@
-"""What clients of one port ask in the same turn of the event loop, and the coordinator can send on together."""
+"""Commands of one port's clients in the same turn of the event loop that the coordinator can send together."""
 
 import asyncio
 from collections import deque

@@ -1,4 +1,4 @@
-"""How much the clients of one port get done in one turn of the event loop, so that none waits long for another."""
+"""Shares of a port's clients in one turn of the event loop, so that none waits long for another."""
 
 import asyncio
 from collections.abc import Callable
@@ -7,17 +7,17 @@ TURN_MAX = 32
 """Commands of one client, other than those simply forwarded, that are carried out in one turn of the loop."""
 
 FORWARDED_PER_OTHER = 8
-"""So many forwarded commands count as one of the others: many of them are handed on at once."""
+"""Forwarded commands that count as one of the others: many of them are forwarded at once."""
 
 BYTES_PER_FORWARDED = 1024
-"""So many bytes received count as a forwarded command."""
+"""Received bytes that count as a forwarded command."""
 
 EMPTY_BYTES_PER_FORWARDED = 16
-"""So many bytes of empty commands count as a forwarded command."""
+"""Bytes of empty commands that count as a forwarded command."""
 
 TURN = TURN_MAX * FORWARDED_PER_OTHER
 _TURNS = 8 * TURN
-"""Of all clients together that have more than a turn's worth to do."""
+"""Turns that all clients with more than a turn's worth to do share."""
 
 
 class TurnShares:

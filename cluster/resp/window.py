@@ -1,4 +1,4 @@
-"""How much of what a client asks for may be under way at a time."""
+"""Window of a client: how much of what it asks for may be under way at a time."""
 
 from abc import abstractmethod
 
@@ -39,7 +39,7 @@ class WindowedClient(OneAtATime):
             self._pump()
 
     def _adapt(self, reply_bytes: int) -> None:
-        """So many commands may be under way as the memory for their replies allows, if those to come are as large."""
+        """Bound the commands under way by the memory for their replies, assuming that those to come are as large."""
         fit = self.host.settings.reply_bytes // (reply_bytes + 1)
         self._window = max(1, min(self._window_max, fit, 2 * self._window))
         zones = 1 if self.read_level.rule.is_local else len(self.coordinator.zones)
@@ -53,7 +53,7 @@ class WindowedClient(OneAtATime):
         self._strange = False
 
     def _under_way(self, count: int, sent_bytes: int) -> int:
-        """So many commands of so many bytes are now; returns how much memory is kept for what is large of them."""
+        """Note ``count`` commands of ``sent_bytes`` bytes under way; return the memory that is kept for the large ones."""
         memory = self.host.memory
         if self._strange and not self.in_flight:
             memory.strangers += 1

@@ -35,7 +35,7 @@ TOKEN_KEPT_BYTES_MAX = 128
 """Tokens of so many keys, of this length at most, are remembered."""
 
 _LOCKED_OUT = "NOAUTH"
-"""How a coordinator of another data centre refuses one whose password differs."""
+"""Error with which a coordinator of another data centre refuses one whose password differs."""
 
 _Departure = tuple[WireCommands, Done, bytes]
 
@@ -89,7 +89,7 @@ class WireRing(RingCoordinator):
     def _send_together(
         self, level: Setting, members: Sequence[Member], commands: Sequence[Command], packed: bytes
     ) -> None:
-        """What several clients want of one group of nodes goes there together, unless some of it is for every node."""
+        """Send several clients' commands for one group of nodes together, unless some of them are for every node."""
         if self._are_plain_reads(level, commands):
             self._group(self._dc, 0).submit_together(level, members, commands, packed)
             return

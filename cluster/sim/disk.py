@@ -1,4 +1,4 @@
-"""What a simulated server's files hold, and what of it a power failure takes away.
+"""Files of a simulated server, and what a power failure takes away from them.
 
 A write passes three places: the process, the kernel, the disk. SIGKILL takes only the first, and the server hands every
 write to the kernel before it replies, so nothing that was acknowledged is lost. A power failure takes the second as
@@ -21,12 +21,14 @@ _REWRITE_RECORDS = 10_000
 """An append-only file of fewer records is not rewritten."""
 
 _OVERHEAD_BYTES = 16
-"""Of a command in the append-only file, about, beside its words; it decides where a torn tail ends."""
+"""Bytes of a command in the append-only file besides its words, about; they decide where a torn tail ends."""
 
 DEFAULT_SAVE_POINTS: tuple[tuple[int, int], ...] = ((3600, 1), (300, 100), (60, 10_000))
 
 FLUSHED_AFTER_NS = {Persistence.AOF_EVERYSEC: _SECOND_NS, Persistence.AOF_NO: 30 * _SECOND_NS}
-"""How long a write may stay in the kernel. Without fsync it is Linux that flushes (``vm.dirty_expire_centisecs``)."""
+"""Longest time that a write stays in the kernel. Without fsync it is Linux that flushes
+(``vm.dirty_expire_centisecs``).
+"""
 
 APPENDING = (Persistence.AOF_ALWAYS, Persistence.AOF_EVERYSEC, Persistence.AOF_NO)
 
@@ -151,7 +153,7 @@ class Disk:
             self._rewrite_at = max(_REWRITE_RECORDS, 2 * len(self._model.store))
 
     def _save_if_due(self) -> None:
-        """As the server's own timer: a snapshot when enough changed for long enough."""
+        """Save a snapshot when enough changed for long enough, as the server's own timer does."""
         assert self._model is not None
         waited_s = (self._runtime.now_ns() - self._saved_ns) / _SECOND_NS
         due = any(waited_s >= seconds and self._changes >= changes for seconds, changes in self._save_points)

@@ -51,7 +51,7 @@ class ScheduledTimer:
 
 
 class SimEnvironment(simpy.Environment):
-    """What is to happen, by time, and a trace of what has. ``actor`` is on whose behalf the present event happens.
+    """Events to come, by time, and a trace of those that have happened. ``actor`` is the one whose event happens now.
 
     What zonelab schedules are plain callables, without an event object for each: ``put``. Events and processes of
     guests go through ``schedule`` into the same heap; the tie-break orders them too, in place of SimPy's priorities.
@@ -78,7 +78,7 @@ class SimEnvironment(simpy.Environment):
         return key
 
     def call_later(self, delay_ns: int, callback: Callable[[], None]) -> ScheduledTimer:
-        """As in ``Runtime``."""
+        """See ``Runtime.call_later``."""
         if delay_ns < 0:
             raise ValueError(f"delay must be 0 or more nanoseconds, got {delay_ns}")
         return ScheduledTimer(self, self.put(delay_ns, callback, self.actor))

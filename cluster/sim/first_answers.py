@@ -33,7 +33,7 @@ _OTHERS = 2
 
 
 class FirstAnswers:
-    """What one coordinator draws."""
+    """Draws of one coordinator."""
 
     def __init__(self, *, runtime: SimRuntime, random: Random) -> None:
         self.environment = runtime.environment
@@ -42,7 +42,9 @@ class FirstAnswers:
         self._own_before_refusal = random.uniform(*REFUSAL_SHARES)
 
     def own_first(self, *, others: int, refused: bool) -> bool:
-        """Return whether the own answer is before those of ``others`` zones, of which one has refused or all have answered."""
+        """Return whether the own answer is before those of ``others`` zones, of which one has refused or all have
+        answered.
+        """
         share = self._own_before_refusal
         if not refused:
             odds_to_one = _OTHERS * self._own_value / (1 - self._own_value)
@@ -86,7 +88,8 @@ class Arrivals:
         self._environment.call_later(1, then)
 
     def first_of(self, zones: Sequence[int]) -> int:
-        """As ``Vote.first_of``. An answer of the own server is drawn against those that are not before it.
+        """Return the first of ``zones`` to answer; see ``Vote.first_of``. An answer of the own server is drawn against
+        those that are not before it.
 
         Others keep their order. So does the failure of the own server, of which the coordinator knows by itself.
         """

@@ -14,7 +14,7 @@ class TieBreak(StrEnum):
 
 @dataclass(frozen=True, kw_only=True)
 class Schedule:
-    """How ties are broken.
+    """The breaking of ties between events of one time.
 
     ``change_points`` and ``steps`` are for PCT: at so many random points of the first ``steps`` events the running
     task falls behind all others. A bug that needs d ordering constraints needs d - 1 change points.

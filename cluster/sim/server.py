@@ -102,7 +102,7 @@ class SimServer:
         self._service_ns = round(self.settings.service_ns * factor)
 
     def limit_memory(self, *, full: bool) -> None:
-        """Whether it refuses what would need more memory, until it dies."""
+        """Refuse, or accept again, commands that need more memory, until the server dies."""
         assert self._model is not None, "the server is not running"
         self._model.full = full
 

@@ -1,4 +1,4 @@
-"""Whoever takes time over commands, several at once at most: a SimPy resource in front of what is done with them."""
+"""Stations, which take time over commands, a bounded number at once: a SimPy resource in front of their execution."""
 
 from collections import deque
 from collections.abc import Callable, Generator
@@ -70,7 +70,7 @@ class StationLane:
         self._waiting: deque[list[Callable[[], None] | None]] = deque()
 
     def serve(self, commands: int, then: Callable[[], None]) -> None:
-        """As ``Station.serve``."""
+        """Serve; see ``Station.serve``."""
         place: list[Callable[[], None] | None] = [None]
         self._waiting.append(place)
         self._station.serve(commands, partial(self._served, place, then))

@@ -7,7 +7,7 @@ from hashlib import sha256
 
 _FLUSH_NUMBERS = 1 << 13
 _NAMES_MAX = 1 << 14
-"""So many names are remembered by number; then numbering goes on from scratch, so that a long run costs no memory."""
+"""Names that are remembered by number; then numbering begins anew, so that a long run costs no memory."""
 
 
 class Trace:
@@ -20,7 +20,7 @@ class Trace:
     def __init__(self, *, keep: bool = False) -> None:
         self.notes: list[str] | None = [] if keep else None
         self.times_ns = array("q")
-        """Where the times of the events are to be appended; it takes integers only. Emptied now and then."""
+        """Times of the events, as integers. Emptied now and then."""
         self._events = 0
         self._numbers: dict[str, dict[str, int]] = defaultdict(dict)  # kind → name → number
         self._numbered = 0

@@ -1,4 +1,4 @@
-"""Where a key lives: data centres, zones, nodes and their tokens.
+"""Placement of keys: data centres, zones, nodes and their tokens.
 
 Read first: ``zonelab.cluster.topology.topology``, then docs/topology.md. At the bottom of ``cluster``: imports little.
 """

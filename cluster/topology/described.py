@@ -29,7 +29,7 @@ def _nodes(told: Nodes) -> tuple[Node, ...]:
 
 
 class Placement(BaseModel):
-    """Where the nodes are, as a gateway's configuration says it. ``data_centres`` as for ``topology_of``.
+    """Placement of the nodes in a gateway's configuration. ``data_centres`` as for ``topology_of``.
 
     ``hash_tag``: two characters, such as ``{}``: only what is between them in a key decides its node.
     """

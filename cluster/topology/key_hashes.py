@@ -15,7 +15,7 @@ import mmh3
 _MASK = 0xFFFFFFFF
 _MASK_64 = 0xFFFFFFFFFFFFFFFF
 TOKENS = 1 << 32
-"""So many different tokens there are: 0 to 4294967295."""
+"""Number of different tokens: 0 to 4294967295."""
 
 
 class KeyHash(StrEnum):
@@ -85,7 +85,7 @@ def fnv1_64(key: bytes) -> int:
 
 
 def fnv1a_64(key: bytes) -> int:
-    """As in libmemcached, whose variant keeps 32 bits from the beginning."""
+    """Return the hash of libmemcached, whose variant keeps 32 bits from the beginning."""
     value = 0xCBF29CE484222325 & _MASK
     for byte in key:
         value = (value ^ byte) * (0x100000001B3 & _MASK) & _MASK
@@ -114,7 +114,8 @@ def hash_function(name: KeyHash) -> Callable[[bytes], int]:
 
 
 def hashed_part(key: bytes, tag: bytes | None) -> bytes:
-    """Return what of ``key`` is hashed: from the first opening to the next closing character of ``tag``, if both are there.
+    """Return what of ``key`` is hashed: from the first opening to the next closing character of ``tag``, if both are
+    there.
 
     ``tag`` has two characters, such as ``{}``. With nothing between them nothing is hashed: measured on Dynomite at
     2046b05, November 2026, where all such keys have one owner, under ``murmur`` the first node.

@@ -81,7 +81,7 @@ class DataCentre:
 
 @dataclass(frozen=True)
 class NodePosition:
-    """Where a node is. ``rack`` is the position of its zone in its data centre."""
+    """Position of a node. ``rack`` is the position of its zone in its data centre."""
 
     dc: DataCentre
     rack: int
@@ -99,7 +99,7 @@ class Topology:
     hash: KeyHash = KeyHash.MURMUR
     hash_tag: str | None = None
     positions: Mapping[str, NodePosition] = field(init=False, repr=False, compare=False)
-    """Of every node, by name, in the order of the topology."""
+    """Position of every node, by name, in the order of the topology."""
 
     def __post_init__(self) -> None:
         if not self.dcs:
@@ -169,7 +169,9 @@ def placed(topology: Topology) -> dict[str, dict[str, dict[str, int]]]:
 
 
 def node_names(zone: str, nodes: int) -> list[str]:
-    """So many nodes of a zone: the first is named as the zone, the others ``a2``, ``a3`` and so on."""
+    """Return the names of ``nodes`` nodes of a zone: the first has the zone's name, the others are ``a2``, ``a3`` and
+    so on.
+    """
     return [zone, *(f"{zone}{number}" for number in range(2, nodes + 1))]
 
 

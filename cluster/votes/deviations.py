@@ -1,4 +1,4 @@
-"""Where differing votes and errors come from: by command, by the zone that replied otherwise, and by kind of reply."""
+"""Sources of differing votes and of errors: by command, by the zone that replied otherwise, and by kind of reply."""
 
 from dataclasses import dataclass, field
 from typing import Any

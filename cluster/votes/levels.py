@@ -10,7 +10,7 @@ from zonelab.cluster.commands.routes import CommandRoute
 
 
 class Decision(StrEnum):
-    """How a vote ended."""
+    """The way in which a vote ended."""
 
     LOCAL = "local"  # the own zone's answer, good or error
     AGREED = "agreed"  # the first replies that could decide were equal
@@ -29,7 +29,7 @@ def quorum(zones: int) -> int:
 
 @dataclass(frozen=True, kw_only=True)
 class LevelRule:
-    """What a level asks of the zones.
+    """A level's rule: what it asks of the zones.
 
     ``on_disagreement``: how a vote ends when no quorum of replies is equal: with the own zone's reply, which then
     decides every vote alone; with the first reply to arrive; or with an error.
@@ -100,7 +100,7 @@ class Levels:
 
 
 Setting = Level | Levels
-"""What a connection has: one level for all it does, or one each for reads and writes."""
+"""A connection's setting: one level for all it does, or one each for reads and writes."""
 
 
 def read_level(setting: Setting) -> Level:

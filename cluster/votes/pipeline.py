@@ -17,7 +17,7 @@ _ERRORS = frozenset({ServerError, ZoneFailure})
 
 
 class FailureAccount(Protocol):
-    """What is known of a pipeline that was answered with an error."""
+    """Account of a pipeline that was answered with an error."""
 
     def error(self) -> PortError | None: ...
     def anything_applied(self) -> bool: ...
@@ -105,7 +105,7 @@ class TranslatedDone(GradualDone):
 def translated(
     done: Done, outcome: Callable[[int, Outcome], Outcome], first: Callable[[int, Sequence[Reply]], list[Reply]]
 ) -> Done:
-    """As ``TranslatedDone``; gradual if ``done`` is."""
+    """Return a ``TranslatedDone``, which is gradual if ``done`` is."""
     if isinstance(done, GradualDone):
         return TranslatedDone(done, outcome, first)
     return lambda its: done(outcome(0, its))

@@ -1,4 +1,4 @@
-"""How a coordinator treats a command at a level: which zones get it, and whose replies decide."""
+"""Rules for a command at a level: which zones get it, and whose replies decide."""
 
 from collections.abc import Callable, Sequence
 
@@ -9,7 +9,7 @@ from zonelab.cluster.votes.vote import Vote
 from zonelab.engine.ports import Argument, Command
 
 _NAMES_MAX = 1_000
-"""So many command names are remembered. Clients choose names, so there is no end to them."""
+"""Command names that are remembered. Clients choose names, so there is no end to them."""
 
 
 class Rule:
@@ -29,7 +29,7 @@ class Rule:
         self.reads = reads
         self.needed = level.rule.needed(zones)
         self.decision = Decision.AGREED if self.needed else Decision.LOCAL
-        """How a vote ends when all replies are equal."""
+        """Decision of a vote whose replies are all equal."""
 
     def vote(self, command: Command) -> Vote:
         return Vote(self.level, zones=self.zones)

@@ -1,4 +1,4 @@
-"""What a coordinator counts, beside what Dynomite itself would show."""
+"""Counts of a coordinator, besides those that Dynomite itself would show."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass, field, replace
@@ -65,7 +65,7 @@ class CoordinatorStatistics:
 
 
 class Tally:
-    """Where the votes at one setting are counted once they are complete. ``zones``: the names, by position."""
+    """Counts of the complete votes at one setting. ``zones``: the names, by position."""
 
     __slots__ = ("_counts", "_deviations", "_failures", "_now_ns", "_unknown_scripts", "_zones")
 
@@ -92,7 +92,7 @@ class Tally:
             unknown["times"] += 1
 
     def count_alike(self, decision: Decision, commands: int) -> None:
-        """So many votes in which all replies were equal and none was an error."""
+        """Count ``commands`` votes in which all replies were equal and none was an error."""
         self._counts.decisions[decision] += commands
 
     def count_failure(self, position: int, text: str) -> None:

@@ -1,4 +1,4 @@
-"""What stands between clients and servers in both arms: a coordinator a zone, and the links from each to the others."""
+"""The network between clients and servers in both arms: a coordinator a zone, and the links from each to the others."""
 
 from collections.abc import Callable, Collection, Iterable, Mapping
 from functools import partial

@@ -1,4 +1,4 @@
-"""How a cluster is set up between clients and servers: links, time-outs, topology and options."""
+"""Settings of a cluster between clients and servers: links, time-outs, topology and options."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field

@@ -250,7 +250,9 @@ def scripts() -> dict[str, tuple[str, ...]]:
 
 
 def runs(script: str) -> Callable[[Command], bool]:
-    """Return whether a command is that Redis command, or runs that script. Texts may begin with what several scripts share."""
+    """Return whether a command is that Redis command, or runs that script. Texts may begin with what several scripts
+    share.
+    """
     if script == ANY_WRITE:
         return is_write
     if script == ANY_COMMAND:

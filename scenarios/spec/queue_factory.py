@@ -46,8 +46,8 @@ def sources(named: str) -> list[Path]:
 
 
 def files_needed(named: str) -> dict[str, Path]:
-    """Return what a machine needs to import ``named``, by the name below a folder of its path: the whole package, or the
-    module and what it has imported from beside it. Nothing of installed packages. Raises ``ValueError`` as
+    """Return what a machine needs to import ``named``, by the name below a folder of its path: the whole package, or
+    the module and what it has imported from beside it. Nothing of installed packages. Raises ``ValueError`` as
     ``load_factory`` does.
     """
     beside = sources(named)

@@ -95,7 +95,9 @@ def plot_outcomes_against(
 
 
 def swept_of(outcomes: Sequence[RunCounts], by: str | None) -> Swept:
-    """Return what stands along the axis: ``by``, or the first setting in which ``outcomes`` differ, or else the scenario."""
+    """Return what stands along the axis: ``by``, or the first setting in which ``outcomes`` differ, or else the
+    scenario.
+    """
     settings = [one.settings for one in outcomes]
     unlike = differing(settings)
     name = setting_named(by, settings) if by is not None else next(iter(unlike), "scenario")

@@ -166,7 +166,9 @@ class RpcConnection(asyncio.Protocol):
         self._left()
 
     def eof_received(self) -> bool:
-        """Return who will not send any more may still read; who waits in a Pop is taken for gone, except with ``compat``."""
+        """Return who will not send any more may still read; who waits in a Pop is taken for gone, except with
+        ``compat``.
+        """
         self._left()
         if not self._under_way and not self._backlog:
             return False

@@ -14,7 +14,7 @@ from zonelab.cluster.options.joined_lua import joined_lua
 _text = partial(joined_lua, Path(__file__).with_name("lua"))
 
 ADDED, REMOVED, UNKNOWN = b"E", b"R", b"X"
-"""What a read says of the key: it exists, it was removed, nothing is known of it."""
+"""A read's answer about the key: it exists, it was removed, nothing is known of it."""
 
 SET = _text("_version", "set")
 """KEYS: the key. ARGV: version, value."""

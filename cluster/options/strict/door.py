@@ -18,7 +18,7 @@ REFUSED = "refused by strict mode"
 
 
 class StrictDoor:
-    """Of a coordinator whose data centre, one of ``data_centres``, has so many ``zones``.
+    """The door of a coordinator in one of ``data_centres`` data centres, with ``zones`` zones in its own.
 
     ``count``: told what was refused, and how often.
     """

@@ -30,7 +30,7 @@ _KEY_FIRST = frozenset({"KEYS", "SCAN"})
 """Commands without a key whose first argument Dynomite's parser takes for one."""
 
 MULTI_KEY = frozenset({"DEL", "EXISTS", "MGET", "MSET"})
-"""What Dynomite takes apart by key (``redis_fragment`` in ``proto/dyn_redis.c``)."""
+"""Commands that Dynomite takes apart by key (``redis_fragment`` in ``proto/dyn_redis.c``)."""
 
 _CLOSES = "closes the connection without a reply"
 

@@ -35,7 +35,7 @@ class _BrokenOff(Exception):
 
 @dataclass(slots=True)
 class _Place:
-    """Where the comparing of two zones has come to: a set of records, and within it a cursor in each direction."""
+    """Progress of the comparison of two zones: a set of records, and within it a cursor in each direction."""
 
     name: str = ""
     backward: bool = False
@@ -122,7 +122,7 @@ class AntiEntropy:
         return max(1, len(listed) // 2)
 
     async def _copy(self, source: int, target: int, names: Sequence[bytes]) -> None:
-        """As many as fit at once; the rest when their page is looked at again."""
+        """Copy as many as fit at once; the rest follows when their page is looked at again."""
         while names:
             found = await self._ask(source, ("EVAL", scripts.FETCH, 0, self._settings.copy_bytes, *names))
             if not found:

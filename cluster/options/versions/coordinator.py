@@ -59,8 +59,8 @@ class _WriteVote(Vote):
 
 
 class _ReadVote(Vote):
-    """Of a quorum of good replies the newest version is the answer; of equal versions with different values the vote
-    by value decides, since something has gone past the versions.
+    """Vote by version: of a quorum of good replies the newest version is the answer; of equal versions with different
+    values the vote by value decides, since something has gone past the versions.
 
     Replies are a version, a value and possibly its expiry, which is not compared, since zones tell it at different
     times; ``answer`` is a version and a value, or an error.
@@ -103,7 +103,9 @@ class _ReadVote(Vote):
         return behind if len(self.seen) - len(behind) < self.needed else []
 
     def record(self) -> Command:
-        """Return what brings a zone up to date with the answer; it expires as the first zone said that told this answer."""
+        """Return what brings a zone up to date with the answer; it expires as the first zone said that told this
+        answer.
+        """
         answers = zip(self.seen, self._expiries_ms, strict=True)
         expires_ms = next(expires_ms for (_, reply), expires_ms in answers if reply == self.answer)
         return self._read.record(cast(list[Any], self.answer), expires_ms)
@@ -197,7 +199,7 @@ class VersionedCoordinator(RewritingCoordinator):
 
 @dataclass(slots=True)
 class _Records:
-    """What one zone is to get, and for which commands of a pipeline."""
+    """Records that one zone is to get, and for which commands of a pipeline."""
 
     words: list[Argument] = field(default_factory=list)
     indexes: list[int] = field(default_factory=list)

@@ -21,12 +21,12 @@ _RECORDS = (*_NAMES, "_records")
 _EXCHANGE = (*_RECORDS, "_exchange")
 
 PLACE = "._versions:"
-"""What the names of the 256 hashes begin with."""
+"""Prefix of the names of the 256 hashes."""
 
 DIGESTS = "._digests"
 
 COUNT = _text("count")
-"""How many keys there are beside those of the versions."""
+"""Count of the keys besides those of the versions."""
 
 RANDOM = _text("_shown", "random")
 """Some key that is none of the versions', nil if there is none."""
@@ -70,5 +70,5 @@ Answers how many were taken, and how many refused because the key is of another 
 
 
 def record_name(letter: str, key: bytes, member: bytes = b"") -> bytes:
-    """As ``id`` in the scripts."""
+    """Return the record's name, which scripts call ``id``."""
     return b"%b%d:%b%b" % (letter.encode(), len(key), key, member)

@@ -1,4 +1,4 @@
-"""What of versions can be set: whether votes go by them, and how zones are compared in the background."""
+"""Settings of versions: whether votes go by them, and how zones are compared in the background."""
 
 from dataclasses import dataclass
 from enum import StrEnum
@@ -7,7 +7,7 @@ DAY_NS = 86_400 * 1_000_000_000
 
 
 class VoteBy(StrEnum):
-    """What decides between the replies of a quorum that differ."""
+    """The criterion between differing replies of a quorum."""
 
     VALUE = "value"  # Dynomite's rule: equal values, or whichever came first
     VERSION = "version"  # the newest version

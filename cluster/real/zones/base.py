@@ -17,7 +17,7 @@ from zonelab.cluster.zone import Address, Persistence, Restart, Zone, ZoneError,
 _LOG_LINES = 5
 
 _SLOW_PERIOD_S = 0.1
-"""As the kernel's own quota of processor time has it (CFS bandwidth control)."""
+"""Period of a slowed server, that of the kernel's quota of processor time (CFS bandwidth control)."""
 
 _RUN_LEAST_S = 0.001
 """Timers are no finer: a server that is very slow has longer periods."""
@@ -171,7 +171,7 @@ class RealZone(ABC):
 
     @abstractmethod
     def remove_now(self) -> None:
-        """What ``stop`` does, blocking and without an event loop: the last resort when the interpreter exits."""
+        """Stop, blocking and without an event loop: the last resort when the interpreter exits."""
 
     @classmethod
     @abstractmethod

@@ -1,4 +1,4 @@
-"""What must not outlive the lab, whatever happened to its clean-up: removed when the interpreter exits."""
+"""Last resort: removal, when the interpreter exits, of all that must not outlive the lab."""
 
 import atexit
 import contextlib

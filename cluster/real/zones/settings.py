@@ -13,7 +13,7 @@ _NAME = re.compile(r"[a-z0-9][a-z0-9-]{0,30}")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ZoneSettings:
-    """What process zones and container zones have in common."""
+    """Settings that process zones and container zones share."""
 
     persistence: Persistence = Persistence.NONE
     port: int | None = None

@@ -28,7 +28,7 @@ HOLD_LIMIT_MS = 5000
 """The source ends a hold by itself after this time, should the lab be unable to."""
 
 _CATCH_UP_S = 0.1
-"""How long one attempt holds the source's writes before it lets them go and tries again."""
+"""Longest time for which one attempt holds the source's writes before it lets them go and tries again."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -42,7 +42,7 @@ class WarmCopy:
     target: Address
     serving_port: int
     snapshot: bool
-    """Whether the target persists by snapshots only."""
+    """True if the target persists by snapshots only."""
 
     async def run(self, *, timeout_s: float) -> None:
         """Raises ``ZoneError`` if the copy is not complete in time, or either server fails."""

@@ -28,9 +28,9 @@ from zonelab.engine.ports import ServerError
 POLL_MIN_S = 0.002
 POLL_MAX_S = 0.05
 LOOKS_PER_S = 5_000
-"""Of all clients of a port together, beside the first one of each: about a tenth of a core."""
+"""Looks of all clients of a port together, besides the first one of each: about a tenth of a core."""
 LOOK_BYTES = 1024
-"""So many bytes of a command, or one key more, count as another look: each look sends them to the server again."""
+"""Bytes of a command that count as another look, as does each further key: a look sends them to the server again."""
 TOGETHER_S = 0.01
 """Many clients look at the same moments, so far apart, and their looks are one batch."""
 
@@ -43,7 +43,7 @@ _Attempt = Callable[[], Awaitable[bytes | None]]
 
 @dataclass(frozen=True)
 class _NonBlockingForm:
-    """How a command that waits is written without waiting.
+    """Form of a waiting command without its wait.
 
     ``named``: the reply is put behind the name of the key that it came from. ``timeout_at``: which argument is the
     time-out. ``many``: tried key by key, as the form without waiting takes one key.
@@ -70,7 +70,7 @@ _NOT_IN_C = re.compile(rb"[_\s]")
 _POSITIVE = re.compile(rb"[1-9]\d{0,17}")
 _TIMEOUT_MS = re.compile(rb"0|[1-9]\d{0,17}")
 _STREAM_OPTIONS = {b"BLOCK": 1, b"COUNT": 1, b"GROUP": 2, b"NOACK": 0}
-"""How many words follow each."""
+"""Words that follow each option."""
 
 
 def wait_for(client: PortClient, spec: CommandDescription, arguments: list[bytes], raw: bytes) -> None:

@@ -15,7 +15,7 @@ from zonelab.cluster.resp.client import PortClient
 from zonelab.cluster.resp.protocol import wire
 
 TURN_CLIENTS = 64
-"""So many clients are looked at in one turn; it takes a quarter of a millisecond."""
+"""Clients that are looked at in one turn; it takes a quarter of a millisecond."""
 
 _INTEGER = re.compile(rb"0|-?[1-9]\d{0,18}")
 _INTEGERS = range(-(1 << 63), 1 << 63)

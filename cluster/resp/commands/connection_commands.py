@@ -14,7 +14,7 @@ _NO_PASSWORD = (
 )
 _NO_VERSION = "ERR Protocol version is not an integer or out of range"
 NAME_BYTES_MAX = 1024
-"""Of what a client says about itself: every ``CLIENT LIST`` repeats it."""
+"""Longest name or library text of a client: every ``CLIENT LIST`` repeats it."""
 
 
 def auth(client: PortClient, arguments: list[bytes]) -> None:
@@ -161,7 +161,7 @@ def client_switch(client: PortClient, arguments: list[bytes]) -> None:
 
 
 def client_capa(client: PortClient, arguments: list[bytes]) -> None:
-    """Of what a client says that it can do the port makes no use."""
+    """Accept a client's capabilities, of which the port makes no use."""
     client.reply(wire.OK)
 
 

@@ -1,4 +1,4 @@
-"""What happens to a command that is not simply handed to the coordinator."""
+"""Dispatch of commands that are not simply forwarded to the coordinator."""
 
 from zonelab.cluster.commands.routes import route
 from zonelab.cluster.resp.client import PortClient
@@ -15,10 +15,10 @@ _BEFORE_AUTH = frozenset({"AUTH", "HELLO", "QUIT", "RESET"})
 _WHILE_SUBSCRIBED = frozenset({"PING", "QUIT", "RESET"})
 _SHOWN_MAX = 128
 ARGUMENTS_MAX = 10_000
-"""Of a command that the port takes apart; one that is only sent on may have more."""
+"""Most arguments of a command that the port takes apart; one that is only forwarded may have more."""
 
 WAITING_BYTES_MAX = 1024 * 1024
-"""Of a command that waits: three BLPOPs of 30 MB took 170 ms of a turn of the loop (24 November 2026)."""
+"""Most bytes of a command that waits: three BLPOPs of 30 MB took 170 ms of a turn of the loop (24 November 2026)."""
 
 _LOOKED_AT = 64
 _TAKEN_APART = frozenset({Treatment.BLOCKING, Treatment.PORT, Treatment.STORING, Treatment.SUBSCRIPTION})

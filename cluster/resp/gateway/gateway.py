@@ -40,30 +40,30 @@ from zonelab.cluster.wiring.settings import NetworkSettings
 from zonelab.cluster.zone import Address, ClusterError
 
 READY_S = 10.0
-"""How long a starting gateway waits for some server to tell it its commands."""
+"""Seconds that a starting gateway waits for some server's command table."""
 
 CONNECT_S = 2.0
-"""How long it then waits for the other zones; it serves without them as well."""
+"""Seconds that it then waits for the other zones; it serves without them as well."""
 
 WATCHERS_MAX = 1_000
 """Clients that watch keys at the same time: each has connections of its own to every zone."""
 
 _IDLE_WATCHERS_MAX = 16
-"""So many such connections wait for the next client."""
+"""Most such connections that wait for the next client."""
 
 PEER_IN_FLIGHT_MAX = 200_000
 """Commands of a coordinator of another data centre under way: its writes go on to the zones that answer while the own
 server does not. So many messages has a process of Dynomite at most by default (``max_msgs``)."""
 
 FIRST_S = 0.1
-"""How often a coordinator of another data centre is tried until it is there for the first time."""
+"""Seconds between tries of a coordinator of another data centre until it answers for the first time."""
 
 _INTRODUCTION = wire.command(b"COMMAND") + wire.command(b"HELLO", b"2")
 
 
 @dataclass(frozen=True, kw_only=True)
 class Introduction:
-    """What a zone's server says about itself."""
+    """A zone's server as it describes itself."""
 
     table: CommandTable
     product: str
@@ -205,7 +205,7 @@ class ZoneGateway:
         self.server.write_level = write or self.server.write_level
 
     def _own_coordinator(self, zones: tuple[str, ...], statistics: CoordinatorStatistics | None = None) -> Coordinator:
-        """Of ``zones``, with connections of its own; one of them is in the own zone."""
+        """Make the coordinator of ``zones``, with connections of its own; one of them is in the own zone."""
         channels = {target: self._behind_hints(target, self._network.channel(self.zone, target)) for target in zones}
         own = [node.name for node in self._network.topology.positions[self.zone].zone.nodes]
         zone = next(name for name in zones if name in own)

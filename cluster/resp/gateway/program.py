@@ -65,7 +65,7 @@ async def _serve(configuration: GatewayConfiguration, companions: Sequence[Compa
 
 
 def exit_code(serve: Callable[[], None]) -> int:
-    """Of a program that serves until it is told to end: 0, or 3 with one line on stderr if it cannot begin."""
+    """Serve until the program is stopped and return 0, or 3 with one line on stderr if it cannot begin."""
     try:
         serve()
     except ClusterError as error:

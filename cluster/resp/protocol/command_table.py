@@ -19,7 +19,7 @@ from zonelab.engine.ports import Command
 
 
 class Treatment(Enum):
-    """What the port does with a command."""
+    """The port's treatment of a command."""
 
     FORWARD = auto()  # hands it to the coordinator
     CONTAINER = auto()  # looks at the sub-command

@@ -1,4 +1,4 @@
-"""Where the keys of a command are, by the key specifications in the servers' ``COMMAND`` reply.
+"""Positions of the keys of a command, by the key specifications in the servers' ``COMMAND`` reply.
 
 https://redis.io/docs/latest/develop/reference/key-specs/: a specification says where to begin looking, at a position or
 behind a keyword, and how many keys there are from there, up to a last one or as many as an argument says.

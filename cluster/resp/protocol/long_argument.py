@@ -5,7 +5,7 @@ LONG_BYTES = 64 * 1024
 
 
 class LongArgument:
-    """What arrives once an argument is known to be long, in pieces of about ``LONG_BYTES`` until it is complete.
+    """A long argument, which arrives in pieces of about ``LONG_BYTES`` until it is complete.
 
     One buffer that grows is moved as a whole now and then, in the same turns of the loop for clients who send alike:
     those of 20 clients with 10 MB each took 50 to 69 ms of processor time.
@@ -18,7 +18,7 @@ class LongArgument:
         self.held = 0
         self.pieces: list[bytearray] = []
         self.following = bytearray()
-        """What has arrived after the argument."""
+        """Bytes that have arrived after the argument."""
 
     @property
     def complete(self) -> bool:

@@ -12,11 +12,11 @@ _SINGLE = frozenset(b"+-:_#,(")
 _SHORT = frozenset(b"+:")
 _DOLLAR, _MINUS = b"$-"
 _LENGTHS = {b"%d" % length: length for length in range(2048)} | {b"-1": -2}
-"""Of short strings; nil is as long as an empty string without the line that would follow."""
+"""Lengths of short strings; nil is as long as an empty string without the line that would follow."""
 
 
 class BrokenReplyError(ConnectionError):
-    """What a server sent is not RESP: whatever is there, it is no Redis."""
+    """A server sent something other than RESP: whatever is there, it is no Redis."""
 
 
 def is_one_reply(data: bytes) -> bool:

@@ -28,14 +28,14 @@ _EMPTY = re.compile(rb"(?:\*(?:0|-[1-9][0-9]{0,17})\r\n|[ \t\r\v\f]*+\n)++")
 """Commands without a single word, which are not answered."""
 
 _PIECE_BYTES_MAX = 16 * 1024
-"""So much of what has arrived is unpacked at a time; it takes less than a millisecond."""
+"""Bytes that are unpacked at a time; it takes less than a millisecond."""
 
 _EMPTY_BYTES_MAX = 4 * 1024
-"""So many bytes of them are passed over at a time; it takes some tenths of a millisecond."""
+"""Bytes of empty commands that are passed over at a time; it takes some tenths of a millisecond."""
 
 _ARGUMENTS_AT_ONCE = 64
 _ARGUMENT_BYTES = 8
-"""So many arguments are looked at by hand at a time, and each counts as so many bytes of empty commands: 0.8 µs."""
+"""Bytes of empty commands for which one argument that is looked at by hand counts: 0.8 µs."""
 
 _PIECE = re.compile(rb"""[^ \t\r\n"']++|"(?:[^"\\]|\\.)*+"|'(?:\\'|[^'])*+'""", re.DOTALL)
 _WORD = re.compile(rb"(?!\s)(?:%b)++" % _PIECE.pattern, re.DOTALL)
@@ -140,7 +140,7 @@ class CommandScanner:
             self._keep(bytearray(data))
 
     def take_whole(self) -> None:
-        """What ``whole`` gave has been taken."""
+        """Drop what ``whole`` returned."""
         self._forget()
 
     def clear(self) -> list[bytearray]:

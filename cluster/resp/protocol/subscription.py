@@ -1,4 +1,4 @@
-"""What one subscriber listens to, and its connection to the server that tells it."""
+"""Subscriptions of one client, and its connection to the server that sends the messages."""
 
 import asyncio
 import re
@@ -13,7 +13,7 @@ _INTRODUCTION = re.compile(rb"[*%]\d+\r\n\$6\r\nserver\r\n")
 _CONFIRMATION = re.compile(rb"[*>]3\r\n\$\d+\r\n(?:p|s)?(?:un)?subscribe\r\n")
 
 _NAME_BYTES = 100
-"""What a name takes beside its own bytes."""
+"""Bytes that a name takes besides its own."""
 
 
 class Subscription(asyncio.Protocol):
@@ -35,7 +35,7 @@ class Subscription(asyncio.Protocol):
         self.patterns: set[bytes] = set()
         self.shards: set[bytes] = set()
         self.held_bytes = 0
-        """What all these names take."""
+        """Bytes that all these names take."""
 
     @property
     def count(self) -> int:

@@ -21,10 +21,11 @@ _PROTOCOLS = {protocol: wire.command(b"HELLO", b"%d" % protocol) for protocol in
 _NOTHING = wire.command(b"PING")
 _ERROR = ord("-")
 _REMEMBERED_BYTES_MAX = 16 * 1024
-"""So much of what the first server says to a batch is kept for the others; of larger replies cutting is the least."""
+"""Bytes of the first server's replies to a batch that are kept for the others; of larger replies cutting is the least.
+"""
 
 _GATHERED_BYTES_MAX = 64 * 1024
-"""What is larger does not wait for others to leave in one write with them."""
+"""Largest command that waits for others to leave in one write with them."""
 
 _OnReplies = Callable[[list[Reply]], None]
 

@@ -49,7 +49,7 @@ class RedisModel:
         return self.execute_each((prepare(command),))[0]
 
     def execute_each(self, commands: Iterable["Prepared"]) -> list[Reply]:
-        """As ``execute``, for several at one time."""
+        """Execute several commands at one time; see ``execute``."""
         store, tells = self.store, self._on_write is not None or self.full
         store.tick()
         replies: list[Reply] = []

@@ -74,7 +74,7 @@ def format_double(value: float) -> bytes:
 
 
 def format_17_digits(value: float) -> bytes:
-    """As ZSCAN writes the scores of a skip list."""
+    """Return ``value`` as ZSCAN writes the scores of a skip list."""
     return b"%.17g" % value
 
 

@@ -39,7 +39,7 @@ class Execution:
     read_only: bool
     exempt: bool = False
     logged: bool = True
-    """Whether its writes go into the server's file."""
+    """True if its writes go into the server's file."""
 
 
 ServerCall = Callable[[Args, Execution], Reply]
@@ -128,12 +128,14 @@ class ScriptFunctions:
         return _NOTHING
 
     def whole(self, word: Any) -> int | None:
-        """As Lua converts to C's ``int``; None if ``word`` is no number."""
+        """Return ``word`` as Lua converts it to C's ``int``; None if it is no number."""
         return None if _number(word) is None else _int32(_whole(word))
 
 
 def _number(word: Any) -> float | None:
-    """As ``lua_tonumber``, which takes a text for the number that C reads in it; None if there is none."""
+    """Return ``word`` as ``lua_tonumber`` does, which takes a text for the number that C reads in it; None if there is
+    none.
+    """
     if isinstance(word, bytes):
         return _number_in(word)
     return word if isinstance(word, int | float) and not isinstance(word, bool) else None
@@ -155,7 +157,7 @@ def _whole(word: Any) -> int:
 
 
 def _integer(words: tuple[Any, ...], place: int, function: str) -> int:
-    """As ``luaL_checkint``."""
+    """Return the argument at ``place`` as ``luaL_checkint`` does."""
     number = _number(words[place]) if place < len(words) else None
     if number is None:
         given = _type_name(words[place]) if place < len(words) else "no value"
@@ -183,7 +185,7 @@ def command_words(words: tuple[Any, ...]) -> Args:
 
 
 def truncated(number: float) -> int:
-    """As the processor converts a double to 64 bits: what does not fit becomes the smallest integer."""
+    """Return ``number`` as the processor converts a double to 64 bits: what does not fit becomes the smallest integer."""
     if number != number or not -9.3e18 < number < 9.3e18:
         return INTEGER_MIN
     whole = int(number)

@@ -32,7 +32,7 @@ from zonelab.engine.ports import Reply, ServerError
 _SANDBOX = Path(__file__).with_name("sandbox.lua").read_bytes()
 
 _SCRIPTS_MAX = 256
-"""So many scripts are kept compiled, for the next server that gets them."""
+"""Scripts that are kept compiled, for the next server that gets them."""
 
 _DIGEST_LENGTH = 40
 _NO_SCRIPT = "NOSCRIPT No matching script."

@@ -35,7 +35,7 @@ class SortedSet:
     def __init__(self) -> None:
         self.scores: dict[bytes, float] = {}
         self.indexed = False
-        """Whether the server keeps it as a skip list by now. It shows in the digits of ZSCAN."""
+        """True once the server keeps it as a skip list. It shows in the digits of ZSCAN."""
         self._ranking: list[Scored] | SortedList = []
 
     def __len__(self) -> int:

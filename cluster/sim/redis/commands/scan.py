@@ -19,7 +19,7 @@ from zonelab.cluster.sim.redis.values import TYPE_NAMES, HashValue, Set, SortedS
 from zonelab.engine.ports import Reply
 
 _CURSOR = re.compile(rb"[ \t\n\v\f\r]*([+-]?)0*([0-9]{1,20})")
-"""What C's ``strtoull`` takes for a number."""
+"""Texts that C's ``strtoull`` takes for a number."""
 
 _NEGATIVE = re.compile(rb"-[1-9][0-9]{0,18}")
 _CURSOR_MAX = (1 << 64) - 1
