@@ -1,17 +1,17 @@
-"""Where a run happens, and what its zones run in."""
+"""Arms of a run, and the programs or containers of its zones."""
 
 from enum import StrEnum
 
 
 class Arm(StrEnum):
-    """Where a run happens: on real servers, or in virtual time, where the seed decides everything."""
+    """The arm of a run: on real servers, or in virtual time, where the seed decides everything."""
 
     REAL = "real"
     SIM = "sim"
 
 
 class ZoneKind(StrEnum):
-    """What a zone's server runs in; chosen for a run, not by the scenario."""
+    """The kind of a zone's server, process or container; chosen for a run, not by the scenario."""
 
     PROCESS = "process"
     DOCKER = "docker"

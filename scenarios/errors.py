@@ -1,4 +1,4 @@
-"""What a user is told when something cannot be done or has gone wrong."""
+"""Errors for users: something cannot be done or has gone wrong."""
 
 import errno
 import os
@@ -9,11 +9,11 @@ from pathlib import Path
 from zonelab.cluster.zone import ClusterError
 
 _DISK = frozenset({errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EROFS, errno.EIO})
-"""What only writing meets. Not every library names the file, and some have words of their own for it."""
+"""Error numbers that only writing meets. Not every library names the file, and some have words of their own for it."""
 
 
 class NotAccepted(ClusterError):
-    """What was asked for cannot be, now or ever. The message says what can."""
+    """The request cannot be met, now or ever. The message says what can."""
 
 
 class ScenarioError(Exception):

@@ -1,4 +1,4 @@
-"""What a run writes into its log."""
+"""Log of a run."""
 
 import logging
 from collections.abc import Iterator

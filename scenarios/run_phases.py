@@ -24,14 +24,14 @@ HEAL_BOUND_S = 60.0
 """Restarting a server may take this long; then the lab itself has failed."""
 
 SETTLE_BOUND_S = 5.0
-"""How long late replication may be under way after the last operation before the end state is read anyway."""
+"""Longest wait for late replication after the last operation before the end state is read anyway."""
 
 _LEAD_NS = 100_000_000
 _PROGRESS_NS = 200_000_000
 
 
 class Watcher(Protocol):
-    """Whoever wants to see how a run comes along."""
+    """Watcher of a run's progress."""
 
     def phase(self, name: str, bound_s: float | None) -> None:
         """A phase begins; it lasts ``bound_s`` at most, if that is known."""
@@ -41,7 +41,7 @@ class Watcher(Protocol):
 
 
 class Onlooker(Watcher, Protocol):
-    """Whoever also looks at the cluster and the messages of a run while it goes on; it only reads."""
+    """Watcher that also looks at the cluster and the messages of a run while it goes on; it only reads."""
 
     def served(self) -> AbstractAsyncContextManager[None]:
         """Return a block within which others can see what it sees."""
@@ -52,7 +52,7 @@ class Onlooker(Watcher, Protocol):
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class RunContext:
-    """What one run works with. ``closing`` closes, at the end, what the run has opened."""
+    """Resources of one run. ``closing`` closes, at the end, what the run has opened."""
 
     scenario: Scenario
     testbed: Testbed
@@ -119,10 +119,10 @@ class RunPhases(ABC):
         return None
 
     def tell_messages(self, so_far: MessagesSoFar) -> None:  # noqa: B027 (a workload has no messages)
-        """Of every operation on messages from now on, if the run has any."""
+        """Report every operation on messages from now on to ``so_far``, if the run has any."""
 
     def tell_order(self, so_far: OrderSoFar) -> None:  # noqa: B027 (most queues keep no order)
-        """Of every event of partitions from now on, if the run has any."""
+        """Report every event of partitions from now on to ``so_far``, if the run has any."""
 
     @property
     @abstractmethod

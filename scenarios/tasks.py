@@ -7,7 +7,7 @@ from typing import Any
 from zonelab.engine.ports import Promise, Runtime, Task
 
 DISMISS_BOUND_S = 10.0
-"""How long cancelled tasks may take to end."""
+"""Longest time for cancelled tasks to end."""
 
 _POLL_NS = 1_000_000
 _QUIET_POLL_NS = 100_000_000

@@ -1,4 +1,4 @@
-"""Where the service listens: ``HOST:PORT``, ``unix:PATH``, or ``off``."""
+"""Addresses on which the service listens: ``HOST:PORT``, ``unix:PATH``, or ``off``."""
 
 import ipaddress
 from dataclasses import dataclass

@@ -16,7 +16,7 @@ from zonelab.scenarios.errors import NotAccepted
 
 CONFIG_DEFAULT = Path("gmq.ini")
 TOKEN_VARIABLE = "ZONELAB_GMQ_TOKEN"
-"""Of the environment: a token for files without one."""
+"""Environment variable with a token for files without one."""
 
 BYTES_MAX = 1 << 20
 """The largest file that is read."""
@@ -115,7 +115,7 @@ OPTIONS: Mapping[str, Mapping[str, IniOption]] = {
 
 
 def read_settings(path: Path | None, *, compat: bool = False, token: str | None = None) -> ServiceSettings:
-    """Of the file ``path``; without one all are as by default. ``token`` is for a file without one.
+    """Read the settings of the file ``path``, or the defaults if it is None. ``token`` is for a file without one.
 
     Raises ``NotAccepted``, in one line, for an option that is unknown or has a value that is not accepted.
     """

@@ -1,4 +1,4 @@
-"""What the service was asked for: what gmq's conf.ini says, and options of ours beside it."""
+"""Settings of the service: those of gmq's conf.ini, and zonelab's own options."""
 
 from dataclasses import dataclass, field
 from enum import StrEnum
@@ -7,7 +7,7 @@ from zonelab.app.gmq_service.addresses import Listen
 from zonelab.cluster.resp.busy_poll import BUSY_POLL_US
 
 PREFIX = "gmq"
-"""Of all keys, as in the original."""
+"""Prefix of all keys, as in the original."""
 
 
 class ServiceMode(StrEnum):

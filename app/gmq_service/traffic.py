@@ -1,4 +1,4 @@
-"""What the service counts of its clients, and what it says of them in its log."""
+"""Traffic of the service: counts of its clients, and lines about them in its log."""
 
 import logging
 import time

@@ -1,4 +1,4 @@
-"""What serves a live page: the page itself, its events, and a message that is followed.
+"""The server of a live page: the page itself, its events, and a message that is followed.
 
 ::
 
@@ -24,13 +24,13 @@ from zonelab.cluster.admin.guard import refused
 
 METRICS_PATH = "/metrics"
 OPEN_PATHS = (PAGE_PATH, METRICS_PATH)
-"""What is read without a token, as at a coordinator's administration."""
+"""Paths that are read without a token, as at a coordinator's administration."""
 
 _NOT_KEPT = {"Cache-Control": "no-store", "X-Content-Type-Options": "nosniff"}
 
 
 class MonitorSources(Protocol):
-    """What a page shows."""
+    """Sources that a page shows."""
 
     def hello(self) -> dict[str, Any]:
         """Return what stays the same while it is looked at."""

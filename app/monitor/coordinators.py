@@ -1,4 +1,4 @@
-"""What coordinators tell of themselves, as a page shows it; and the page of coordinators that nobody here started.
+"""Statistics of coordinators as a page shows them, and the page of coordinators started elsewhere.
 
 The containers of ``docker/compose.yaml`` are such: they are known by the addresses of their administrations alone.
 """
@@ -35,7 +35,7 @@ Told = dict[str, Any]
 
 
 def figures_of(answer: Mapping[str, Any]) -> Told:
-    """Of what ``GET /statistics`` tells, the part that is shown."""
+    """Return the part of ``GET /statistics`` that is shown."""
     return {
         "connected": answer["connected"],
         "peers": answer["peers"],

@@ -30,7 +30,7 @@ _TOTALS = {
 
 
 def exposition(told: Mapping[str, Any]) -> bytes:
-    """Of a reading of a page, as text."""
+    """Return the metrics of a reading of a page, as text."""
     return exposed(_families(told))
 
 
@@ -163,6 +163,6 @@ def _of_run(run: Mapping[str, Any]) -> Iterator[Metric]:
 
 
 def _add(family: Any, labels: list[str], value: float | None, *, unit: float = 1.0) -> None:
-    """What is not known is not told."""
+    """Add ``value`` if it is known."""
     if value is not None:
         family.add_metric(labels, value * unit)

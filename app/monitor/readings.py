@@ -1,4 +1,4 @@
-"""What several sources said last, each with its own time: one that does not answer makes no other figure old."""
+"""Last readings of several sources, each with its own time: one that does not answer makes no other figure old."""
 
 import asyncio
 from collections.abc import Awaitable, Callable, Mapping
@@ -11,7 +11,7 @@ SHARED_S = 0.5
 """A reading that is no older serves whoever asks next, so that two who ask each second cost one question."""
 
 WAIT_S = 0.3
-"""How long a page waits for those who have not answered; what they say later is in the next reading."""
+"""Wait of a page for sources that have not answered; their later answers are in the next reading."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,7 +30,7 @@ class Readings(Generic[T]):
         self._now_ns = now_ns
         self._asking: dict[str, asyncio.Task[None]] = {}
         self.latest: dict[str, GaugeReading[T]] = {}
-        """Of each source that ever answered."""
+        """Last reading of each source that ever answered."""
 
     async def look(self, *, within_s: float, shared_s: float = SHARED_S) -> dict[str, GaugeReading[T]]:
         """Ask all whose reading is older than ``shared_s``; returns what is fresh after ``within_s`` at most."""

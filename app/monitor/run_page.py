@@ -43,10 +43,10 @@ class InSight(Protocol):
         """None if the run has none."""
 
     def tell_messages(self, so_far: MessagesSoFar) -> None:
-        """Of every operation on messages from now on, if the run has any."""
+        """Report every operation on messages from now on to ``so_far``, if the run has any."""
 
     def tell_order(self, so_far: OrderSoFar) -> None:
-        """Of every event of partitions from now on, if the run has any."""
+        """Report every event of partitions from now on to ``so_far``, if the run has any."""
 
 
 class RunPage:

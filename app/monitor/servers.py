@@ -12,7 +12,7 @@ from zonelab.cluster.zone import Address
 from zonelab.engine.ports import Connection
 
 TIME_FACTOR = 0.2
-"""Of Dynomite's time-outs and back-offs: a server is given up after 1 s and tried again after 2 s at most."""
+"""Factor of Dynomite's time-outs and back-offs: a server is given up after 1 s and tried again after 2 s at most."""
 
 
 class ReadServers:

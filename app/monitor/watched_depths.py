@@ -10,12 +10,12 @@ from zonelab.engine.ports import PortError
 from zonelab.scenarios.queues.under_test import Depth, QueueUnderTest
 
 SEARCHED_MAX = 10_000
-"""So many entries of a zone are looked through for a message, since each question reads them anew."""
+"""Entries of a zone that are searched for a message: each question reads them anew."""
 
 
 @dataclass
 class WatchedDepths:
-    """As ``WatchedQueue``, with less to tell: what the zone that serves a shard lists of it."""
+    """A ``WatchedQueue`` that knows less: what the zone that serves a shard lists of it."""
 
     name: str
     engine: str
@@ -52,7 +52,7 @@ class WatchedDepths:
         return {**told, "zones": [], "ids": None, "keys_left_out": 0}
 
     async def find(self, message_id: str) -> list[dict[str, Any]]:
-        """As that of ``WatchedQueue``."""
+        """Find a message; see ``WatchedQueue.find``."""
         found: list[dict[str, Any]] = []
         for zone in self.zones:
             try:

@@ -1,4 +1,4 @@
-"""What every server holds of one queue: counts at its places, how far zones differ, and where a message is.
+"""One queue in every server: counts at its places, how far zones differ, and where a message is.
 
 It is read past the coordinators, by a pipeline that ends with TIME: what the server counted was so at that time of its
 own. All commands are reads whose cost does not grow with the queue; ids are compared only while they are few.

@@ -23,7 +23,7 @@ IDLE_NS = 5_000_000
 """Pause after an empty pop that did not wait, so that it does not spin."""
 
 RESTART_NS = 20_000_000
-"""How long after its death by a poison message another program takes the place of a consumer."""
+"""Time after which another program takes the place of a consumer that died by a poison message."""
 
 EXTENDED_AT_LEASES_MAX = 2.0
 """A lease that is extended is so at a drawn time, up to so many of its lengths after its begin."""
@@ -32,11 +32,11 @@ EXTENDED_WORK_LEASES_MAX = 0.9
 """Work goes on after that for up to so much of the new one."""
 
 STOP_MARGIN_S = 2.0
-"""How much longer than its longest pop and its work a consumer may take to stop by itself."""
+"""Time beyond its longest pop and its work that a consumer may take to stop by itself."""
 
 
 Work = Callable[[str], Awaitable[None]]
-"""What a program does with the message of an id, before it acks it."""
+"""Work of a program on the message of an id, before it acks it."""
 
 WorkOf = Callable[[Actor], Work]
 
@@ -220,7 +220,7 @@ class Consumers:
             self.start(zone, number)
 
     def view(self, zone: str, number: int) -> ProgramView:
-        """Of the program that is there now."""
+        """Return the view of the present program."""
         return self._programs[zone, number].switch.view
 
     def crash(self, zone: str, number: int, *, at_command: int = 1) -> None:

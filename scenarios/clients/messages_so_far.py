@@ -1,4 +1,4 @@
-"""What can be said of messages while a run goes on: deliveries after the first, and what is overdue.
+"""Messages so far, while a run goes on: deliveries after the first, and overdue messages.
 
 What is lost cannot: a message that nobody has got may still come.
 """

@@ -1,4 +1,4 @@
-"""Where groups stand in partitions while a run goes on, and why one stands still, from what programs were told.
+"""Positions of groups in partitions while a run goes on, and why one stands still, from the replies to programs.
 
 The checker, which has the whole run, judges by the same signs (``zonelab.analysis.checkers.order.waiting``).
 """

@@ -21,7 +21,7 @@ FALLBACK_ZONES_MAX = 3
 
 @dataclass(slots=True)
 class ClientCounts:
-    """What one client has done: ``retries`` of pipelines that had failed, and pipelines sent ``elsewhere``.
+    """Counts of one client: ``retries`` of pipelines that had failed, and pipelines sent ``elsewhere``.
 
     ``fail_overs``: how often it found its own coordinator gone; ``returns``: how often it came back to it.
     """
@@ -34,7 +34,7 @@ class ClientCounts:
 
 @dataclass(slots=True)
 class _Coordinator:
-    """What a client knows of one coordinator. ``gone_until_ns``: not to be tried before; None while it may be."""
+    """One coordinator as a client knows it. ``gone_until_ns``: not to be tried before; None while it may be."""
 
     errors: int = 0
     gone_until_ns: int | None = None
@@ -108,7 +108,9 @@ class RoutedConnection:
         self._client = client
 
     async def execute(self, *commands: Command) -> list[Reply]:
-        """As ``Connection.execute``; ``Indeterminate`` if any attempt may have been applied and none was answered."""
+        """Execute, see ``Connection.execute``. Raises ``Indeterminate`` if any attempt may have been applied and none
+        was answered.
+        """
         client, applied = self._client, False
         for attempt in range(1 + client.policy.retries):
             try:
@@ -136,7 +138,8 @@ class RoutedConnection:
 
 
 class RoutableConnection(Routable):
-    """What a testbed with a policy gives a program: the ways to all coordinators, and nothing to choose among them yet.
+    """Connection that a testbed with a policy gives a program: the ways to all coordinators, and nothing to choose
+    among them yet.
 
     ``zonelab.scenarios.clients.program_crash.wrapped`` makes the program's own connection of it. As it is, it asks its
     zone.

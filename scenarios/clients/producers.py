@@ -94,7 +94,7 @@ class ZoneProducer:
 
     @property
     def view(self) -> ProgramView:
-        """Of the program that is there now."""
+        """Return the view of the present program."""
         return self._programs[-1].switch.view
 
     def crash(self, *, at_command: int = 1) -> None:

@@ -1,4 +1,4 @@
-"""How programs die: between two commands, or with commands on their way."""
+"""Crashes of programs: between two commands, or with commands on their way."""
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Coroutine
@@ -59,7 +59,7 @@ class CrashSwitch:
         self._hear.append(heard)
 
     def crash_before(self, command: int) -> None:
-        """As ``crash``; but the program has not ended until it comes to the command, the first one included."""
+        """Crash the program once it comes to the command; the first one counts, too."""
         self._commands_left, self._instead = command - 1, None
 
     def call_before(self, command: int, action: Callable[[], None]) -> None:
@@ -75,7 +75,7 @@ class CrashSwitch:
             raise ProgramCrashed
 
     def count(self, commands: int) -> None:
-        """So many commands are about to be sent together."""
+        """Count ``commands`` that are about to be sent together."""
         if self._commands_left is not None and not self._crashed:
             self._commands_left -= commands
             reached = self._commands_left < 0
@@ -135,7 +135,7 @@ class CrashableConnection:
 
 
 class DeafConnection:
-    """As ``CrashableConnection``; but an answer that comes when the program has ended is heard by nobody."""
+    """A ``CrashableConnection`` whose answers are dropped once the program has ended."""
 
     def __init__(self, connection: Connection, switch: CrashSwitch) -> None:
         self._connection = connection

@@ -1,4 +1,4 @@
-"""What faults do to a living program: it stands still, its clock is wrong, commands are late, answers changed.
+"""Effects of faults on a living program: it stands still, its clock is wrong, commands are late, answers changed.
 
 A program that stands still is one with SIGSTOP: what it asked for happens, and it does not notice. Its sleeps and
 timers end, and its answers arrive, when it goes on.
@@ -27,7 +27,9 @@ class CommandAlteration:
 
 @dataclass(eq=False)
 class ProgramView:
-    """Of one program. ``own_clock`` is what its clock is ahead of its zone's, once a fault has given it one."""
+    """A program's view of the cluster and its clock. ``own_clock`` is what its clock is ahead of its zone's, once a
+    fault has given it one.
+    """
 
     own_clock: NodeClock | None = None
     altered: list[CommandAlteration] = field(default_factory=list)
@@ -124,7 +126,7 @@ class ProgramView:
             self._resumed = self._runtime.promise()
 
     def _pause_reached(self, left: int) -> bool:
-        """So many commands are ``left`` until the pause; whether that was the one of the pause."""
+        """Note that ``left`` commands are left until the pause; return whether this was the one of the pause."""
         self._commands_left = left if left > 0 else None
         return left <= 0
 

@@ -14,7 +14,7 @@ from zonelab.scenarios.clients.true_time import ClockReading
 from zonelab.scenarios.queues.acknowledging import acknowledge, extend_lease
 
 OPERATION_ERRORS = (PortError, ServerError)
-"""What a queue operation raises when the cluster, and not the program, is at fault."""
+"""Errors of a queue operation when the cluster, and not the program, is at fault."""
 
 NO_LEASE = "no lease"
 LATE = "the lease had ended"
@@ -27,7 +27,7 @@ Heard = Callable[[str, Outcome, Sequence[Touched]], None]
 
 @dataclass(frozen=True, slots=True)
 class Actor:
-    """Who does an operation: the process, and the zone whose coordinator it talks to."""
+    """The actor of an operation: the process, and the zone whose coordinator it talks to."""
 
     process: str
     zone: str
@@ -43,7 +43,7 @@ class Delivered:
 
 @dataclass(frozen=True, slots=True)
 class Popped:
-    """What one pop delivered, and the number of its operation."""
+    """Deliveries of one pop, and the number of its operation."""
 
     op: int
     delivered: tuple[Delivered, ...]
@@ -59,7 +59,7 @@ class OperationRecorder:
         self._history = history
         self._runtime = runtime
         self.heard: Heard | None = None
-        """Who else hears of every operation as it ends."""
+        """Listener that is called with every operation as it ends."""
         self.counts: dict[tuple[str, Outcome], int] = {}
 
     def _begin(self, actor: Actor, f: str, messages: Sequence[Touched] = (), intended_ns: int | None = None) -> int:

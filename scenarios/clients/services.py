@@ -12,7 +12,7 @@ from zonelab.scenarios.queues.under_test import Wrap
 from zonelab.scenarios.tasks import TaskGroup
 
 CLOSE_BOUND_S = 10.0
-"""How long services may take to stop in order at the end of a run; then they are cancelled."""
+"""Longest time that services take to stop in order at the end of a run; then they are cancelled."""
 
 
 class OpenService(Protocol):

@@ -1,4 +1,4 @@
-"""What consumers of ordered messages have their effects on: something outside the zones, which no fault touches."""
+"""Sinks, on which consumers of ordered messages have their effects: something outside the zones, which no fault touches."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field
@@ -19,7 +19,7 @@ FENCED = "fenced"
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Effect:
-    """Of one message. ``place``: its epoch and offset. ``state``: what it says of its key."""
+    """Effect of one message. ``place``: its epoch and offset. ``state``: what it says of its key."""
 
     group: str
     partition: str

@@ -1,4 +1,4 @@
-"""What each operation of a workload is in Redis: its command, what its reply means, and how its key is read at rest."""
+"""Operations of a workload in Redis: its command, what its reply means, and how its key is read at rest."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -15,7 +15,7 @@ return {1, found}
 """Sets KEYS[1] to ARGV[1] if it holds ARGV[2] (without it: nothing). Answers whether it did, and what it found."""
 
 POP = "return redis.call('LPOP', KEYS[1])"
-"""As queues take their next item: by a script that every zone runs on its own data."""
+"""Pop as queues take their next item: by a script that every zone runs on its own data."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

@@ -16,7 +16,7 @@ from zonelab.scenarios.logs import LOGGER
 from zonelab.scenarios.run_phases import RunContext, RunPhases
 
 KEYS_AT_ONCE = 200
-"""So many keys are read together at the end, so that a large end state blocks no server."""
+"""Keys that are read together at the end, so that a large end state blocks no server."""
 
 
 class WorkloadTestRun(RunPhases):

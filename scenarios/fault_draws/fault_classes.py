@@ -143,10 +143,11 @@ ABOUT: Mapping[FaultClass, str] = {
 }
 
 TRUE_CLOCKS = tuple(name for name in FORBIDDEN_DEFAULT if name is not MessageClass.EARLY)
-"""What is forbidden where clocks are wrong: whether a message was early depends on whose clock one believes."""
+"""Classes that are forbidden where clocks are wrong: whether a message was early depends on whose clock one believes.
+"""
 
 _ALSO_OF_ORDER = (FaultClass.RESIZED, FaultClass.DELAYED, FaultClass.GROUPED)
-"""As any-of-one-zone, of ordered messages."""
+"""Classes of ordered messages that are drawn like any-of-one-zone."""
 
 _MIXED = (FaultClass.ANY_OF_ONE_ZONE, *_ALSO_OF_ORDER)
 _OF_ORDER = (FaultClass.LOSS_AND_TAKEOVER, *_ALSO_OF_ORDER)
@@ -385,4 +386,4 @@ _LOADS: Mapping[FaultClass, Callable[[int], spec.Load]] = {
     FaultClass.ANY_OF_ONE_ZONE: retried,
     **dict.fromkeys(_ALSO_OF_ORDER, retried),
 }
-"""Of the classes that change something about it."""
+"""Loads of the classes that change something about it."""

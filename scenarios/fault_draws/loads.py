@@ -1,4 +1,4 @@
-"""What the scenario of a class of faults pushes, and when: by its seed alone, but for what some classes change."""
+"""Loads of the scenarios of a class of faults: drawn by the seed alone, but for what some classes change."""
 
 from random import Random
 

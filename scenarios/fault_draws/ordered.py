@@ -151,7 +151,7 @@ def _pause_of_an_owner(random: Random, scenario: Scenario, lease_s: float) -> It
 
 
 def _pauses(random: Random, scenario: Scenario, lease_s: float) -> Iterator[AnyFault]:
-    """Of consumers that nothing else happens to meanwhile, one pause each, up to some leases."""
+    """Yield one pause, up to some leases, for each consumer that no other fault hits meanwhile."""
     consumers = [(zone, number) for zone in scenario.zones for number in range(scenario.consumers.per_zone)]
     for zone, number in random.sample(consumers, random.randint(1, _PAUSES_MAX)):
         for_s = round(random.uniform(_SHORTEST, _LONGEST) * lease_s, 3)

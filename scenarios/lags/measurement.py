@@ -1,4 +1,4 @@
-"""What the round trips to one address come to: a trace, distributions fitted to it, and a figure."""
+"""Measurement of the round trips to one address: a trace, distributions fitted to it, and a figure."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -16,7 +16,7 @@ SHARES = {"p50": 0.5, "p90": 0.9, "p99": 0.99, "p999": 0.999, "max": 1.0}
 FITS_SHOWN = 3
 
 WAYS: Mapping[Command, tuple[str, float]] = {Command.PING: ("one way", 0.5), Command.GET: ("wait", 1.0)}
-"""What is told of a round trip, and which part of it that is: a read's whole wait, but one of two equal ways."""
+"""The reported part of a round trip: a read's whole wait, or one of two equal ways."""
 
 
 @dataclass(frozen=True, kw_only=True)

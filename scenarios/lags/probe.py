@@ -23,7 +23,7 @@ ANSWER_S = 5.0
 
 @dataclass
 class Probe:
-    """What was measured to one address: round trips in ms, in the order in which they were sent, and when in s."""
+    """Round trips measured to one address: times in ms, in the order in which they were sent, and when in s."""
 
     address: Address
     round_trips_ms: list[float] = field(default_factory=list)

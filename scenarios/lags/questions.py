@@ -6,7 +6,7 @@ from zonelab.cluster.zone import Address
 from zonelab.scenarios.errors import NotAccepted
 
 KEY = "zonelab:measure-lag"
-"""Of the reads; nobody writes it."""
+"""Key of the reads; nobody writes it."""
 
 
 class Command(StrEnum):

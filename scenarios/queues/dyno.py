@@ -175,7 +175,7 @@ def v2_queue(
     prefix: str = PREFIX,
     **settings: Any,
 ) -> MultiQueue:
-    """As ``v1_queue``; ``queue_class`` is that of each shard's queue."""
+    """Make a queue of version 2; see ``v1_queue``. ``queue_class`` is that of each shard's queue."""
     queues = {
         shard: queue_class(
             name,
@@ -209,7 +209,7 @@ def v2_keys(shards: Iterable[str], *, name: str = NAME, prefix: str = PREFIX) ->
 async def v2_rows(
     direct: Connection, keys_of: Mapping[str, PipelinedKeys], shards: Mapping[str, str], *, zone: str
 ) -> AsyncIterator[dict[str, Any]]:
-    """As ``v1_rows``; each shard has its keys."""
+    """Yield the rows of version 2; see ``v1_rows``. Each shard has its keys."""
     for shard, serving_zone in shards.items():
         keys, serving = keys_of[shard], serving_zone == zone
         places = [("queue", keys.waiting), *(("unack", key) for key in keys.leases)]

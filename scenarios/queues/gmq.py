@@ -83,7 +83,7 @@ class GmqUnderTest(ListedJobsUnderTest):
 
 
 def _buckets(keys: GmqKeys, delayed: int, leased: int) -> Sequence[Bucket]:
-    """So many of either kind."""
+    """Return ``delayed`` buckets of delayed jobs and ``leased`` buckets of leases."""
     waiting = [("queue", keys.delay_bucket(number)) for number in range(delayed)]
     return [*waiting, *(("unack", keys.ttr_bucket(number)) for number in range(leased))]
 

@@ -53,7 +53,7 @@ class HardenedUnderTest:
         return queue
 
     async def depth(self, shard: str) -> Depth:
-        """Of the zone that lists most, since what any zone still lists is not settled yet."""
+        """Return the largest depth over the zones: a message is settled only when no zone lists it."""
         keys = self._keys
         depths = []
         for zone in self._scenario.zones:

@@ -14,7 +14,7 @@ from zonelab.scenarios.spec.scenario import Scenario
 MS_PER_S = 1_000
 
 Bucket = tuple[str, str]
-"""What a bucket's jobs are to an end state, ``queue`` or ``unack``, and its key."""
+"""A bucket: the place of its jobs in an end state, ``queue`` or ``unack``, and its key."""
 
 
 class ListedJobsUnderTest(ABC):
@@ -31,7 +31,7 @@ class ListedJobsUnderTest(ABC):
         return self._instance(self._site(zone, wrap))
 
     async def depth(self, shard: str) -> Depth:
-        """Of its ready list, and of the buckets that all topics share."""
+        """Return the depth of its ready list and of the buckets that all topics share."""
         direct, buckets = self._testbed.direct(self.shards[shard]), self._buckets()
         keys = [("LLEN", self._ready_key(shard)), *(("ZCARD", key) for _, key in buckets)]
         ready, *sizes = await sizes_of(direct, keys)

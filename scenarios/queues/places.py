@@ -1,4 +1,4 @@
-"""Where an engine keeps the messages of a queue in a server, for those who look at a queue without using it."""
+"""Places where an engine keeps a queue's messages in a server, for looking at a queue without using it."""
 
 import pkgutil
 from collections.abc import Callable, Sequence
@@ -11,11 +11,11 @@ from zonelab.scenarios.spec.engines import shipped
 from zonelab.scenarios.spec.queue_settings import QueueSettings
 
 LISTED_MAX = 1_000
-"""What is listed in one command blocks the server for less than a millisecond."""
+"""Entries listed by one command, which blocks the server for less than a millisecond."""
 
 
 class PlaceKind(StrEnum):
-    """What a key is."""
+    """The type of a key."""
 
     SORTED = "sorted set"
     LIST = "list"
@@ -88,7 +88,7 @@ class HasPlaces(Protocol):
 def places_of(
     queue: QueueSettings, zones: Sequence[str], *, name: str | None = None, prefix: str | None = None
 ) -> Sequence[Place]:
-    """Of the engine that ``queue`` names, or of the user's own if it offers ``places``; empty if it does not."""
+    """Return the places of the engine that ``queue`` names, or of the user's own if it offers ``places``; else none."""
     adapter = pkgutil.resolve_name(queue.factory or shipped(queue).make)
     told = getattr(adapter, "places", None)
     return told(queue, zones, name=name, prefix=prefix) if told is not None else ()

@@ -1,4 +1,4 @@
-"""What a run needs of a queue, whatever its engine: instances for producers and consumers, depths and end states."""
+"""Interface of a queue under test, whatever its engine: instances for producers and consumers, depths and end states."""
 
 from collections.abc import AsyncIterator, Callable, Mapping
 from dataclasses import dataclass
@@ -20,7 +20,7 @@ Wrap = Callable[[Connection], Connection]
 
 @runtime_checkable
 class SeesTheWorld(Protocol):
-    """What makes a connection one of a certain program may also make it a runtime and a clock."""
+    """A wrapper of connections of one program that also makes its runtime and its clock."""
 
     def runtime_of(self, runtime: Runtime) -> Runtime: ...
     def clock_of(self, clock: Clock) -> Clock: ...
@@ -81,7 +81,7 @@ def site_of(testbed: Testbed, zones: tuple[str, ...], zone: str, *, level: Setti
 
 @dataclass(frozen=True, slots=True)
 class Depth:
-    """How many messages a shard lists: waiting or delayed, and leased."""
+    """Counts of the messages that a shard lists: waiting or delayed, and leased."""
 
     waiting: int
     leased: int
@@ -103,7 +103,7 @@ class QueueUnderTest(Protocol):
         """A queue instance of its own, as a program of its own would have; all its commands pass through ``wrap``."""
 
     async def depth(self, shard: str) -> Depth:
-        """As the server of the serving zone has it. Raises ``PortError`` if it does not answer."""
+        """Return the depth in the server of the serving zone. Raises ``PortError`` if it does not answer."""
 
     def final_state(self, zone: str) -> AsyncIterator[dict[str, Any]]:
         """Rows of ``zonelab.analysis.runs.history.FINAL_STATE`` as the server of ``zone`` has them. Raises
@@ -136,7 +136,7 @@ class OrderedQueueUnderTest(Protocol):
         """Listeners commit by hand after so many messages of a partition; None: what succeeded is committed."""
 
     def record(self, history: "OrderHistory") -> None:
-        """What programs do from now on goes into ``history``."""
+        """Record into ``history`` what programs do from now on."""
 
     def observer(self, zone: str) -> Observer:
         """Writes into the history what a program of ``zone`` does."""

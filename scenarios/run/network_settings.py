@@ -1,4 +1,4 @@
-"""What a scenario says about links and time-outs, as both arms take it."""
+"""Network settings of a scenario: links and time-outs, as both arms take them."""
 
 from typing import TypedDict
 

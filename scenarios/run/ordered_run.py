@@ -1,4 +1,4 @@
-"""What a run with ordered messages has beside any other: its order history, its sink, logs and cursors at rest."""
+"""Parts of a run with ordered messages that other runs lack: its order history, its sink, logs and cursors at rest."""
 
 from contextlib import closing
 from dataclasses import dataclass
@@ -30,7 +30,7 @@ class OrderedRun:
         return cls(queue, _sink(context.scenario), context, history)
 
     async def read_end_state(self) -> None:
-        """What could not be read is known already: ``RunRecord.unread_zones``."""
+        """Read the end state. Zones that could not be read are in ``RunRecord.unread_zones``."""
         with closing(self.context.tables(FINAL_ORDER_NAME, FINAL_ORDER)) as table:
             for zone in self.context.scenario.zones:
                 try:

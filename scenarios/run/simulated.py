@@ -40,7 +40,7 @@ ROUND_TRIP_NS = 40_000
 """Between a coordinator and the server of its own machine, all counted on the way there: that is one event less."""
 
 SEGMENT_NS = 60_000_000_000
-"""Of virtual time, which equal runs divide equally; it passes in some seconds."""
+"""Length of a segment of virtual time, which equal runs divide equally; it passes in some seconds."""
 
 Observe = Callable[[SimCluster], Testbed]
 """Puts something between a run and its cluster that sees what happens and changes nothing."""

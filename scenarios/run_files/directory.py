@@ -21,7 +21,7 @@ _ATTEMPTS_MAX = 100
 
 
 class RunOrigin(Protocol):
-    """What names a run directory: a scenario, or the settings of a manual session."""
+    """Source of a run directory's name: a scenario, or the settings of a manual session."""
 
     @property
     def name(self) -> str: ...

@@ -1,4 +1,4 @@
-"""What a run tells of itself, for ``run.json``."""
+"""Record of a run about itself, for ``run.json``."""
 
 from collections.abc import Callable
 from dataclasses import dataclass, field

@@ -1,4 +1,4 @@
-"""Where the tables of a run go: into the files of its directory, or into memory for a run that is only to be judged."""
+"""Tables of a run: written into the files of its directory, or into memory for a run that is only to be judged."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
@@ -23,7 +23,7 @@ class Tables(Protocol):
 
     def __call__(self, name: str, schema: pa.Schema) -> Table: ...
     def cut(self, now_ns: int) -> None:
-        """What is in the tables by now may be made readable for others. Never called while an event is written."""
+        """Make readable for others what is in the tables by now. Never called while an event is written."""
 
 
 @dataclass(slots=True)
@@ -69,7 +69,7 @@ class MemoryTables:
 
 
 def rows(tables: MemoryTables, name: str, names: list[str]) -> Iterator[dict[str, Any]]:
-    """Of a table in memory, by column; none if the run made no such table."""
+    """Yield the rows of a table in memory, by column; none if the run made no such table."""
     table = tables.tables.get(name)
     for row in table.rows if table else ():
         yield dict(zip(names, row, strict=True))

@@ -1,4 +1,4 @@
-"""How a program reaches the cluster: which zone's coordinator it asks, and what it does about an error."""
+"""Clients: which zone's coordinator it asks, and what it does about an error."""
 
 from typing import Annotated
 
@@ -10,7 +10,8 @@ CLIENT_RETRIES_MAX = 100
 
 
 class Clients(Section):
-    """As Netflix's Dyno client has it. By default a program asks the coordinator of its own zone, once.
+    """Client policy, with the options of Netflix's Dyno client. By default a program asks the coordinator of its own
+    zone, once.
 
     Source of the defaults: Dyno's ``ConnectionPoolConfigurationImpl``, ``ConnectionPoolImpl.executeWithFailover``,
     ``RetryNTimes`` and ``RunOnce``, and the original client under a dead coordinator (docs/client-policy.md).
@@ -19,13 +20,12 @@ class Clients(Section):
     failover: Flag = False
     """While the coordinator of the own zone is gone, commands go through other zones, one zone after the other."""
     retries: Annotated[int, Field(strict=True, ge=0, le=CLIENT_RETRIES_MAX)] = 0
-    """How often a failed command is sent again, blindly: with ``failover`` through other zones. A write that was
+    """Times that a failed command is sent again, blindly: with ``failover`` through other zones. A write that was
     applied although its answer got lost is then applied twice."""
     connections: Count = 3
-    """So many errors of a coordinator that is gone pass until the program knows it, one a pooled connection."""
+    """Errors of a coordinator that is gone that pass until the program knows it, one a pooled connection."""
     back_after_ms: NonNegative = 8_000.0
-    """How long a program that found a coordinator gone waits before it tries it again; times
-    ``replication.time_factor``."""
+    """Wait of a program that found a coordinator gone before it tries it again; times ``replication.time_factor``."""
 
     @property
     def as_usual(self) -> bool:

@@ -20,7 +20,7 @@ from zonelab.cluster.fields import NonNegative, Positive, Problem, Section
 from zonelab.engine.queue import Features
 
 ANY = "any"
-"""As the place of a fault: each run draws it."""
+"""Place of a fault that each run draws."""
 
 _BEGINS = 0.25
 """Part of the load before the fault."""
@@ -70,7 +70,7 @@ class ExpectedFaults(Section):
     fault: dict[str, Any]
     """A fault of a scenario without its times; ``any`` as its place: each run draws a zone, or a link."""
     lengths_s: Annotated[tuple[Positive, ...] | None, AfterValidator(_lengths)] = None
-    """Of the simulated faults; an eighth, a quarter and a half of the load if not given."""
+    """Lengths of the simulated faults; an eighth, a quarter and a half of the load if not given."""
 
 
 _Objective = Annotated[Objective, PlainValidator(_objective), PlainSerializer(str)]
@@ -82,7 +82,9 @@ class Evaluate(Section):
     """Values by path, as of ``--set``; every combination is a setting. Without it there is one."""
     objectives: Annotated[tuple[_Objective, ...], AfterValidator(_some)]
     prefer: Annotated[tuple[_Figure, ...], AfterValidator(_some)] = tuple(map(Figure.parsed, PREFER_DEFAULT))
-    """Of the settings that meet all objectives the one with the least of the first, then of the second, and so on."""
+    """Figures by which one of the settings that meet all objectives is chosen: least of the first, then of the second,
+    and so on.
+    """
     faults: dict[str, ExpectedFaults] = Field(default_factory=dict)
     """By name, which objectives use: ``lost == 0 with NAME``."""
 

@@ -22,7 +22,7 @@ Process = Callable[..., Generator[Any, Any, Any]]
 
 
 class Lab(Protocol):
-    """What a process is given. ``random`` is its own stream, decided by the seed of the run.
+    """The lab as a process gets it. ``random`` is its own stream, decided by the seed of the run.
 
     ``env`` is SimPy's environment; its times are whole nanoseconds, and it does not begin at 0. ``elapsed_ms`` counts
     from the begin of the load.

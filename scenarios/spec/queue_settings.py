@@ -24,7 +24,7 @@ Model = TypeVar("Model", bound="QueueSettings")
 
 
 class Sharding(StrEnum):
-    """How a producer chooses a message's shard."""
+    """A producer's choice of a message's shard."""
 
     ROUND_ROBIN = "round_robin"
     ID_HASH = "id_hash"
@@ -45,7 +45,7 @@ class QueueMode(StrEnum):
 
 
 class Dispatchers(StrEnum):
-    """Where the dispatchers of gmq run: one in the first zone, or one in each zone."""
+    """Placement of gmq's dispatchers: one in the first zone, or one in each zone."""
 
     ONE = "one"
     EACH_ZONE = "each_zone"
@@ -70,14 +70,14 @@ Topics = Annotated[tuple[str, ...], AfterValidator(_distinct)]
 
 
 class QueueSettings(Section):
-    """What every engine takes."""
+    """Settings that every engine takes."""
 
     modes: ClassVar[tuple[QueueMode, ...]] = (QueueMode.DEFAULT, QueueMode.HARDENED)
-    """Of engines with such options."""
+    """Modes of engines with such options."""
     delay_ms_max: ClassVar[int | None] = None
     """The longest delay of a message; None: any."""
     lease_ms_own: ClassVar[range | None] = None
-    """How long a message's own lease may be; None: there are none."""
+    """Range of a message's own lease; None: there are none."""
 
     engine: Annotated[str, Field(strict=True)] = "dyno"
     """One of ``zonelab.scenarios.spec.engines.ENGINES``."""
@@ -113,7 +113,7 @@ class QueueSettings(Section):
 
 
 class ShardedSettings(QueueSettings):
-    """What an engine with a shard a zone takes."""
+    """Settings of an engine with a shard a zone."""
 
     sharding: Sharding = Sharding.ROUND_ROBIN
     deliveries_max: Count | None = None
@@ -152,4 +152,4 @@ class YouzanQueueSettings(QueueSettings):
     scan_interval_ms: Millis | None = None
     """Time between two looks of a timer; None: 100, or 1 000 with ``compat``."""
     lock_ms: Millis | None = None
-    """How long a timer that died keeps others from its bucket; None: as long as a lease."""
+    """Time for which a timer that died keeps others from its bucket; None: as long as a lease."""

@@ -11,7 +11,7 @@ class Handoff(Section):
     """Writes that did not reach a zone are kept and sent when it can be reached again."""
 
     queue: Count = 100_000
-    """So many are kept for each zone by each coordinator; those beyond are dropped."""
+    """Hints that each coordinator keeps for each zone; those beyond are dropped."""
 
 
 class AntiEntropy(Section):
@@ -19,9 +19,9 @@ class AntiEntropy(Section):
 
     interval_ms: Millis = 1_000
     entries: Count = 1_000
-    """So many records a round looks at, for each other zone."""
+    """Records that a round looks at, for each other zone."""
     retention_s: Positive = 864_000.0
-    """What was removed is remembered so long: ten days."""
+    """Time for which removals are remembered: ten days."""
 
 
 class Replication(Section):
@@ -33,7 +33,7 @@ class Replication(Section):
     """Dynomite's option: versions by wall clock, the newest wins, zones seen to be behind are written to."""
     hinted_handoff: Handoff | None = None
     votes: VoteBy = VoteBy.VALUE
-    """What decides between replies that differ."""
+    """Criterion between replies that differ."""
     anti_entropy: AntiEntropy | None = None
     strict: Flag = False
     """Refuse what works here and not on Dynomite."""

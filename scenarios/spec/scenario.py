@@ -56,7 +56,7 @@ RETRIES_MAX = 100
 RATE_MAX_PER_S = 1_000_000
 
 EARLY_MS_MAX = 1
-"""Of a queue of the user's own that tells nothing: as dyno-queues."""
+"""Tolerance for a queue of the user's own that declares none: that of dyno-queues."""
 
 
 class Arrival(StrEnum):
@@ -112,7 +112,7 @@ class PushOperation(Section):
     key: Annotated[str, Field(min_length=1)] | None = None
     """Its ordering key, of a queue with keys."""
     state: str | None = None
-    """What it says of its key: see ``load.keys.states``."""
+    """State of its key: see ``load.keys.states``."""
     poison: Flag = False
     """The program of a consumer that begins to work on it ends; soon another takes its place."""
     fails: CountFrom0 = 0
@@ -142,7 +142,7 @@ class Load(Section):
     keys: OrderingKeys | None = None
     """Messages have ordering keys; None: each is a key of its own."""
     retries: Annotated[int, Field(strict=True, ge=0, le=RETRIES_MAX)] = 0
-    """How often a producer pushes again, under the same id, what was not confirmed to it."""
+    """Times that a producer pushes again, under the same id, what was not confirmed to it."""
     retry_after_ms: NonNegative = 100.0
     """Time between the end of one attempt and the next."""
 
@@ -164,7 +164,7 @@ class ConsumerSection(Section):
     per_zone: Annotated[int, Field(strict=True, ge=0, le=CLIENTS_MAX)] = 2
     batch: Count = 10
     wait_ms: MillisFrom0 = 500
-    """How long one pop waits for messages."""
+    """Time for which one pop waits for messages."""
     processing: DelayText = "exponential:2ms"
     """Time between a delivery and its ack, per message, one after the other."""
     extend: Annotated[float, Field(strict=True, ge=0, le=1)] = 0.0
@@ -184,9 +184,9 @@ class ToldAccess(Section):
     f: str
     key: str = "0"
     value: str | None = None
-    """What it writes, adds or pushes; drawn if not given."""
+    """Value that it writes, adds or pushes; drawn if not given."""
     expected: str | None = None
-    """What a ``cas`` expects; not given: nothing there."""
+    """Value that a ``cas`` expects; not given: no value."""
 
 
 class Workload(Section):
@@ -207,7 +207,7 @@ class Workload(Section):
     forbid: tuple[Anomaly, ...] | None = None
     """Anomalies that must not occur for the run to be valid; the kind's own if not given."""
     budget_configurations: Annotated[int, Field(strict=True, ge=1, le=100 * COUNT_MAX)] = 200_000
-    """So many may be held while one key is checked for linearizability; beyond that the verdict is unknown."""
+    """Configurations that are held while one key is checked for linearizability; beyond that the verdict is unknown."""
 
     @property
     def forbidden(self) -> tuple[Anomaly, ...]:
@@ -216,11 +216,11 @@ class Workload(Section):
 
 class Drain(Section):
     bound_s: Positive = 15.0
-    """How long the queue may take to become empty once everything is healed."""
+    """Longest time for the queue to become empty once everything is healed."""
 
 
 class KnownResult(Section):
-    """What a simulated run of this very scenario showed."""
+    """Result of a simulated run of this very scenario."""
 
     trace_hash: str
     violated: tuple[MessageClass | Property | Anomaly, ...]
@@ -256,7 +256,7 @@ class Scenario(Section):
     consumers: ConsumerSection = ConsumerSection()
     clients: Clients = Clients()
     sink: SinkSettings | None = None
-    """Of ordered messages: what they have their effects on; None: nothing."""
+    """Sink on which ordered messages have their effects; None: nothing."""
     workload: Workload | None = None
     """Without it, the clients use the queue."""
     faults: tuple[AnyFault, ...] = ()
@@ -265,7 +265,7 @@ class Scenario(Section):
     simulation: Simulation = Simulation()
     found: KnownResult | None = None
     evaluate: Evaluate | None = None
-    """What ``zonelab evaluate`` decides; a run has no use for it."""
+    """Settings of ``zonelab evaluate``; a run has no use for them."""
 
     @property
     def zones(self) -> tuple[str, ...]:

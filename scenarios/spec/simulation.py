@@ -1,4 +1,4 @@
-"""What only a run in virtual time has: the order of ties, and how long servers, coordinators and programs take."""
+"""Settings that only a run in virtual time has: the order of ties, and how long servers, coordinators and programs take."""
 
 from typing import Annotated, Any
 
@@ -36,9 +36,10 @@ class ServiceSection(Section):
     server: DelayText | None = None
     """One at a time."""
     coordinator: TakesTime = None
-    """Of each node: for every command that passes it on the way to its own server, whichever zone it comes from."""
+    """Time at each node for every command that passes it on the way to its own server, whichever zone it comes from."""
     program: TakesTime = None
-    """Of each producer, consumer and service of a queue, and of a zone's clients of a workload: before it sends."""
+    """Time of each producer, consumer and service of a queue, and of a zone's clients of a workload, before it sends.
+    """
 
 
 class Simulation(Section):

@@ -1,1 +1,1 @@
-"""What the service does at its server, whoever asks for it: connections, jobs in each mode, pops that wait."""
+"""Backend of the service at its server: connections, jobs in each mode, pops that wait."""

@@ -1,4 +1,4 @@
-"""What the process knows of itself, for the web monitor and for metrics."""
+"""Figures of the process about itself, for the web monitor and for metrics."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass

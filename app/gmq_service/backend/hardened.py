@@ -21,10 +21,10 @@ from zonelab.engine.ports import Clock, Connection, Runtime
 SHARD = "server"
 KEEPER_MS = 5_000
 LOOK_FOR_TOPICS_S = 1.0
-"""How often the topics of other services are looked for, when somebody pops one that is not known here."""
+"""Period of the looks for topics of other services, when somebody pops one that is not known here."""
 
 _LOOKED_AT = 2
-"""Of what is held, at each delivery: more than come, so all are looked at."""
+"""Held deliveries that are looked at for each new one: more than one, so all are looked at in time."""
 
 _MS_PER_S = 1_000
 

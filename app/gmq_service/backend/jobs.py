@@ -1,4 +1,4 @@
-"""What the protocols ask of a queue of jobs, whatever its mode."""
+"""Interface between the protocols and a queue of jobs, whatever its mode."""
 
 from collections.abc import Callable, Sequence
 from typing import Protocol
@@ -35,4 +35,4 @@ class Jobs(Protocol):
         """The job as it was pushed, ``delay_s`` as the second when it is due if it waits for that, else 0."""
 
     async def stop(self) -> None:
-        """What is in hand is finished or put back."""
+        """Stop; jobs in hand are finished or put back."""

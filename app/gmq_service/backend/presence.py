@@ -47,7 +47,7 @@ class Presence:
         self._mark = json.dumps({"who": who, "mode": str(mode), "alone": self._alone})
         self._renewal: asyncio.Task[None] | None = None
         self.lost: asyncio.Future[str] = asyncio.get_running_loop().create_future()
-        """Who serves the data now, if that is another one that must be alone, or we had to be."""
+        """The service that serves the data now, if that one must be alone, or this one had to be."""
 
     async def begin(self) -> None:
         """Raises ``ClusterError`` if another service is in the way; one that was killed is in it for a while."""

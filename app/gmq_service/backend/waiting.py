@@ -12,18 +12,18 @@ LOOK_S = 0.1
 """A job that another program made ready is found after this long."""
 
 LOOKS_PER_S_MAX = 2_000
-"""Of all waiting pops together; with many of them each looks less often."""
+"""Looks of all waiting pops together; with many of them each looks less often."""
 
 
 class Caller:
-    """Who asked. ``gone`` once nobody will hear the answer."""
+    """The caller of a request. ``gone`` once nobody will hear the answer."""
 
     def __init__(self) -> None:
         self.gone = False
         self._waits: dict[asyncio.Future[None], None] = {}
 
     def leave(self) -> None:
-        """Whoever waits for this caller is woken."""
+        """Mark the caller as gone, and wake all that wait for it."""
         self.gone = True
         for wait in list(self._waits):
             _wake(wait)

@@ -1,4 +1,4 @@
-"""What the clients send and make of the answers, whichever way the bytes travel."""
+"""Messages of the clients and their reading of answers, whichever way the bytes travel."""
 
 import json
 from dataclasses import dataclass
@@ -20,7 +20,7 @@ class JobGone(GmqError):
 
 
 class WrongReply(GmqError):
-    """What came is no reply to what was asked. The connection is of no use any more."""
+    """The bytes received are no reply to the request. The connection is of no use any more."""
 
 
 @dataclass(frozen=True, slots=True)

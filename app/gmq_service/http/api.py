@@ -42,7 +42,7 @@ DELAY_S_MAX = 2**31
 TTR_S_MAX = 86_400
 
 _TEXT = "text/plain; charset=utf-8"
-"""What Go's server takes such an answer for."""
+"""Content type that Go's server gives such an answer."""
 
 _DONE, _ADDED = "操作成功", "添加成功"
 _NO_ID, _NO_TOPIC, _NO_TOPIC_OF_POP = "job id不能为空", "topic 不能为空", "topic不能为空"

@@ -1,4 +1,4 @@
-"""What the HTTP endpoints have in common: bodies of bounded size, and callers who may leave while they wait."""
+"""Parts that the HTTP endpoints share: bodies of bounded size, and callers who may leave while they wait."""
 
 import asyncio
 import contextlib

@@ -180,7 +180,7 @@ def _moment(second: int) -> str:
 
 
 def _duration(text: str) -> str:
-    """As Go's ``time.Duration`` in whole seconds: ``48h3m12s``."""
+    """Return ``text`` as Go's ``time.Duration`` prints whole seconds: ``48h3m12s``."""
     if not text.lstrip("-").isdigit():
         return ""
     sign, seconds = "-" if int(text) < 0 else "", abs(int(text))

@@ -19,7 +19,7 @@ from zonelab.cluster.process.file_lock import locked, locked_at
 from zonelab.cluster.zone import ClusterError
 
 PATIENCE_S = 0.5
-"""Who only looks at the file holds it for a moment, too."""
+"""Wait for a process that only looks at the file, which holds it for a moment, too."""
 
 _POLL_S = 0.02
 _BYTES = 64

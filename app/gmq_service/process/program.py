@@ -20,7 +20,7 @@ from zonelab.app.gmq_service.settings import ServiceSettings
 from zonelab.cluster.zone import ClusterError
 
 SIGNALS = (signal.SIGTERM, signal.SIGINT, signal.SIGHUP)
-"""As gmq; after the first one further ones change nothing."""
+"""Signals that stop gmq; after the first one further ones change nothing."""
 
 
 def run(settings: ServiceSettings, *, console: bool, ready: Callable[[dict[str, Any]], None]) -> bool:

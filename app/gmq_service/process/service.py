@@ -39,7 +39,7 @@ _HTTP_CLIENTS_MAX = {"api": 1_000, "web": 64}
 """Or ``clients_max``, if that is less."""
 
 _DESCRIPTORS_BESIDE = 256
-"""Of the process beyond its clients: files, the server, and clients that are refused."""
+"""File descriptors of the process beyond its clients: files, the server, and clients that are refused."""
 
 
 class Service:

@@ -47,7 +47,7 @@ def whole(text: str) -> str:
 
 
 def quoted(text: str) -> str:
-    """As a JSON string; ``<``, ``>``, ``&``, U+2028 and U+2029 are escaped."""
+    """Return ``text`` as a JSON string; ``<``, ``>``, ``&``, U+2028 and U+2029 are escaped."""
     return f'"{_ESCAPED.sub(_escape, text)}"'
 
 
@@ -62,7 +62,9 @@ def compacted(raw: str) -> str:
 
 
 def int_of(text: str) -> int:
-    """As ``strconv.Atoi`` where its error is ignored: 0 for what is no number, the nearest that 64 bits hold."""
+    """Return what ``strconv.Atoi`` does where its error is ignored: 0 for no number, else the nearest that 64 bits
+    hold.
+    """
     if _NUMBER.fullmatch(text) is None:
         return 0
     digits = text.lstrip("+-").lstrip("0")
@@ -72,7 +74,7 @@ def int_of(text: str) -> int:
 
 
 def encoded(value: Any) -> str:
-    """As ``json.Marshal``, of texts, whole numbers, truth, null, lists and objects."""
+    """Encode like ``json.Marshal``: texts, whole numbers, truth, null, lists and objects."""
     match value:
         case None:
             return "null"

@@ -32,7 +32,7 @@ _KINDS = ((bool, "bool"), (str, "string"), (int, "number"), (float, "number"), (
 
 
 class RpcError(Exception):
-    """What a client gets as ``error``."""
+    """An error for the client, its ``error``."""
 
 
 class Mistaken(RpcError):
@@ -40,7 +40,7 @@ class Mistaken(RpcError):
 
 
 class AnswerStatus(Enum):
-    """What an answer is."""
+    """The status of an answer."""
 
     RESULT = auto()
     ERROR = auto()

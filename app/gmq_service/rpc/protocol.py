@@ -20,23 +20,23 @@ FEW_CLIENTS = 4
 """When more are connected the process sleeps between requests: there is enough to do, and others need the processor."""
 
 SILENT_S = 5.0
-"""Who has sent no whole request for so long gives way to a newcomer, when there are as many as there may be."""
+"""Time without a whole request after which a client gives way to a newcomer when all places are taken."""
 
 LARGE = 1 << 16
-"""Who has sent so much of a request that is not complete is read in turn with others of that kind."""
+"""Bytes of an incomplete request beyond which a client is read in turn with others of that kind."""
 
 LARGE_BYTES_PER_S = 32 * 1024 * 1024
-"""Of all who send large requests together, so that others are served beside them."""
+"""Rate of all large requests together, so that others are served beside them."""
 
 LARGE_SHARE = 0.25
-"""Of the time, at most, is spent on reading these, if they are of a kind that takes longer."""
+"""Largest part of the time that is spent on reading these, if they are of a kind that takes longer."""
 
 MISTAKEN_PER_S = 1_000
 """Requests that are an error whatever the queue holds, of all clients together, beyond what they have under way."""
 
 
 class Turns:
-    """Of one kind of request that costs others time: they come one after the other, whoever's they are."""
+    """Turns of one kind of request that costs others time: they come one after the other, from any client."""
 
     def __init__(self, loop: asyncio.AbstractEventLoop) -> None:
         self._loop = loop
@@ -49,7 +49,9 @@ class Turns:
 
 
 class RpcPort:
-    """What all connections of the port share. ``compat``: who leaves during a Pop takes the next job along (N7)."""
+    """State that all connections of the port share. ``compat``: a client that leaves during a Pop takes the next job
+    along (N7).
+    """
 
     def __init__(
         self,
@@ -241,7 +243,7 @@ class RpcConnection(asyncio.Protocol):
             self._go_on()
 
     def _close(self, why: str) -> None:
-        """What was asked before is answered first."""
+        """Close the connection after answering the earlier requests."""
         self._port.traffic.closed(why)
         self._stopping = True
         if not self._under_way:

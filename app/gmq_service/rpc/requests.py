@@ -23,7 +23,7 @@ ABSENT = object()
 
 
 class NotJson(Exception):
-    """What came is no request and will never be: Go closes the connection without a word."""
+    """The bytes received are no request and cannot become one: Go closes the connection without a word."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -129,7 +129,7 @@ def _string_until(buffer: bytearray, position: int) -> int:
 
 
 def _refuse_hopeless(text: str) -> None:
-    """Of the first piece of a request: not every error has to wait for the end, as half a megabyte of garbage would."""
+    """Raise for a request whose first piece is wrong: half a megabyte of garbage need not be awaited to its end."""
     try:
         scan_value(text, 0)
     except json.JSONDecodeError as error:

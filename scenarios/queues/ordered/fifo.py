@@ -163,7 +163,7 @@ class FifoUnderTest:
             await zones.members.leave(name)
 
     async def depth(self, shard: str) -> Depth:
-        """Of the zone that has most in front of it, since what any zone still has is not settled yet."""
+        """Return the largest depth over the zones: a message is settled only when no zone has it in front of the group."""
         waiting = [await self._waiting(zone, shard) for zone in self._scenario.zones]
         return Depth(max(waiting), leased=0)
 
@@ -300,4 +300,4 @@ class _Sender:
         raise NotImplementedError("ordered messages are handed to listeners")
 
     async def close(self) -> None:
-        """What is in the logs stays there."""
+        """Close; what is in the logs stays there."""

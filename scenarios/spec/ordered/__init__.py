@@ -1,1 +1,1 @@
-"""What a scenario says of ordered messages: the queue, keys of the load, sinks, what must hold (docs/fifo.md)."""
+"""Sections of a scenario on ordered messages: the queue, keys of the load, sinks, what must hold (docs/fifo.md)."""

@@ -66,32 +66,32 @@ class FifoQueueSettings(QueueSettings):
     producer: Annotated[SendMode, _nearest(SendMode)] = SendMode.ORDERED
     profile: Annotated[Profile, _nearest(Profile)] = Profile.SCALED
     factor: Count = FACTOR
-    """What the profile ``scaled`` divides by."""
+    """Divisor of the profile ``scaled``."""
     client_lease_ms: Millis = _PROFILE.client_lease
-    """How long after a renewal the owner of a partition believes in its lock."""
+    """Time after a renewal during which the owner of a partition believes in its lock."""
     renew_ms: Millis = _PROFILE.renew
     """Time between renewals of locks."""
     reconsumed_max: Annotated[int, Field(strict=True, ge=0, le=FOREVER)] | None = None
     """A message that failed more often is a dead letter; none: it is tried for ever, as by default in RocketMQ, or with
     mode fenced as often as RocketMQ's concurrent consumers try."""
     poison: Annotated[Poison, _nearest(Poison)] = Poison.SKIP
-    """What becomes of such a message."""
+    """Treatment of such a message."""
     threads: Annotated[int, Field(strict=True, ge=1, le=1_024)] = 20
-    """How many batches a consumer works on at once."""
+    """Batches that a consumer works on at once."""
     credit: Annotated[int, Field(strict=True, ge=1, le=FOREVER)] = 1_000
     """Messages of a partition that a consumer caches, or has not committed, before it reads no more."""
     span: Annotated[int, Field(strict=True, ge=1, le=FOREVER)] = 2_000
-    """How far it reads beyond the lowest unfinished message, without order by partition."""
+    """Messages read beyond the lowest unfinished one, without order by partition."""
     resizes: tuple[Resize, ...] = ()
     """Changes of the number of partitions during the run."""
     begins: Annotated[Begin, _nearest(Begin)] = Begin.FIRST
-    """Where a group begins that has no cursor."""
+    """Start of a group that has no cursor."""
     group: Annotated[str, Field(min_length=1)] = "group"
     """Name of the consumer group that messages are acknowledged by."""
     more_groups: tuple[Annotated[str, Field(min_length=1)], ...] = ()
     """Other groups, which get every message, too. The consumers of a zone are in ``group`` and these in turn."""
     kept: Annotated[int, Field(strict=True, ge=0, le=FOREVER)] = ConsumerSettings().kept
-    """So many records behind the slowest group stay in a partition's log; older ones are deleted."""
+    """Records behind the slowest group that stay in a partition's log; older ones are deleted."""
     sharing: Annotated[MessageModel, _nearest(MessageModel)] = MessageModel.CLUSTERING
     """``broadcasting``: every consumer gets every message, and has offsets of its own."""
     commit_every: Count | None = None
@@ -141,11 +141,11 @@ class FifoQueueSettings(QueueSettings):
         return (self.group, *self.more_groups)
 
     def group_of(self, number: int) -> str:
-        """Of the consumer of that number in its zone."""
+        """Return the group of the consumer with that number in its zone."""
         return self.groups[number % len(self.groups)]
 
     def consumer_settings(self, *, batch: int) -> ConsumerSettings:
-        """Of the group, as the engine has them; the rules of a scenario have seen to it that they go together."""
+        """Return the group's settings for the engine; the rules of a scenario ensure that they go together."""
         base = group_settings(EngineMode(self.mode), self.profile, factor=self.factor)
         times = replace(
             base.times_ms,
@@ -176,7 +176,7 @@ class FifoQueueSettings(QueueSettings):
 
 
 def _times(given: Mapping[str, Any]) -> Times | None:
-    """Of the profile that ``given`` names; None if it names none."""
+    """Return the times of the profile that ``given`` names; None if it names none."""
     mode, profile = given.get("mode", QueueMode.ROCKETMQ_5_3), given.get("profile", Profile.SCALED)
     factor = given.get("factor", FACTOR)
     if mode not in set(EngineMode) or profile not in set(Profile) or type(factor) is not int or factor < 1:

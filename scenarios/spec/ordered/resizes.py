@@ -23,10 +23,10 @@ class Resize(Section):
     at_s: NonNegative
     """Seconds after the programs of the run began; the load begins a second later at the latest."""
     to: Annotated[int, Field(strict=True, ge=1, le=1_024)]
-    """How many partitions there are then."""
+    """Number of partitions after the resize."""
     practice: Practice = Practice.BARRIER
     read_after_s: NonNegative = 0.0
-    """Of ``numbers``: consumers are told so much later than producers."""
+    """With ``numbers``: delay after which consumers, later than producers, learn the new number."""
 
 
 def all_partitions(topic: str, first: int, resizes: Sequence[Resize], zones: tuple[str, ...]) -> list[Partition]:

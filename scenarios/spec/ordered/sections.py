@@ -13,7 +13,7 @@ class OrderingKeys(Section):
     """Ordering keys: each message has one of them, drawn."""
 
     count: Count = 10
-    """How many each producer works with at a time."""
+    """Keys that each producer works with at a time."""
     states: Annotated[tuple[Annotated[str, Field(pattern=r"^[a-z][a-z0-9_-]*$")], ...], Field(min_length=1)] | None = (
         None
     )
@@ -23,7 +23,7 @@ class OrderingKeys(Section):
 
 
 class SinkKind(StrEnum):
-    """What consumers write to outside the zones.
+    """Sink outside the zones to which consumers write.
 
     ``list``: every effect, in its order. ``register``: of each key the last one. ``counter``: how many. ``states``: of
     each key the state, which has to follow the one before.
@@ -44,7 +44,7 @@ class SinkSettings(Section):
 
 
 class OrderChecks(Section):
-    """What the checker of ordered messages is told (docs/order-verdicts.md)."""
+    """Settings of the checker of ordered messages (docs/order-verdicts.md)."""
 
     forbid: tuple[Property, ...] = FORBIDDEN
     """Properties that must not be broken for the run to be valid."""
