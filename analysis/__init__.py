@@ -1,4 +1,4 @@
-"""What runs leave behind and what can be said of it: the history format, checkers, statistics, figures, reports.
+"""Analysis of what runs leave behind: the history format, checkers, statistics, figures, reports.
 
 Read first: ``zonelab.analysis.runs.history`` (the format), ``zonelab.analysis.message_classes``, then
 ``zonelab.analysis.checkers.queue.queue``. Everything works from run directories alone, so that any run can be judged

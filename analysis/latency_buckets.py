@@ -13,7 +13,8 @@ from typing import NamedTuple
 from zonelab.analysis.statistics import QUANTILES
 
 _BITS = 11
-"""Of a value that a bucket keeps: 2 ** 11 is the first power of two above 2 × 10 ** 3, for 3 significant digits."""
+"""Bits of a value that a bucket keeps: 2 ** 11 is the first power of two above 2 × 10 ** 3, for 3 significant digits.
+"""
 
 _SINGLE = 1 << _BITS
 _HALF = _SINGLE >> 1
@@ -23,7 +24,7 @@ ERROR_MAX = 1 / _SINGLE
 
 
 class BucketCount(NamedTuple):
-    """How many values are in a bucket, and the largest of them."""
+    """Count of the values in a bucket, and the largest of them."""
 
     bucket: int
     values: int

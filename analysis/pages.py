@@ -1,4 +1,4 @@
-"""What all pages have: the templates, the filters of their figures, and a script named by its hash."""
+"""Parts that all pages have: the templates, the filters of their figures, and a script named by its hash."""
 
 import base64
 import hashlib

@@ -145,7 +145,7 @@ def _access_page(directory: RunDirectory) -> str:
 
 
 def _staleness(directory: RunDirectory) -> list[Path]:
-    """Of registers alone the history tells when a value was written that a read missed."""
+    """Return the staleness figures. Only the history of registers shows when a value was written that a read missed."""
     workload = directory.info.workload
     return [plot_staleness_over_time(directory)] if workload and workload.kind == WorkloadKind.REGISTER else []
 
@@ -167,7 +167,7 @@ def _session_page(directory: RunDirectory) -> str:
 
 
 def _timeline(directory: RunDirectory) -> dict[str, Any]:
-    """What ``timeline.html`` shows, and the script that zooms it."""
+    """Return what ``timeline.html`` shows, and the script that zooms it."""
     shown = timeline(directory)
     return {"timeline": shown, "picture": picture(shown), "script": Script.of_template("timeline.js")}
 

@@ -131,7 +131,7 @@ def empirical_cdf(sample: ArrayLike, *, points: int) -> tuple[NDArray[np.float64
 
 
 def distribution_margin(count: int, *, confidence: float = 0.95) -> float:
-    """How far an empirical distribution function of ``count`` values may lie from the true one, anywhere.
+    """Return how far an empirical distribution function of ``count`` values may lie from the true one, anywhere.
 
     The inequality of Dvoretzky, Kiefer and Wolfowitz with the constant of Massart (Annals of Probability 18, 1990): it
     holds for every distribution and for all places at once.
@@ -260,7 +260,7 @@ def block_bootstrap_quantiles(
 def ks_block_p_value(
     first: ArrayLike, second: ArrayLike, *, block_length: int, permutations: int, rng: np.random.Generator
 ) -> float:
-    """How often chance alone makes the KS distance of two series at least as large as it is.
+    """Return how often chance alone makes the KS distance of two series at least as large as it is.
 
     Both series (in the order of time) are cut into blocks of ``block_length``, and whole blocks are dealt out to two
     sides at random. If both come from one distribution whose dependence ends within a block, every such deal is as

@@ -5,7 +5,7 @@ from enum import StrEnum
 
 
 class WorkloadKind(StrEnum):
-    """What the clients of a run do, if they do not use a queue."""
+    """The workload of a run whose clients do not use a queue."""
 
     REGISTER = "register"
     SET = "set"

@@ -42,7 +42,7 @@ _SHOWN_MAX = 120
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class ShareDifference:
-    """How often something happened in each run, as a share of ``first_of`` and ``second_of``, over the whole run."""
+    """Difference of a count between two runs, as a share of ``first_of`` and ``second_of``, over the whole run."""
 
     name: str
     of: str
@@ -86,7 +86,7 @@ class Comparison:
     notes: tuple[str, ...]
     metrics: tuple[MetricComparison, ...]
     zones: tuple[ZoneMedians, ...]
-    """Of metrics in which the zones of a run differ among each other."""
+    """Medians by zone of metrics in which the zones of a run differ from each other."""
     duplicates: tuple[ShareDifference, ...]
     losses: tuple[ShareDifference, ...]
 

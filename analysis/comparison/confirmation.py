@@ -1,4 +1,4 @@
-"""Whether real zones confirm what simulation says: the medians of runs in both arms, and what follows for a setting."""
+"""Confirmation of simulation by real zones: the medians of runs in both arms, and what follows for a setting."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -15,7 +15,7 @@ from zonelab.analysis.rates.outcomes import RunOutcome
 from zonelab.analysis.statistics import mean_difference_interval, mean_interval
 
 OPERATIONS = (TimedOperation.PUSH, TimedOperation.LEASE, TimedOperation.ACK)
-"""What is compared; when a message is late depends on its consumers, too."""
+"""Operations that are compared; lateness depends on the consumers, too."""
 
 WHOLE_MS = 1.0
 """The lease step is told in whole milliseconds: below one, nothing is told of it."""
@@ -94,7 +94,7 @@ class MedianPair:
         )
 
     def agree(self, within: float = WITHIN) -> Agreement:
-        """Whether the medians surely differ by at most ``within`` of the prediction, surely by more, or neither."""
+        """Return whether the medians surely differ by at most ``within`` of the prediction, surely by more, or neither."""
         if self.interval is None:
             return "undecided"
         if -within <= self.interval.low and self.interval.high <= within:
@@ -114,7 +114,7 @@ class MedianPair:
 
     @property
     def difference(self) -> str:
-        """How much the real median differs from the simulated one, in per cent, as a report shows it."""
+        """Return the difference of the real median from the simulated one, in per cent, as a report shows it."""
         told = f"{self.relative:+.0%}"
         if self.interval is None:
             return told
@@ -134,7 +134,7 @@ def pairs_of(
 
 
 def decided(pairs: Sequence[MedianPair], *, busy: bool, within: float = WITHIN) -> tuple[Confirmed, str]:
-    """What became of a setting, and why if it is not confirmed. ``busy``: the machine kept the lab from running.
+    """Return whether a setting is confirmed, and why if not. ``busy``: the machine kept the lab from running.
 
     A busy machine makes operations slower and never quicker, so what was measured below the prediction is not its work.
     """

@@ -51,7 +51,7 @@ class QuantileDifference:
     relative_interval: Interval | None
 
     def agree(self, within: float) -> Agreement:
-        """Whether the relative difference is surely within ± ``within``, surely outside of it, or neither."""
+        """Return whether the relative difference is surely within ± ``within``, surely outside of it, or neither."""
         check_within(within)
         sure = self.relative_interval
         if sure is None:
@@ -87,7 +87,9 @@ class MetricComparison:
     quantiles: tuple[QuantileDifference, ...]
 
     def agree(self, within: float = WITHIN) -> Agreement:
-        """Whether the medians agree within ``within`` of the first run's: ``undecided`` if the interval is too wide."""
+        """Return whether the medians agree within ``within`` of the first run's: ``undecided`` if the interval is too
+        wide.
+        """
         check_within(within)
         return next((row.agree(within) for row in self.quantiles if row.name == "p50"), "undecided")
 

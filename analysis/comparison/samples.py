@@ -1,4 +1,4 @@
-"""What a comparison of two runs looks at: series of latencies and lateness of the load phase, in the order of time.
+"""Samples for a comparison of two runs: series of latencies and lateness of the load phase, in the order of time.
 
 Memory is bounded whatever the length of the run: a series that outgrows its limit keeps every second value, then
 every fourth, and so on; messages are sampled in the same way by a hash of their id.
@@ -115,7 +115,7 @@ class Lateness:
             self._first_ns = _share_by_id(self._first_ns, self.every)
 
     def series(self, *, epoch_ns: int, load_ns: tuple[float, float]) -> Series:
-        """How late first deliveries were, of the messages that were due within ``load_ns``."""
+        """Return the lateness of first deliveries, of the messages that were due within ``load_ns``."""
         # In whole nanoseconds until the last step: a wall clock in ns has more digits than a float.
         late_ns = [
             self._first_ns[message_id] - due_ns

@@ -1,4 +1,4 @@
-"""How much work on a command explains by what real medians exceed simulated ones."""
+"""Work on a command that explains by how much real medians exceed simulated ones."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass

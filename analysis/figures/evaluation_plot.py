@@ -9,7 +9,7 @@ from matplotlib.axes import Axes
 from zonelab.analysis.figures import plot_style as style
 
 Told = Mapping[str, Any]
-"""What ``evaluate.json`` has."""
+"""Content of ``evaluate.json``."""
 
 _PERCENTILES = ("p50(push)", "p99(push)", "p99.9(push)")
 _ROW = 0.42
@@ -17,7 +17,8 @@ _LEAST, _MOST = 1e-4, 1e4
 
 
 def plot_bounds(told: Told, path: Path) -> Path:
-    """Of every setting and objective the estimate over its bound, with its interval; right of the line it is broken.
+    """Plot for every setting and objective the estimate over its bound, with its interval; right of the line it is
+    broken.
 
     Zeros have no ratio: they are left out. Raises ``OSError``.
     """

@@ -1,4 +1,4 @@
-"""What the figures show, read from run directories: completions by operation, depth samples, lateness."""
+"""Data of the figures, read from run directories: completions by operation, depth samples, lateness."""
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass

@@ -1,4 +1,4 @@
-"""How figures look: one palette that colour-blind readers can tell apart, markers and lines for print, titles, files.
+"""Style of figures: one palette that colour-blind readers can tell apart, markers and lines for print, titles, files.
 
 Colours are those of Okabe and Ito, "Color universal design" (2008). A level has the same colour in every figure.
 """
@@ -38,10 +38,10 @@ MUTED = "#5b6670"
 GRID = "#dfe4e8"
 DPI = 130
 WIDTH = 10.5
-"""Of a figure, in inches; a column of a paper has about 3.5."""
+"""Width of a figure, in inches; a column of a paper has about 3.5."""
 
 BESIDE_PANELS = 1.05
-"""Of the width of a panel's place, at most so many inches are not the panel's."""
+"""Inches of a panel's place, at most, that are not the panel's."""
 
 _BELOW_PANELS = 0.55
 _NARROW = 7.0
@@ -69,10 +69,10 @@ for _font in sorted(Path(get_data_path(), "fonts", "ttf").glob("DejaVuSans*.ttf"
 rcParams["text.parse_math"] = False
 
 _POSITION_DIGITS = 6
-"""Of places in a figure, as shares of its size: far below a pixel."""
+"""Digits of places in a figure, as shares of its size: far below a pixel."""
 
 _DPI_OF_CLOUDS = 300
-"""Of clouds of points within files that otherwise hold lines."""
+"""Dots per inch of clouds of points within files that otherwise hold lines."""
 
 _STYLE: dict[str, Any] = {"labelsize": 9, "labelcolor": INK, "color": MUTED}
 
@@ -210,7 +210,7 @@ def _inches(box: Legend) -> tuple[float, float]:
 def title(
     figure: Figure, headline: str, runs: Sequence[RunDirectory], *, sample: str, notes: Sequence[str] = ()
 ) -> None:
-    """What is shown, of which runs, with which program, on how large a sample; and what was left out."""
+    """Write what is shown, of which runs, with which program, on how large a sample, and what was left out."""
     info = runs[0].info
     levels = " / ".join(dict.fromkeys(run.info.level for run in runs))
     scenarios = " / ".join(dict.fromkeys(run.info.scenario for run in runs))

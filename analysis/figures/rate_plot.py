@@ -1,4 +1,4 @@
-"""How many operations ended in each second of a run, by outcome."""
+"""Operations that ended in each second of a run, by outcome."""
 
 from collections.abc import Mapping
 from pathlib import Path
@@ -37,7 +37,7 @@ def plot_rates(run: RunDirectory) -> Path:
 
 
 def rates(data: Completions, *, length_s: float, width_s: float) -> Mapping[str, tuple[Floats, Floats]]:
-    """Of each outcome that occurs the middle of every window and how many operations ended in it, per second."""
+    """Return for each outcome that occurs the middle of every window, and the operations that ended in it per second."""
     windows = Windows(width_s=width_s, end_s=length_s)
     parts = {kind: data.of_type(kind).time_s for kind in TYPES}
     return {

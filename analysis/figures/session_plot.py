@@ -52,7 +52,7 @@ def _lines(axis: Axes, zones: Mapping[str, Mapping[str, Any]], column: str) -> N
 
 
 def _end_s(run: RunDirectory, zones: Mapping[str, Mapping[str, Any]]) -> float:
-    """Of a session whose supervisor was killed, the last sample or fault is the last that is known."""
+    """Return the end of a session: if its supervisor was killed, the time of the last sample or fault."""
     known = [end_ns for _, end_ns in run.info.phases.values()]
     known += [fault.end_ns or fault.begin_ns for fault in run.faults()]
     known += [int(columns["time_ns"][-1]) for columns in zones.values()]

@@ -1,4 +1,4 @@
-"""How stale the reads of registers were in each part of a run: how many of them, and how far."""
+"""Staleness of the reads of registers in each part of a run: how many of them, and how far."""
 
 from pathlib import Path
 from typing import NamedTuple
@@ -56,7 +56,7 @@ def reads_by_zone(run: RunDirectory) -> dict[str, Reads]:
 
 
 def shares(reads: Reads, windows: Windows) -> Floats:
-    """Of the reads that began in each window those that were stale; NaN where there was none."""
+    """Return the share of stale reads among those that began in each window; NaN where there was none."""
     return windows.means(reads.begin_s, (reads.stale_ms > 0).astype(np.float64))
 
 

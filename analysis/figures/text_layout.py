@@ -1,4 +1,4 @@
-"""How wide texts are in a figure, and how they are broken into lines that fit."""
+"""Layout of texts in a figure: their width, and line breaks by which they fit."""
 
 from functools import lru_cache
 

@@ -1,4 +1,4 @@
-"""What each client did when, beside the faults: the data of the report's timeline, bounded whatever the run's length.
+"""Timeline of each client beside the faults: the data of the report's timeline, bounded whatever the run's length.
 
 Up to ``MARKS_MAX`` operations are marks of their own. Of more, the time of each process is cut into equal parts, and of
 each part and outcome the longest operation is the mark, at its true place, which says how many others it stands for: an
@@ -178,7 +178,7 @@ def _totals(
 
 
 def _added(before: NDArray[np.int64], more: NDArray[np.int64]) -> NDArray[np.int64]:
-    """Of as many processes as are known by now."""
+    """Return the sums for as many processes as are known by now."""
     more[: len(before)] += before
     return more
 
@@ -221,7 +221,7 @@ def _marks(operations: Iterator[_Operations], parts: int, last_ns: int) -> tuple
 def _longest(
     marks: _Operations, counts: NDArray[np.int64], parts: int, last_ns: int
 ) -> tuple[_Operations, NDArray[np.int64]]:
-    """Of each process, part of the time and outcome the longest one, with the sum of their ``counts``."""
+    """Return the longest mark of each process, part of the time and outcome, with the sum of their ``counts``."""
     part = np.minimum(marks.begin_ns * parts // (last_ns + 1), parts - 1)
     group = (marks.process.astype(np.int64) * parts + part) * len(TYPES) + marks.type
     order = np.lexsort((marks.end_ns - marks.begin_ns, group))

@@ -98,5 +98,7 @@ def _bars(shown: Timeline) -> list[Bar]:
 
 
 def _told(mark: Mark) -> list[Any]:
-    """As the script reads it: operation, outcome, begin and length in seconds, others, and what it was about."""
+    """Return the mark as the script reads it: operation, outcome, begin and length in seconds, others, and what it was
+    about.
+    """
     return [mark.f, mark.type, round(mark.begin_s, 6), round(mark.took_s, 6), mark.others, mark.text]

@@ -1,4 +1,4 @@
-"""What a sample of trials tells: quantiles and shares with 95 % intervals, and the paper's own estimate of t."""
+"""Estimates from a sample of trials: quantiles and shares with 95 % intervals, and the paper's own estimate of t."""
 
 import math
 from collections.abc import Sequence
@@ -19,7 +19,7 @@ FIRST_PASSAGE_ITERATIONS = 50_000
 """Trials at each t. The paper does not tell; with so many its published figures come out."""
 
 LATE_LEAST = 100
-"""So many late reads a sample must have for ``TrialSample.first_passage``."""
+"""Late reads that a sample must have for ``TrialSample.first_passage``."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,7 +37,7 @@ class PbsEstimate:
 
 @dataclass(frozen=True)
 class TrialSample:
-    """What ``rule`` made of all trials."""
+    """Sample of the outcomes of all trials under ``rule``."""
 
     rule: ReplicaRule
     outcome: TrialOutcome

@@ -114,7 +114,9 @@ class Trials:
 
     @cached_property
     def own_read(self) -> tuple[Floats, Floats]:
-        """Of a read that asks only the replica of its own zone: when it gets there, and when its answer is back."""
+        """Return, for a read that asks only the replica of its own zone, when it gets there and when its answer is
+        back.
+        """
         asked = self._own.read.draw(self._local, self._trial.size)
         return asked, asked + self._own.answer.draw(self._local, self._trial.size)
 

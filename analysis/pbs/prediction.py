@@ -1,4 +1,4 @@
-"""What every quorum of a model, and other stores on the same replicas, make of the same trials."""
+"""Predictions of every quorum of a model, and of other stores on the same replicas, from the same trials."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
@@ -24,7 +24,7 @@ VERSIONS = (1, 2, 3, 5, 10)
 
 @dataclass(frozen=True, kw_only=True)
 class RulePrediction:
-    """What one rule makes of the trials. ``write_ms`` and ``read_ms``: by share; ``consistent``: by ms after the write.
+    """Prediction of one rule. ``write_ms`` and ``read_ms``: by share; ``consistent``: by ms after the write.
 
     ``first_passage_ms`` is None if it was not asked for or the sample is too small for it.
     """

@@ -1,4 +1,4 @@
-"""What a store makes of the messages: how long a write and a read wait, and from when on reads see the write."""
+"""Rules of stores: how long a write and a read wait, and from when on reads see the write."""
 
 from dataclasses import dataclass
 from enum import StrEnum
@@ -31,7 +31,7 @@ class ReplicaRule(Protocol):
 
 @dataclass(frozen=True)
 class Quorum:
-    """As Dynamo: a write waits for ``w`` acks, a read takes the newest of the first ``r`` answers."""
+    """The rule of Dynamo: a write waits for ``w`` acks, a read takes the newest of the first ``r`` answers."""
 
     r: int
     w: int

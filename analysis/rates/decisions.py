@@ -1,4 +1,4 @@
-"""Whether a setting meets an objective, at looks that are planned beforehand, for all settings and objectives at once.
+"""Decisions whether a setting meets an objective, at planned looks, for all settings and objectives at once.
 
 The error of all decisions together is at most 5 %: each look spends its part (after O'Brien and Fleming, by the rule
 of Lan and DeMets, Biometrika 70, 1983), and each objective of each setting gets an equal share of that (Bonferroni).

@@ -1,4 +1,4 @@
-"""What one fault of a class costs: at its edges, however long it lasts, and for each message while it lasts."""
+"""Cost of one fault of a class: at its edges, however long it lasts, and for each message while it lasts."""
 
 from dataclasses import dataclass
 from typing import Any
@@ -35,7 +35,7 @@ class FaultCost:
 
 
 def fault_costs(measured: SettingRates) -> list[FaultCost]:
-    """Of every class and each of losses, duplicates and seconds without service, those of which a run shows a case."""
+    """Return the cost of every class in losses, duplicates and seconds without service, where a run shows a case."""
     found = []
     for fault in measured.year.faults:
         line = measured.year.line(fault)

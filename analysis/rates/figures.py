@@ -132,7 +132,7 @@ class SettingRates:
         return Estimate(*(ends if figure.operation is None else [end.reshape(np.shape(at_s)) for end in ends]))
 
     def bent(self, figure: Figure, *, at_s: float = 0.0) -> list[NonlinearFaults]:
-        """Of all classes, those in which the third length contradicts the line."""
+        """Return the classes in which the third length contradicts the line."""
         found = []
         for one in self.year.faults:
             line = self.year.line(one)

@@ -14,17 +14,17 @@ DUPLICATES = "duplicates"
 """Deliveries again, of any cause."""
 
 LOSSES = "losses"
-"""Of messages that were acknowledged: gone, or left where nobody takes them."""
+"""Losses of messages that were acknowledged: gone, or left where nobody takes them."""
 
 UNAVAILABLE = "unavailable"
 COMMANDS = "commands"
 
 PREFER_DEFAULT = ("p99(push)", COMMANDS, "p99(lease)")
-"""Of settings that meet all objectives, the one with the least of the first, then of the next one."""
+"""Figures by which one of the settings that meet all objectives is chosen: least of the first, then of the next."""
 
 
 class TimedOperation(StrEnum):
-    """What has times. ``lease``: the part of a pop that takes the message, without the wait for one."""
+    """An operation that has times. ``lease``: the part of a pop that takes the message, without the wait for one."""
 
     PUSH = "push"
     LEASE = "lease"

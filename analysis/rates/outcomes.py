@@ -1,4 +1,4 @@
-"""What single runs show, and the means of it over the runs of one kind."""
+"""Outcomes of single runs, and their means over the runs of one kind."""
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -31,7 +31,7 @@ class RunOutcome:
     times_us: Mapping[str, Sequence[int]] = field(default_factory=dict)
 
     def count(self, name: str) -> float:
-        """Of what is counted: messages, cases by the name of a figure, commands, or seconds without service."""
+        """Return the count ``name``: messages, cases by the name of a figure, commands, or seconds without service."""
         if name == UNAVAILABLE:
             return self.unavailable_s
         if name == COMMANDS:
@@ -49,7 +49,7 @@ Runs = Mapping[int, RunOutcome]
 
 @dataclass(frozen=True, slots=True)
 class Outcomes:
-    """Of one setting. What is asked for is kept, so nothing may be added to ``runs`` afterwards."""
+    """Outcomes of one setting. Results are cached, so nothing may be added to ``runs`` afterwards."""
 
     runs: Mapping[RunKind, Runs]
     _kept: dict[object, Sample] = field(default_factory=dict, compare=False)
@@ -79,7 +79,7 @@ class Outcomes:
         )
 
     def block_length(self, operation: TimedOperation) -> int:
-        """Of operations without a fault; chosen on the first runs, one after the other."""
+        """Return the block length of operations without a fault; chosen on the first runs, one after the other."""
         if operation not in self._lengths:
             series = [run.times(operation) for run in self._of(NO_FAULT)[:_DEPENDENCE_RUNS]]
             joined = np.concatenate([np.empty(0), *series])

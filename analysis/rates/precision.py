@@ -1,4 +1,4 @@
-"""How well the share of messages that a class of faults hits is known: half-width, design effect, runs for a fifth."""
+"""Precision of the share of messages that a class of faults hits: half-width, design effect, runs for a fifth."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -64,7 +64,7 @@ class RateGivenFault:
 
 
 def half_width(estimate: Estimate) -> float:
-    """Of the interval, as a part of the value."""
+    """Return the half-width of the interval, as a part of the value."""
     value = float(estimate.value)
     return (float(estimate.high) - float(estimate.low)) / 2 / value if value else float("inf")
 
@@ -76,7 +76,7 @@ def runs_needed(estimate: Estimate, runs: int) -> int | None:
 
 
 def rates_given_faults(measured: SettingRates) -> list[RateGivenFault]:
-    """Of every class of faults: losses, duplicates and their classes, those that runs show; a sum if it has several."""
+    """Return for every class of faults the losses and duplicates that runs show, by class; a sum if it has several."""
     return [found for fault in measured.year.faults for found in _of(measured, fault)]
 
 

@@ -30,13 +30,13 @@ class SettingChoice:
 
     @property
     def status(self) -> ObjectiveStatus:
-        """Of the setting: the worst of its objectives'."""
+        """Return the status of the setting: the worst of its objectives'."""
         order = (ObjectiveStatus.NOT_MET, ObjectiveStatus.UNDECIDED, ObjectiveStatus.HELD, ObjectiveStatus.MET)
         return min((one.status for one in self.judged), key=order.index, default=ObjectiveStatus.MET)
 
     @property
     def binding(self) -> ObjectiveJudgement | None:
-        """Of the objectives that are not met, the one whose estimate is most above its bound."""
+        """Return the objective not met whose estimate is most above its bound."""
         missed = [one for one in self.judged if one.status is ObjectiveStatus.NOT_MET]
         return max(missed, key=lambda one: one.ratio, default=None)
 
@@ -136,7 +136,7 @@ def paired_difference(first: SettingRates, other: SettingRates, figure: Figure) 
 def changes(
     settings: Mapping[str, SettingRates], objectives: Sequence[Objective], *, prefer: Sequence[Figure]
 ) -> Iterator[DecisiveInput]:
-    """Of each rate and duration of faults and each bound, the nearest value with another answer.
+    """Yield for each rate and duration of faults, and each bound, the nearest value with another answer.
 
     By the estimates as they are: no runs are made, and their intervals are left out of it.
     """

@@ -73,7 +73,7 @@ class Estimate:
     high: Values
 
     def to_json(self) -> dict[str, float | None]:
-        """Of a single figure."""
+        """Return a single figure as JSON."""
         return {"value": finite(self.value), "low": finite(self.low), "high": finite(self.high)}
 
 

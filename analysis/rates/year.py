@@ -15,7 +15,7 @@ from typing import Self
 from zonelab.analysis.rates.objectives import YEAR_S
 
 FAULTY_PART_MAX = 0.5
-"""Of a year; beyond it there is little to compare faults with."""
+"""Largest part of a year under faults; beyond it there is little to compare faults with."""
 
 
 @dataclass(frozen=True, slots=True, order=True)

@@ -1,4 +1,4 @@
-"""What was found: which class of which experiment, since when, how often, and whether it is still there.
+"""Findings: which class of which experiment, since when, how often, and whether it is still there.
 
 The rules stand in ``RULES``, which the page shows. An experiment is one scenario at one level in one arm with the same
 further options; runs of one experiment by different programs are compared, and nothing else is.
@@ -39,7 +39,9 @@ RULES: Mapping[Status, str] = {
 
 @dataclass(frozen=True, slots=True, order=True)
 class Experiment:
-    """What was tried. ``setting``: further options of the command line; of many runs their kind and their name."""
+    """An experiment as an index tells them apart. ``setting``: further options of the command line; of many runs their
+    kind and their name.
+    """
 
     scenario: str
     level: str
@@ -72,7 +74,7 @@ class Evidence:
             self.example.setdefault(name, example)
 
     def could_show(self, name: str) -> int:
-        """How many runs would have shown the class ``name``, had it occurred."""
+        """Return how many runs would have shown the class ``name``, had it occurred."""
         return self.of_many or self.judged.get(name, 0)
 
     @property
@@ -192,7 +194,8 @@ def _finding(experiment: Experiment, name: str, programs: Sequence[Evidence]) ->
 
 
 def chance_of_none(hits: int, runs: int, since: int) -> float:
-    """How often none of ``since`` runs has any of the ``hits`` that ``runs`` and they have together, dealt at random.
+    """Return how often none of ``since`` runs has any of the ``hits`` that ``runs`` and they have together, dealt at
+    random.
 
     This is the one-sided test of Fisher for a table with a zero.
     """

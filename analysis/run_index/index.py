@@ -25,7 +25,7 @@ _LEFT_BY_A_LAB = ("lab.log", "history", "scenario.yaml")
 """A directory with one of these is that of a run, whether or not its ``run.json`` was written."""
 
 ReadMany = Callable[[Path, Mapping[str, ManyRuns]], Sequence[ManyRuns]]
-"""What is in a folder of runs beside single runs, given what is known by place."""
+"""Reader of what a folder of runs has besides single runs, given what is known by place."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -55,7 +55,7 @@ class Index:
 
 
 def read_index(folder: Path, read_many: ReadMany) -> Index:
-    """What there is in ``folder``. Raises ``OSError``."""
+    """Return the index of ``folder``. Raises ``OSError``."""
     known = _known(folder / JSON_NAME)
     lines, read = [], 0
     for run in run_directories(folder):
@@ -98,7 +98,7 @@ def is_run(directory: Path) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class _Known:
-    """What the index of before says: of runs by digest, and by place where the digest has no run id in it."""
+    """Entries of the earlier index: of runs by digest, and by place where the digest has no run id in it."""
 
     runs: Mapping[tuple[str, str], RunLine]
     many: Mapping[str, ManyRuns]

@@ -15,7 +15,7 @@ from zonelab.analysis.run_index.run_line import RunLine
 from zonelab.analysis.whole_files import write_whole
 
 RUNS_MAX = 2_000
-"""So many runs are on the page, the newest; a page of more would open slowly. All are in the JSON file."""
+"""Runs on the page, the newest; a page of more would open slowly. All are in the JSON file."""
 
 PAIRS_MAX = 10
 
@@ -68,7 +68,7 @@ def _many_rows(index: Index) -> Iterator[dict[str, Any]]:
 
 
 def _pairs(lines: Sequence[RunLine]) -> Iterator[Pair]:
-    """Of the newest experiments that have two runs with figures."""
+    """Yield the pairs of the newest experiments that have two runs with figures."""
 
     def experiment(line: RunLine) -> tuple[str, ...]:
         return line.scenario, line.level, line.arm, line.setting
@@ -89,5 +89,7 @@ def _side_by_side(first: RunLine, second: RunLine) -> list[tuple[str, float | No
 
 
 def _data(line: RunLine) -> dict[str, Any]:
-    """What the script needs of a run; pairs keep the order of the figures, of which a mapping is sorted on its way."""
+    """Return the data of a run for the script; pairs keep the order of the figures, of which a mapping is sorted on its
+    way.
+    """
     return {"place": line.place, "counts": list(line.counts.items()), "figures": list(line.figures.items())}

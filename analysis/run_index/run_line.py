@@ -88,7 +88,7 @@ def digest_of(run: Path) -> str:
 
 
 def line_of(run: Path, *, place: str, digest: str) -> RunLine:
-    """What the files of ``run`` tell; a line with a problem if they cannot be read."""
+    """Return the line of ``run`` from its files; a line with a problem if they cannot be read."""
     try:
         return _line(run, opened_info(run)[1].as_of_now(), place=place, digest=digest)
     except RunError as error:
@@ -144,7 +144,9 @@ def setting_of(info: RunInfo) -> str:
 
 
 def _told(path: Path) -> Mapping[str, Any]:
-    """What a file tells; nothing if it is not there. Raises ``OSError``, ``ValueError`` and ``TypeError``."""
+    """Return the content of a file; an empty mapping if it is not there. Raises ``OSError``, ``ValueError`` and
+    ``TypeError``.
+    """
     try:
         told = json.loads(path.read_text(encoding="utf-8"))
     except FileNotFoundError:

@@ -15,7 +15,8 @@ Row = Mapping[str, Any]
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class DeliveryFigures:
-    """What consumers got. ``lateness_ms``: quantiles of (delivery - due) over first deliveries, ``max`` included.
+    """Figures of deliveries to consumers. ``lateness_ms``: quantiles of (delivery - due) over first deliveries, ``max``
+    included.
 
     ``duplicate_rate``: by cause, extra deliveries per first delivery; ``None`` where there was none.
     """
@@ -51,7 +52,8 @@ class OperationFigures:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class OrderFigures:
-    """Of a property of ordered messages: cases, opportunities to break it, and in how many of ``runs`` it is broken.
+    """Figures of a property of ordered messages: cases, opportunities to break it, and in how many of ``runs`` it is
+    broken.
 
     ``runs`` are those with ordered messages.
     """

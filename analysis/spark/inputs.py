@@ -31,7 +31,7 @@ _RUNNING = "running"
 
 
 class NoRunFound(RunError):
-    """What was given leads to no run at all."""
+    """The inputs lead to no run at all."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -51,7 +51,9 @@ class RunInput:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class LeftOut:
-    """What cannot be used. ``kind``: missing, broken, cut off, too new, running or no queue. ``why``: one line."""
+    """An input that cannot be used. ``kind``: missing, broken, cut off, too new, running or no queue. ``why``: one
+    line.
+    """
 
     kind: str
     why: str

@@ -48,7 +48,7 @@ _EXTENDED = ", ".join(
     )
 )
 _ENDS = _change("lease_end_ms IS NOT NULL", "lease_end_ms")
-"""Where a lease may end nothing changes but the time; the mark is there so that the sums are looked at."""
+"""Marks where a lease may end: nothing changes but the time, and the sums are looked at there."""
 
 TOUCHED = """
     SELECT *, IF(f = 'extend' AND type = 'info', NULL, wall_ms) AS ok_ms,

@@ -35,10 +35,10 @@ ROWS_PER_PART = 250_000
 """Rows of a history in one part of a divided table: what one task holds at once, however many rows there are."""
 
 READ_AT_ONCE = "8m"
-"""Of files, compressed: a million rows of a history have some 13 MB."""
+"""Bytes of compressed files that are read at once: a million rows of a history have some 13 MB."""
 
 HEAP_MB, HEAP_MB_PER_MILLION, HEAP_MB_MAX = 1024, 180, 2800
-"""Of Java, on this machine. With all that it has beside its heap, and Python, the largest stays below 4 GB."""
+"""Heap of Java. With all that it takes besides its heap, and Python, the largest stays below 4 GB."""
 
 _KEPT_AS_ROWS = "spark.zonelab.keptAsRows"
 INTERPRETED: Mapping[str, str] = MappingProxyType(
@@ -65,7 +65,7 @@ _BRIEF = (
 not verify Spark's own classes, which costs a tenth of what is left."""
 
 _LONG = ("-XX:+UseParallelGC",)
-"""Of Java's collectors the one that takes the least processor time; nobody waits for its pauses."""
+"""Options that choose Java's collector with the least processor time; nobody waits for its pauses."""
 
 
 class JavaMissing(Exception):

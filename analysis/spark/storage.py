@@ -14,7 +14,7 @@ _CONNECTORS = {"s3a": "org.apache.hadoop:hadoop-aws", "abfss": "org.apache.hadoo
 
 
 class Storage:
-    """What the analysis does with files by URI. Every method raises ``RunError``, one line that names the URI."""
+    """Operations of the analysis on files by URI. Every method raises ``RunError``, one line that names the URI."""
 
     def __init__(self, session: SparkSession) -> None:
         self._jvm: Any = session._jvm

@@ -130,7 +130,7 @@ class SplitPipeline:
         )
 
     def error(self) -> PortError | None:
-        """Return what a caller is to be told of the whole: indeterminate as soon as any part may have been carried out."""
+        """Return the error of the whole: indeterminate as soon as any part may have been carried out."""
         errors: list[PortError] = []
         for _, outcome in self._outcomes:
             try:

@@ -102,5 +102,5 @@ class RewritingCoordinator(PlainCoordinator):
     def _rewritten(
         self, given: Sequence[Command], rules: Sequence[Rule], done: Done
     ) -> tuple[Sequence[Rewritten], Done]:
-        """Return what the zones are sent in place of ``given``, and who is told what came of it, in place of ``done``."""
+        """Return the commands that replace ``given`` for the zones, and the callback that replaces ``done``."""
         raise NotImplementedError

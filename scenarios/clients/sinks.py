@@ -1,4 +1,4 @@
-"""Sinks, on which consumers of ordered messages have their effects: something outside the zones, which no fault touches."""
+"""Sinks, on which consumers of ordered messages have their effects: outside the zones, touched by no fault."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field

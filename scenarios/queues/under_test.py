@@ -1,4 +1,4 @@
-"""Interface of a queue under test, whatever its engine: instances for producers and consumers, depths and end states."""
+"""Interface of a queue under test, of any engine: instances for producers and consumers, depths and end states."""
 
 from collections.abc import AsyncIterator, Callable, Mapping
 from dataclasses import dataclass

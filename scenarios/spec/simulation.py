@@ -1,4 +1,4 @@
-"""Settings that only a run in virtual time has: the order of ties, and how long servers, coordinators and programs take."""
+"""Settings that only a run in virtual time has: the order of ties, and the times of servers, coordinators and programs."""
 
 from typing import Annotated, Any
 

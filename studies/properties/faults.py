@@ -20,7 +20,7 @@ End = Callable[[], Awaitable[None]]
 
 
 class Trouble(StrEnum):
-    """What a state machine may do to the programs and the cluster."""
+    """Trouble that a state machine may cause to the programs and the cluster."""
 
     CRASH = "crash"  # a program dies, between two commands or where it is
     STALL = "stall"  # a program stands still between two commands

@@ -5,7 +5,7 @@ from enum import StrEnum
 
 
 class Activity(StrEnum):
-    """What other programs do while one stands still."""
+    """Activity of other programs while one stands still."""
 
     POP = "pop"
     WAIT = "wait"  # for as long as a lease

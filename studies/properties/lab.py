@@ -30,7 +30,7 @@ _POLL_NS = _NS_PER_MS
 _POLL_NS_MAX = 256 * _NS_PER_MS
 
 REST_MS_MAX = 15_000
-"""How long to wait for empty links and connected coordinators: above the longest reconnection, which is 10 s."""
+"""Longest wait for empty links and connected coordinators: above the longest reconnection, which is 10 s."""
 
 OPERATION_MS_MAX = 600_000
 """No operation takes longer: each of its commands ends with a time-out of at most 25.2 s."""
@@ -209,7 +209,7 @@ class PropertyLab:
         self.check_conservation()
 
     def _serve(self, name: str, deadline_ms: int) -> None:
-        """What a consumer does in a drain: look for ended leases, then pop and acknowledge until nothing comes."""
+        """Drain as a consumer does: look for ended leases, then pop and acknowledge until nothing comes."""
         if isinstance(self.programs[name].queue, RepairableQueue):
             self.process_unacks(name, ToRest())
         while self.now_ms <= deadline_ms:

@@ -1,4 +1,4 @@
-"""What a queue owes, from what its users saw of it; raises ``Violation`` as soon as a promise is broken.
+"""Ledger of what a queue owes, from what its users saw of it; raises ``Violation`` as soon as a promise is broken.
 
 The rules are those of the checker of recorded runs: a lease was written at some moment between the two times that the
 consumer read, and every rule takes the bound that favours the queue.
@@ -24,7 +24,7 @@ class Violation(AssertionError):
 
 
 class PushRecord(StrEnum):
-    """What is known of a push."""
+    """State of knowledge about a push."""
 
     BEGUN = "begun"
     OK = "ok"
@@ -67,7 +67,7 @@ class Fate:
 
     @property
     def lease_end_ms(self) -> int:
-        """Of the last delivery, were it not extended; 0 if there was none."""
+        """Return the lease end of the last delivery, were it not extended; 0 if there was none."""
         return (self.leases[-1].end_ms or 0) if self.leases else 0
 
 

@@ -31,7 +31,7 @@ from zonelab.studies.properties.strategies import lags
 from zonelab.studies.properties.zone_contents import Holdings
 
 SAFE = frozenset({Trouble.CRASH, Trouble.STALL, Trouble.LAG, Trouble.PAUSE, Trouble.HOLD})
-"""What loses no write, as long as it is shorter than the time-outs of the replication."""
+"""Troubles that lose no write as long as they are shorter than the time-outs of the replication."""
 
 EXTEND_COMMANDS = 2
 """An extension may be interrupted before any of so many commands, unless ``commands`` says otherwise."""
@@ -144,7 +144,7 @@ class QueueMachine(BudgetedMachine):
         self._unwinding = sys.exc_info()[1]
         self.lab: PropertyLab | None = None
         self.rests_checked = 0
-        """How often what the zones hold was compared with what was pushed: 0 says that nothing was tried."""
+        """Comparisons of the zones' contents with what was pushed: 0 says that nothing was tried."""
 
     @initialize(
         seed=st.integers(0, 2**32 - 1),

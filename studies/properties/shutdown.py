@@ -6,7 +6,7 @@ from zonelab.cluster.sim.cluster import SimCluster
 
 _CLOSE_NS = 100_000_000
 _ROUNDS = 10
-"""How often what was cancelled may fail, or end the program that was waiting, before it is left as it is."""
+"""Times that a cancelled task may fail, or end the program that was waiting, before it is left as it is."""
 
 
 def close(cluster: SimCluster) -> None:

@@ -32,7 +32,7 @@ FAULT_KINDS = tuple(
 
 _SCALES_MS = (0.1, 0.5, 1, 2, 5, 10, 20, 50)
 _SHAPES = (2, 2.5, 3)
-"""Of a Pareto lag: finite means, and beyond a time-out of 5 s less than once in a million draws."""
+"""Shapes of a Pareto lag: finite means, and beyond a time-out of 5 s less than once in a million draws."""
 
 _ANY_FAULT: TypeAdapter[AnyFault] = TypeAdapter(AnyFault)
 

@@ -1,4 +1,4 @@
-"""What a zone holds of each message at rest, and which of these states are legal."""
+"""Contents of a zone for each message at rest, and which of these states are legal."""
 
 from collections.abc import AsyncIterable, Iterator, Mapping
 from dataclasses import dataclass, field
@@ -18,7 +18,7 @@ class Holdings:
 
     @classmethod
     async def of(cls, rows: AsyncIterable[Mapping[str, Any]]) -> "Holdings":
-        """Of the rows of an end state (``QueueUnderTest.final_state``)."""
+        """Return the holdings in the rows of an end state (``QueueUnderTest.final_state``)."""
         found: dict[str, dict[str, set[str]]] = {"payload": {}, "queue": {}, "unack": {}}
         async for row in rows:
             found[row["place"]].setdefault(row["shard"] or "", set()).add(row["message_id"])
@@ -73,7 +73,7 @@ def _keeps(held: Holdings, message_id: str) -> bool:
 
 
 def _loss(fate: Fate, holdings: Mapping[str, Holdings], home: str | None) -> MessageClass:
-    """As the checker of recorded runs names it, were this the end of the run."""
+    """Return the class of loss that the checker of recorded runs names, were this the end of the run."""
     message_id = fate.message.id
     at_home = home is not None and holdings[home].lists(message_id) > 0
     anywhere = any(held.lists(message_id) for held in holdings.values())

@@ -1,4 +1,4 @@
-"""What shrinking is, whatever the clients use: try smaller runs, and keep what still fails in the same way.
+"""Search of shrinking, whatever the clients use: try smaller runs, and keep what still fails in the same way.
 
 Every candidate is a whole scenario that is run and judged like any other, so what is left is a run in its own right.
 """
@@ -23,7 +23,7 @@ RUNS_MAX = 1_000
 _SHORTEST_S = 0.001
 
 Violation = Broken | Anomaly
-"""What a run can violate: a class of messages, a property of their order, or an anomaly if no queue was used."""
+"""A violation by a run: a class of messages, a property of their order, or an anomaly if no queue was used."""
 
 Value = TypeVar("Value")
 

@@ -1,4 +1,4 @@
-"""Where queues are opened: a testbed that is started, and what programs of this process share of each queue there."""
+"""Hosts, where queues are opened: a testbed that is started, and what programs of this process share of each queue there."""
 
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
@@ -175,7 +175,7 @@ class Host:
 
 
 class QueuePlace:
-    """Where coroutines open queues."""
+    """A place where coroutines open queues."""
 
     zone: str
     zones: tuple[str, ...]
@@ -187,7 +187,7 @@ class QueuePlace:
 
 
 class BlockingPlace(ABC):
-    """Where programs without an event loop open queues."""
+    """A place where programs without an event loop open queues."""
 
     @property
     @abstractmethod

@@ -36,7 +36,7 @@ _PROBE: Command = ("DYNO_CONFIG:CONN_CONSISTENCY", "?")
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class ServerUrl:
-    """Where a server is, and what a connection to it begins with."""
+    """URL of a server, with what a connection to it begins with."""
 
     address: Address
     greeting: tuple[Command, ...]

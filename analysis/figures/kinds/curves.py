@@ -19,7 +19,7 @@ from zonelab.analysis.statistics import quantile_interval
 Floats = NDArray[np.float64]
 
 INTERVAL = "_interval of "
-"""How the label of what shows an interval begins; the underscore keeps it out of legends."""
+"""Prefix of the labels of intervals; the underscore keeps them out of legends."""
 
 OF_RUNS = (
     "A line of several runs is the median of the runs' own values, each run counted once; its band is the "
@@ -91,5 +91,5 @@ def draw(axis: Axes, curve: Curve, position: int, *, step: bool = False, **look:
 
 
 def sizes(curves: Sequence[Curve]) -> str:
-    """Of how many values each line of a panel was made, in the order of the legend."""
+    """Return the number of values behind each line of a panel, in the order of the legend."""
     return f"n = {' / '.join(f'{curve.n:,}' for curve in curves) or 0}"

@@ -4,7 +4,7 @@ from enum import StrEnum
 
 
 class PlotKind(StrEnum):
-    """What a figure shows of runs."""
+    """The kind of a figure: what it shows of runs."""
 
     LATENCY = "latency"
     QUANTILES = "quantiles"
@@ -17,7 +17,7 @@ class PlotKind(StrEnum):
 
 
 class Format(StrEnum):
-    """What a figure is written as."""
+    """The file format of a figure."""
 
     PNG = "png"
     SVG = "svg"
@@ -25,4 +25,4 @@ class Format(StrEnum):
 
 
 class NotDrawable(ValueError):
-    """What was asked for is no figure of these runs. The message is one line and says what would be."""
+    """The requested figure cannot be made of these runs. The message is one line and says what can."""

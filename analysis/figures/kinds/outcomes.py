@@ -1,4 +1,4 @@
-"""How often runs lost or doubled messages, beside what they were made with: from run directories, or from a sweep."""
+"""Lost and doubled messages of runs, beside the runs' settings: from run directories, or from a sweep."""
 
 import json
 import re
@@ -15,14 +15,14 @@ from zonelab.analysis.summary.queue_summary import load_verdict
 from zonelab.analysis.yaml_text import read_yaml
 
 SWEEP_RESULTS = "results.jsonl"
-"""What ``zonelab sweep`` writes: a line a setting and seed; the first line says what made them."""
+"""File that ``zonelab sweep`` writes: a line a setting and seed; the first line says what made them."""
 
 _NAMED = re.compile(r"(?:^| )([\w.\[\]]+)=")
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class RunCounts:
-    """What one run came to. ``settings`` by name, ``counts`` by message class."""
+    """Counts of one run. ``settings`` by name, ``counts`` by message class."""
 
     settings: Mapping[str, Any]
     seed: int

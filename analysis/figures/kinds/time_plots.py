@@ -171,7 +171,7 @@ def depth_curve(line: PlotLine, column: str, windows: Windows) -> Curve:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class _Figure:
-    """What the figures of this module share: panels over run time, fault bands, legend, notes."""
+    """Parts that the figures of this module share: panels over run time, fault bands, legend, notes."""
 
     lines: PlotLines
     windows: Windows

@@ -1,4 +1,4 @@
-"""What was counted up to each batch, on disk: each batch once, however often Spark hands it over.
+"""Counts up to each batch, on disk: each batch once, however often Spark hands it over.
 
 ::
 
@@ -29,7 +29,9 @@ _KEPT = 2
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Through:
-    """How far the batches reach. ``events`` of the run are counted, the last of them at ``last_index`` (from 0)."""
+    """Position up to which the batches reach. ``events`` of the run are counted, the last of them at ``last_index``
+    (from 0).
+    """
 
     events: int = 0
     last_index: int = -1

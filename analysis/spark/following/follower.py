@@ -31,7 +31,7 @@ CLASSES_SHARE = 0.1
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class SoFar:
-    """What is known of a run while it goes on. ``aggregates``: its operations through ``through.last_ns``.
+    """State of a run while it goes on. ``aggregates``: its operations through ``through.last_ns``.
 
     Its messages and classes are older, through ``classes_ns``: 0 if they were not decided yet. ``faults``: in force.
     """

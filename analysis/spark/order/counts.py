@@ -1,4 +1,4 @@
-"""How often ordered messages broke five of their properties, by run: what ``zonelab analyze`` says of order."""
+"""Counts of broken properties of ordered messages, five of them, by run: what ``zonelab analyze`` says of order."""
 
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence

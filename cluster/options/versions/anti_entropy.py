@@ -149,7 +149,7 @@ class AntiEntropy:
         return [*(name for name in names if name >= place.name), *(name for name in names if name < place.name)]
 
     def _next_to_tidy(self) -> str:
-        """Return where nothing differs, one set of records a round is listed all the same, which drops what is too old."""
+        """Return the next set of records to list though nothing differs, which drops what is too old: one a round."""
         self._tidied = (self._tidied + 1) % 256
         return f"{scripts.PLACE}{self._tidied:02x}"
 
