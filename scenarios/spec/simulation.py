@@ -1,4 +1,4 @@
-"""Settings that only a run in virtual time has: the order of ties, and the times of servers, coordinators and programs."""
+"""Settings of a run in virtual time only: the order of ties, and the times of servers, coordinators and programs."""
 
 from typing import Annotated, Any
 

@@ -1,4 +1,4 @@
-"""Hosts, where queues are opened: a testbed that is started, and what programs of this process share of each queue there."""
+"""Hosts, where queues are opened: a testbed that is started, and what its programs share of each queue."""
 
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
