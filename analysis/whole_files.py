@@ -9,7 +9,9 @@ from typing import Any
 
 @contextmanager
 def whole(path: Path) -> Iterator[Path]:
-    """Yield a path to write to, which becomes ``path`` at the end if nothing was raised. An ``OSError`` names ``path``."""
+    """Yield a path to write to, which becomes ``path`` at the end if nothing was raised. An ``OSError`` names
+    ``path``.
+    """
     partial = path.with_name(path.name + ".partial")
     try:
         partial.unlink(missing_ok=True)  # it may be a link, which would be followed

@@ -94,7 +94,9 @@ class MedianPair:
         )
 
     def agree(self, within: float = WITHIN) -> Agreement:
-        """Return whether the medians surely differ by at most ``within`` of the prediction, surely by more, or neither."""
+        """Return whether the medians surely differ by at most ``within`` of the prediction, surely by more,
+        or neither.
+        """
         if self.interval is None:
             return "undecided"
         if -within <= self.interval.low and self.interval.high <= within:

@@ -37,7 +37,9 @@ def plot_rates(run: RunDirectory) -> Path:
 
 
 def rates(data: Completions, *, length_s: float, width_s: float) -> Mapping[str, tuple[Floats, Floats]]:
-    """Return for each outcome that occurs the middle of every window, and the operations that ended in it per second."""
+    """Return for each outcome that occurs the middle of every window, and the operations that ended in it per
+    second.
+    """
     windows = Windows(width_s=width_s, end_s=length_s)
     parts = {kind: data.of_type(kind).time_s for kind in TYPES}
     return {

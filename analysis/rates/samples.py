@@ -34,7 +34,9 @@ class Sample:
 
     @property
     def clump(self) -> Values:
-        """Return how many cases come together: variance over mean, which is 1 if each comes by itself; 0 without cases."""
+        """Return how many cases come together: variance over mean, which is 1 if each comes by itself; 0
+        without cases.
+        """
         return np.divide(self.variance, self.mean, out=np.zeros_like(self.mean), where=self.mean > 0)
 
     def bounds(self, confidence: float, clump: ArrayLike) -> tuple[Values, Values]:

@@ -52,7 +52,9 @@ class Recent:
 
 
 def rates(before: CoordinatorCounts, now: CoordinatorCounts) -> dict[str, Any]:
-    """Return what happened in between; a coordinator that was restarted has counted from 0, so some count is smaller."""
+    """Return what happened in between; a coordinator that was restarted has counted from 0, so some count is
+    smaller.
+    """
     latencies = [later - earlier for later, earlier in zip_longest(now.latencies, before.latencies, fillvalue=0)]
     if now.commands < before.commands or min(latencies, default=0) < 0:
         before, latencies = CoordinatorCounts(time_ns=before.time_ns), list(now.latencies)

@@ -35,7 +35,9 @@ _ZADD_OPTIONS = frozenset({"NX", "XX", "GT", "LT", "CH", "INCR"})
 
 
 def member_write(command: Command) -> MemberWrite | None:
-    """Return what ``command`` writes; None if it writes no members, or must be sent as it is: a ZADD with options, say."""
+    """Return what ``command`` writes; None if it writes no members, or must be sent as it is: a ZADD with
+    options, say.
+    """
     name, size = upper(command[0]), len(command)
     found = MEMBER_WRITES.get(name)
     if found is None or size <= 2 or (size - 2) % found.item_words:

@@ -53,7 +53,9 @@ class WindowedClient(OneAtATime):
         self._strange = False
 
     def _under_way(self, count: int, sent_bytes: int) -> int:
-        """Note ``count`` commands of ``sent_bytes`` bytes under way; return the memory that is kept for the large ones."""
+        """Note ``count`` commands of ``sent_bytes`` bytes under way; return the memory that is kept for the
+        large ones.
+        """
         memory = self.host.memory
         if self._strange and not self.in_flight:
             memory.strangers += 1

@@ -6,7 +6,9 @@ from zonelab.engine.fifo.settings import HARD_CODED, ConsumerSettings, ModeRules
 
 
 class GroupMode(StrEnum):
-    """Behaviour of a group: as which version of RocketMQ (measured: 4.9.4 and 5.3.1), or with tokens that zones check."""
+    """Behaviour of a group: as which version of RocketMQ (measured: 4.9.4 and 5.3.1), or with tokens that
+    zones check.
+    """
 
     ROCKETMQ_4_9 = "rocketmq-4.9"
     ROCKETMQ_5_3 = "rocketmq-5.3"

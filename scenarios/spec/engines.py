@@ -57,7 +57,9 @@ def _dyno(adapter: str) -> Mapping[str, ShippedEngine]:
 
 
 def _copy_in_seconds(make: str, *, unique_ids: bool) -> Mapping[str, ShippedEngine]:
-    """Return the modes of a queue that counts in whole seconds, rounded down, and serves the first topic that has any."""
+    """Return the modes of a queue that counts in whole seconds, rounded down, and serves the first topic that
+    has any.
+    """
     original = ShippedEngine(make, replace(_SECONDS, unique_ids=unique_ids))
     return {"default": original, "compat": original}
 

@@ -185,7 +185,9 @@ def command_words(words: tuple[Any, ...]) -> Args:
 
 
 def truncated(number: float) -> int:
-    """Return ``number`` as the processor converts a double to 64 bits: what does not fit becomes the smallest integer."""
+    """Return ``number`` as the processor converts a double to 64 bits: what does not fit becomes the smallest
+    integer.
+    """
     if number != number or not -9.3e18 < number < 9.3e18:
         return INTEGER_MIN
     whole = int(number)

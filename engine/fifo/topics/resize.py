@@ -91,7 +91,9 @@ class TopicResize:
         return route
 
     async def _take_along(self, route: TopicRoute, new: list[Partition], select: str) -> None:
-        """Move records that are not due yet, in their order, to the new partition of their key and into the new epoch."""
+        """Move records that are not due yet, in their order, to the new partition of their key and into the
+        new epoch.
+        """
         choose = selector(select, random=self._runtime.random("resize"))
         for partition in route.written:
             by_new: dict[Partition, list[DelayedRecord]] = {}

@@ -163,7 +163,9 @@ class FifoUnderTest:
             await zones.members.leave(name)
 
     async def depth(self, shard: str) -> Depth:
-        """Return the largest depth over the zones: a message is settled only when no zone has it in front of the group."""
+        """Return the largest depth over the zones: a message is settled only when no zone has it in front of
+        the group.
+        """
         waiting = [await self._waiting(zone, shard) for zone in self._scenario.zones]
         return Depth(max(waiting), leased=0)
 

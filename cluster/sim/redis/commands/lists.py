@@ -221,7 +221,9 @@ def lpos(store: Database, args: Args) -> Reply:
 
 
 def _positions(elements: List, wanted: bytes, *, rank: int, compare: int) -> list[int]:
-    """Return where ``wanted`` is, from the match number ``rank`` on, within the first ``compare`` elements looked at."""
+    """Return where ``wanted`` is, from the match number ``rank`` on, within the first ``compare`` elements
+    looked at.
+    """
     size = len(elements)
     order = range(size) if rank > 0 else range(size - 1, -1, -1)
     looked_at = list(order)[: compare or None]

@@ -62,7 +62,9 @@ class Wires:
         return Admission(self.session, views=views, sends=self.safe, keys=self.keys, checks=checks)
 
     def store(self, *, lease_ms: int, margin_ms: int, lease_clock: LeaseClock = LeaseClock.MARGIN) -> RegisterStore:
-        """Return the store that writes registers. ``lease_ms``: how long an owner holds one; ``margin_ms``: of clocks."""
+        """Return the store that writes registers. ``lease_ms``: how long an owner holds one; ``margin_ms``:
+        of clocks.
+        """
         views = self.views()
         observes = lease_clock is LeaseClock.OBSERVATION and self.has(Fencing.LEASE_MARGIN)
         return RegisterStore(
