@@ -1,4 +1,4 @@
-"""The life of one connection: up, down, and the waits between attempts."""
+"""Back-off of one connection: up, down, and the waits between attempts to try it again."""
 
 from collections.abc import Callable
 

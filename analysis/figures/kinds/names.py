@@ -1,4 +1,4 @@
-"""The figures that ``zonelab plot`` draws, by name; loads nothing, so that the command line can list them."""
+"""Kinds of plots that ``zonelab plot`` draws: a new plot begins here. Loads nothing, so that ``--help`` is quick."""
 
 from enum import StrEnum
 

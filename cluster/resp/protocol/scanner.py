@@ -1,4 +1,4 @@
-"""Finds the commands in what a client sends, without trusting a byte of it.
+"""Scanner that cuts commands out of the bytes that a client sends, without trusting one of them.
 
 hiredis does the common case. Alone it will not do: it accepts commands that a server answers by closing the
 connection (which other clients share), and it allocates what a header announces before anything of it has arrived. So
