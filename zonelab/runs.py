@@ -19,16 +19,16 @@ if TYPE_CHECKING:
     from zonelab._face.run import Run
     from zonelab.analysis.checkers.consistency.verdict import ConsistencyVerdict
     from zonelab.analysis.checkers.verdict import Verdict
+    from zonelab.analysis.observation import Observation
     from zonelab.studies.hunt.findings import Group, HuntResult
-    from zonelab.studies.hunt.seeds import Outcome
 
-__all__ = ["ConsistencyVerdict", "Group", "HuntResult", "Outcome", "Run", "Verdict", "hunt", "read", "run"]
+__all__ = ["ConsistencyVerdict", "Group", "HuntResult", "Observation", "Run", "Verdict", "hunt", "read", "run"]
 
 _HOMES = {
     "ConsistencyVerdict": "zonelab.analysis.checkers.consistency.verdict",
     "Group": "zonelab.studies.hunt.findings",
     "HuntResult": "zonelab.studies.hunt.findings",
-    "Outcome": "zonelab.studies.hunt.seeds",
+    "Observation": "zonelab.analysis.observation",
     "Run": "zonelab._face.run",
     "Verdict": "zonelab.analysis.checkers.verdict",
 }
@@ -98,7 +98,7 @@ def hunt(
         folder: where the hunt keeps what it has found; the same hunt goes on from there.
 
     Returns:
-        A ``HuntResult``: ``outcomes`` by seed, ``groups`` of those that failed, each with its ``counterexample``, a
+        A ``HuntResult``: ``observations`` by seed, ``groups`` of those that failed, each with its ``counterexample``, a
         scenario file that ``run`` and ``zonelab replay`` take.
 
     Raises:
@@ -109,7 +109,7 @@ def hunt(
     Example::
 
         found = hunt("steady", runs=2, seed_from=5, messages=5)
-        print([(outcome.seed, outcome.valid) for outcome in found.outcomes])  # [(5, True), (6, True)]
+        print({seed: one.valid for seed, one in found.observations.items()})  # {5: True, 6: True}
     """
     from zonelab._face.run import hunt_seeds
 

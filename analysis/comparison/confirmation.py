@@ -9,9 +9,10 @@ import numpy as np
 
 from zonelab.analysis.comparison.metrics import WITHIN, Agreement
 from zonelab.analysis.comparison.samples import dithered
+from zonelab.analysis.observation import Observation
 from zonelab.analysis.proportions import Interval
 from zonelab.analysis.rates.objectives import TimedOperation
-from zonelab.analysis.rates.outcomes import RunOutcome
+from zonelab.analysis.rates.outcomes import times_s
 from zonelab.analysis.statistics import mean_difference_interval, mean_interval
 
 OPERATIONS = (TimedOperation.PUSH, TimedOperation.LEASE, TimedOperation.ACK)
@@ -31,12 +32,12 @@ class Confirmed(StrEnum):
     """Only simulation can do it."""
 
 
-def medians_ms(run: RunOutcome) -> dict[str, float]:
+def medians_ms(run: Observation) -> dict[str, float]:
     """By operation, of those that were confirmed, as ``zonelab compare`` takes them."""
     found = {}
     for operation in OPERATIONS:
-        times_s = run.times(operation)
-        values_ms = times_s[np.isfinite(times_s)] * 1e3
+        seconds = times_s(run, operation)
+        values_ms = seconds[np.isfinite(seconds)] * 1e3
         if values_ms.size:
             found[str(operation)] = float(
                 np.median(dithered(values_ms) if operation is TimedOperation.LEASE else values_ms)

@@ -1,11 +1,12 @@
 """Outcomes of single runs, and their means over the runs of one kind."""
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from zonelab.analysis.observation import Observation
 from zonelab.analysis.rates.objectives import CASES, COMMANDS, UNAVAILABLE, Figure, TimedOperation
 from zonelab.analysis.rates.samples import Sample
 from zonelab.analysis.rates.year import NO_FAULT, RunKind
@@ -17,33 +18,20 @@ UNCONFIRMED = -1
 _DEPENDENCE_RUNS = 50
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
-class RunOutcome:
-    """``cases``: by class, of ``messages`` pushed. ``unavailable_s``: without confirmed pushes, the mean of the zones.
-
-    ``times_us``: by operation, in the order in which they began.
-    """
-
-    messages: int
-    cases: Mapping[str, int] = field(default_factory=dict)
-    unavailable_s: float = 0.0
-    commands: int = 0
-    times_us: Mapping[str, Sequence[int]] = field(default_factory=dict)
-
-    def count(self, name: str) -> float:
-        """Return the count ``name``: messages, cases by the name of a figure, commands, or seconds without service."""
-        if name == UNAVAILABLE:
-            return self.unavailable_s
-        if name == COMMANDS:
-            return self.commands
-        return sum(self.cases.get(one, 0) for one in CASES[name])
-
-    def times(self, operation: TimedOperation) -> NDArray[np.float64]:
-        times = np.asarray(self.times_us.get(operation, ()), dtype=np.float64)
-        return np.where(times == UNCONFIRMED, np.inf, times / 1e6)
+def _count(run: Observation, name: str) -> float:
+    """Return the cases of what figures call ``name``; or the commands, or the seconds without service."""
+    if name in (UNAVAILABLE, COMMANDS):
+        return run.numbers.get(name, 0.0)
+    return sum(run.counts.get(one, 0) for one in CASES[name])
 
 
-Runs = Mapping[int, RunOutcome]
+def times_s(run: Observation, operation: TimedOperation) -> NDArray[np.float64]:
+    """Return the times of ``run`` in the order in which operations began; infinite where one was not confirmed."""
+    times_us = np.asarray(run.samples.get(operation, ()), dtype=np.float64)
+    return np.where(times_us == UNCONFIRMED, np.inf, times_us / 1e6)
+
+
+Runs = Mapping[int, Observation]
 """By seed."""
 
 
@@ -57,14 +45,16 @@ class Outcomes:
 
     def counted(self, cell: RunKind, name: str) -> Sample:
         """Cases a run, seconds without service a run, or commands a run."""
-        return self._once((cell, name), lambda: Sample.of([run.count(name) for run in self._of(cell)]))
+        return self._once((cell, name), lambda: Sample.of([_count(run, name) for run in self._of(cell)]))
 
     def messages(self, cell: RunKind) -> Sample:
-        return self._once((cell, "messages"), lambda: Sample.of([run.messages for run in self._of(cell)]))
+        return self._once((cell, "messages"), lambda: Sample.of([run.begun for run in self._of(cell)]))
 
     def operations(self, cell: RunKind, operation: TimedOperation) -> Sample:
-        """Return how many of them a run has."""
-        return self._once((cell, operation), lambda: Sample.of([run.times(operation).size for run in self._of(cell)]))
+        """How many of them a run has."""
+        return self._once(
+            (cell, operation), lambda: Sample.of([times_s(run, operation).size for run in self._of(cell)])
+        )
 
     def slower(self, cell: RunKind, operation: TimedOperation, bounds_s: ArrayLike) -> Sample:
         """Return how many operations a run has that take longer than each bound.
@@ -81,41 +71,41 @@ class Outcomes:
     def block_length(self, operation: TimedOperation) -> int:
         """Return the block length of operations without a fault; chosen on the first runs, one after the other."""
         if operation not in self._lengths:
-            series = [run.times(operation) for run in self._of(NO_FAULT)[:_DEPENDENCE_RUNS]]
+            series = [times_s(run, operation) for run in self._of(NO_FAULT)[:_DEPENDENCE_RUNS]]
             joined = np.concatenate([np.empty(0), *series])
             self._lengths[operation] = dependence_block_length(joined) if joined.size else 1
         return self._lengths[operation]
 
     def has(self, operation: TimedOperation) -> bool:
-        """Return whether any run has one, confirmed or not."""
-        return any(run.times_us.get(operation) for cell in self.runs for run in self._of(cell))
+        """Whether any run has one, confirmed or not."""
+        return any(run.samples.get(operation) for cell in self.runs for run in self._of(cell))
 
     def total(self, name: str, fault: str | None) -> tuple[int, int]:
         """Cases in all runs, or in those with a class of faults, and how many runs these are."""
         runs = [run for cell in self.runs for run in self._of(cell) if fault in (None, cell.fault)]
-        return round(sum(run.count(name) for run in runs)), len(runs)
+        return round(sum(_count(run, name) for run in runs)), len(runs)
 
     def pooled(self, operation: TimedOperation) -> NDArray[np.float64]:
         """All confirmed times, in order."""
-        every = [run.times(operation) for cell in self.runs for run in self._of(cell)]
+        every = [times_s(run, operation) for cell in self.runs for run in self._of(cell)]
         joined = np.concatenate([np.empty(0), *every])
         return np.sort(joined[np.isfinite(joined)])
 
     def of_run(self, cell: RunKind, figure: Figure, bound_s: float) -> dict[int, float]:
         """By seed: cases of ``figure``, or operations slower than the bound; for pairs of settings."""
         if figure.operation is None:
-            return {seed: run.count(figure.name) for seed, run in self.runs.get(cell, {}).items()}
+            return {seed: _count(run, figure.name) for seed, run in self.runs.get(cell, {}).items()}
         slow = figure.operation
-        return {seed: float((run.times(slow) > bound_s).sum()) for seed, run in self.runs.get(cell, {}).items()}
+        return {seed: float((times_s(run, slow) > bound_s).sum()) for seed, run in self.runs.get(cell, {}).items()}
 
-    def _of(self, cell: RunKind) -> list[RunOutcome]:
+    def _of(self, cell: RunKind) -> list[Observation]:
         return [run for _, run in sorted(self.runs.get(cell, {}).items())]
 
     def _units(self, cell: RunKind, operation: TimedOperation) -> Iterator[tuple[NDArray[np.float64], int]]:
         """The times of each unit, and how many of it make a run."""
         length = self.block_length(operation) if cell == NO_FAULT else 0
         for run in self._of(cell):
-            times = run.times(operation)
+            times = times_s(run, operation)
             pieces = max(1, times.size // length) if length else 1
             for piece in np.array_split(times, pieces):
                 yield piece, pieces

@@ -83,7 +83,7 @@ def rates_given_faults(measured: SettingRates) -> list[RateGivenFault]:
 def _of(measured: SettingRates, fault: YearlyFaults) -> Iterator[RateGivenFault]:
     each = dict.fromkeys(fault.cells, 1 / len(fault.cells))
     messages = sum(float(measured.outcomes.messages(cell).mean) for cell in fault.cells) / len(fault.cells)
-    every = [run.cases for cell in fault.cells for run in measured.outcomes.runs[cell].values()]
+    every = [run.counts for cell in fault.cells for run in measured.outcomes.runs[cell].values()]
     seen = {name for cases in every for name, count in cases.items() if count}
     for name in _FIGURES:
         if len(seen.intersection(CASES[name])) < (2 if len(CASES[name]) > 1 else 1):

@@ -70,9 +70,8 @@ def hunt(
     if junit is not None:
         junit.write(hunt_suite(hunted, loaded))
     show(hunted, as_json=as_json)
-    if hunted.broken:
-        first = hunted.broken[0]
-        raise LabError(f"seed {first.seed}: {first.difference or first.error}")
+    for seed, why in hunted.broken.items():
+        raise LabError(f"seed {seed}: {why}")
     decided = hunted.complete and not hunted.undecided
     raise typer.Exit(EXIT_INVALID if hunted.failing else EXIT_VALID if decided else EXIT_UNKNOWN)
 

@@ -8,14 +8,13 @@ from zonelab.analysis.whole_files import write_json
 from zonelab.studies.many_runs.environment import Environment
 from zonelab.studies.many_runs.run_all import AllRuns
 from zonelab.studies.many_runs.state import RunState
-from zonelab.studies.many_runs.task import Result
 from zonelab.studies.many_runs.where import HERE, Where, seed_words
 from zonelab.studies.reporting.progress import RunBar
 from zonelab.studies.sweep.every_setting import EverySetting, FoundBy
 
 
 def run_every_setting(
-    study: EverySetting[Result, FoundBy], *, seeds: range, runs: Path, command: str, where: Where = HERE
+    study: EverySetting[FoundBy], *, seeds: range, runs: Path, command: str, where: Where = HERE
 ) -> FoundBy:
     """In ``runs/<scenario>/<verb>-<fingerprint>``, going on with what is there.
 
@@ -40,13 +39,13 @@ def run_every_setting(
 
 
 def made(
-    study: EverySetting[Result, FoundBy],
+    study: EverySetting[FoundBy],
     seeds: range,
     *,
-    state: RunState[Result],
+    state: RunState,
     environment: Environment,
     where: Where,
-) -> AllRuns[Result]:
+) -> AllRuns:
     """With a bar. Raises ``ManyRunsFailed``."""
     total = len(seeds) * len(study.settings)
     known = sum((setting.name, seed) in state.results for setting in study.settings for seed in seeds)

@@ -4,10 +4,11 @@ import shlex
 from collections.abc import Sequence
 from pathlib import Path
 
+from zonelab.analysis.observation import Observation
 from zonelab.studies.hunt.findings import HuntResult, sum_up
-from zonelab.studies.hunt.seeds import HuntTarget, Outcome, hunt, hunt_state
+from zonelab.studies.hunt.seeds import HuntTarget, hunt, hunt_state
 from zonelab.studies.many_runs.run_all import IN_THIS_PROCESS
-from zonelab.studies.many_runs.task import Workers
+from zonelab.studies.many_runs.task import Finished, Workers
 from zonelab.studies.many_runs.where import Where, seed_words
 from zonelab.studies.reporting.progress import RunBar
 
@@ -18,9 +19,9 @@ def run_hunt(
     """Hunt in ``runs/<scenario>/hunt-<fingerprint>``, going on with what is there. Raises ``OSError``."""
     directory = runs / target.scenario.name / f"hunt-{target.fingerprint()}"
     with hunt_state(target, directory) as state:
-        before = [outcome for (_, seed), outcome in state.results.items() if seed in seeds]
+        before = [one for (_, seed), one in state.results.items() if seed in seeds]
         with _Bar(target.scenario.name, len(seeds), before) as bar:
-            hunted = hunt(target, seeds, state=state, workers=workers, on_outcome=bar.add)
+            hunted = hunt(target, seeds, state=state, workers=workers, on_finished=bar.add)
     return sum_up(target, hunted, directory, command=command)
 
 
@@ -37,14 +38,14 @@ def hunt_command(
 class _Bar(RunBar):
     """Counts the runs that failed, too."""
 
-    def __init__(self, title: str, total: int, before: Sequence[Outcome]) -> None:
+    def __init__(self, title: str, total: int, before: Sequence[Observation]) -> None:
         self._total, self._done = total, len(before)
-        self._failed = sum(outcome.valid is False for outcome in before)
+        self._failed = sum(one.valid is False for one in before)
         super().__init__(title, total=total, done=self._done, note=self._note)
 
-    def add(self, outcome: Outcome) -> None:
+    def add(self, finished: Finished[Observation]) -> None:
         self._done += 1
-        self._failed += outcome.valid is False
+        self._failed += finished.result is not None and finished.result.valid is False
         self.show(self._done, self._total, note=self._note)
 
     @property

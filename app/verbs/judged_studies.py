@@ -23,19 +23,17 @@ _UNMET = (ObjectiveStatus.NOT_MET, ObjectiveStatus.UNDECIDED)
 
 def hunt_suite(hunted: "HuntResult", scenario: "Scenario") -> Suite:
     """One case for each class that ``scenario`` forbids, and one for each seed that is broken."""
-    group, runs = f"zonelab.hunt.{scenario.name}.{scenario.level}", len(hunted.outcomes)
+    group, runs = f"zonelab.hunt.{scenario.name}.{scenario.level}", len(hunted.observations)
     found = {one.name: one for one in hunted.groups}
     cases = [_all_run(group, runs, complete=hunted.complete, command=hunted.command)]
     for name in dict.fromkeys((*scenario.forbidden, *found)):
         told = _of_seeds(found[name], hunted.judged) if name in found else ()
         cases.append(Case.of(group, name, Outcome.FAILURE, *told) if hunted.judged else _unjudged(group, name))
-    undecided = [one.seed for one in hunted.outcomes if one.valid == "unknown"]
-    if undecided:
+    if undecided := hunted.undecided:
         told = (f"not judged: {len(undecided):,} of {runs:,} seeds are neither valid nor invalid", _seeds(undecided))
         cases.append(Case.of(group, "seeds without a verdict", Outcome.SKIPPED, *told))
-    for one in hunted.broken:
-        why = one.difference or one.error or "the lab failed"
-        cases.append(Case.of(group, f"seed {one.seed}", Outcome.ERROR, why, f"again: {hunted.command}"))
+    for seed, why in hunted.broken.items():
+        cases.append(Case.of(group, f"seed {seed}", Outcome.ERROR, why, f"again: {hunted.command}"))
     return Suite(verb="hunt", command=hunted.command, cases=cases)
 
 

@@ -7,6 +7,7 @@ from typing import Any
 
 from zonelab.analysis.comparison.confirmation import MedianPair, Typical, medians_ms, pairs_of
 from zonelab.analysis.comparison.work import Work, fitted
+from zonelab.analysis.observation import Observation
 from zonelab.scenarios.arms import Arm, ZoneKind
 from zonelab.scenarios.errors import NotAccepted, ScenarioError
 from zonelab.scenarios.run.trial import attempt
@@ -15,7 +16,7 @@ from zonelab.scenarios.spec.rules import problems
 from zonelab.scenarios.spec.scenario import Links, Scenario
 from zonelab.scenarios.spec.simulation import StationSection
 from zonelab.studies.evaluate.one_run import measured
-from zonelab.studies.evaluate.real_run import RealRun, RealRuns, RealRunsEnded
+from zonelab.studies.evaluate.real_run import RealRuns, RealRunsEnded
 from zonelab.studies.evaluate.rollout import pushes
 from zonelab.studies.reporting.console import console, print_rows
 from zonelab.studies.reporting.progress import Display
@@ -37,7 +38,7 @@ class MeasuredService:
 
     scenario: Scenario
     on: ZoneKind
-    busy: tuple[RealRun, ...]
+    busy: tuple[Observation, ...]
     runs: tuple[str, ...]
     work: Work | None = None
     without: tuple[MedianPair, ...] = ()
@@ -101,7 +102,7 @@ class MeasuredService:
             yield f"In the scenario: simulation: {{service: {{coordinator: {self.coordinator}}}}}"
             yield "It stands for all that programs, coordinators and servers need beside the lags, on this machine."
         if self.busy:
-            yield f"Left out, as the machine was busy: {len(self.busy)} runs. {' '.join(self.busy[0].cautions)}"
+            yield f"Left out, as the machine was busy: {len(self.busy)} runs. {self.busy[0].problem}"
         if not self.complete and self.failure is None:
             yield "Broken off: the runs so far are taken."
 
@@ -117,11 +118,11 @@ class MeasuringService:
     def run(self) -> MeasuredService:
         """Blocks for all real runs; Ctrl-C ends them. Raises ``OSError``, ``ValueError`` if nothing can be fitted."""
         made, ended = self._made()
-        quiet = [run.medians_ms for run in made if not run.cautions]
+        quiet = [run.numbers for run in made if run.problem is None]
         told = MeasuredService(
             scenario=self.scenario,
             on=self.real.on,
-            busy=tuple(run for run in made if run.cautions),
+            busy=tuple(run for run in made if run.problem is not None),
             runs=tuple(run.directory for run in made),
             failure=None if ended is None else ended.failure,
             complete=ended is None,
@@ -133,9 +134,9 @@ class MeasuringService:
         with_it = pairs_of(self._simulated(work.value_ms), quiet)
         return replace(told, work=work, without=pairs_of(none, quiet), with_it=with_it)
 
-    def _made(self) -> tuple[list[RealRun], RealRunsEnded | None]:
+    def _made(self) -> tuple[list[Observation], RealRunsEnded | None]:
         """The runs, and why they are not all."""
-        found: list[RealRun] = []
+        found: list[Observation] = []
         planned = [self._seeded(place) for place in range(self.repeats)]
         with Display() as shown:
             shown.announce("measure-service", planned)
@@ -177,7 +178,7 @@ def _medians(scenario: Scenario) -> Medians:
     trial = attempt(scenario)
     if trial.verdict is None:
         raise RuntimeError(trial.run.record.error or "the lab failed")
-    return medians_ms(measured(trial, trial.verdict))
+    return medians_ms(measured(trial))
 
 
 def _typical(runs: Sequence[Medians]) -> Medians:

@@ -10,6 +10,7 @@ from zonelab.analysis.checkers.consistency.consistency import check_accesses
 from zonelab.analysis.checkers.consistency.verdict import ConsistencyVerdict
 from zonelab.analysis.checkers.queue.queue import check_recorded
 from zonelab.analysis.checkers.verdict import Verdict
+from zonelab.analysis.observation import Observation
 from zonelab.analysis.runs.accesses import VALUES_NAME
 from zonelab.analysis.runs.order import ORDER_NAME
 from zonelab.scenarios.queues.catalogue import MakeQueue, queue_under_test
@@ -36,6 +37,20 @@ class Trial(Generic[Judged]):
     def violated(self) -> tuple[str, ...]:
         """The forbidden classes, or anomalies, that have cases."""
         return () if self.verdict is None else self.verdict.violated
+
+    def observation(self) -> Observation:
+        """Return the verdict, its cases and the hash of the events, or why there is no verdict."""
+        verdict, trace_hash = self.verdict, self.run.trace_hash
+        if verdict is None:
+            return Observation(problem=self.run.record.error or "the lab failed", trace_hash=trace_hash)
+        return Observation(
+            valid=verdict.valid,
+            begun=verdict.begun,
+            counts={str(name): count for name, count in verdict.counts.items() if count},
+            violated=tuple(map(str, verdict.violated)),
+            problem="; ".join(verdict.reasons) if verdict.valid == "unknown" else None,
+            trace_hash=trace_hash,
+        )
 
     def equals(self, other: "Trial[Judged]") -> bool:
         """Return whether the same events happened and left the same history."""

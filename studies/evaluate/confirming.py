@@ -1,13 +1,14 @@
 """The best settings of an evaluation on real zones: the same scenarios and seeds, in processes or containers."""
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from pathlib import Path
 
 from zonelab.analysis.comparison.confirmation import Confirmed, MedianPair, decided, medians_ms, pairs_of
 from zonelab.analysis.lags.distributions import quantiles_ms
+from zonelab.analysis.observation import Observation
 from zonelab.analysis.rates.decisions import ObjectiveStatus
-from zonelab.analysis.rates.outcomes import Outcomes, RunOutcome
+from zonelab.analysis.rates.outcomes import Outcomes
 from zonelab.analysis.rates.year import NO_FAULT, RunKind
 from zonelab.cluster.links.lag_text import parse_lag
 from zonelab.scenarios.arms import Arm
@@ -17,10 +18,10 @@ from zonelab.scenarios.spec.scenario import Scenario
 from zonelab.scenarios.spec.simulation import ServiceSection
 from zonelab.studies.evaluate.confirmation import Confirmation, ConfirmedRow
 from zonelab.studies.evaluate.evaluation import Evaluated, Evaluation
-from zonelab.studies.evaluate.real_run import RealRun, RealRuns, RealRunsEnded
+from zonelab.studies.evaluate.real_run import OVERLOADED, RealRuns, RealRunsEnded
 from zonelab.studies.evaluate.rollout import Rollout
 from zonelab.studies.many_runs.environment import Environment
-from zonelab.studies.many_runs.state import Codec, RunState
+from zonelab.studies.many_runs.state import RunState
 from zonelab.studies.many_runs.task import Finished, Key
 from zonelab.studies.reporting.progress import Display, RunBar
 
@@ -39,9 +40,6 @@ LINKS_MS = 2.0
 _BEST_FIRST = (ObjectiveStatus.MET, ObjectiveStatus.HELD, ObjectiveStatus.UNDECIDED, ObjectiveStatus.NOT_MET)
 
 
-_CODEC = Codec(to_json=asdict, from_json=lambda told: RealRun(**told))
-
-
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Confirming:
     """``repeats``: runs of each kind."""
@@ -55,14 +53,14 @@ class Confirming:
         return self.evaluation.rollout
 
     def confirmed(
-        self, evaluated: Evaluated, *, simulated: RunState[RunOutcome], directory: Path, environment: Environment
+        self, evaluated: Evaluated, *, simulated: RunState, directory: Path, environment: Environment
     ) -> Confirmation:
         """Make the runs that ``simulated`` and ``directory`` do not know yet, until Ctrl-C.
 
         Real ones on a busy machine are made again next time. Raises ``OSError``, ``ManyRunsFailed``.
         """
         settings = best_settings(evaluated, self._rollout)
-        known: dict[Key, RealRun] = {}
+        known: dict[Key, Observation] = {}
         counts = {cell: max(PREDICTED, evaluated.runs[cell]) for cell in self._cells()}
         with RunBar(f"{self._rollout.scenario.name} predict") as bar:
             self.evaluation.progress = bar.show
@@ -71,7 +69,7 @@ class Confirming:
             )
         ended = None if complete else RealRunsEnded()
         with RunState(
-            directory / RESULTS_NAME, _CODEC, environment=environment, experiment=self.evaluation.experiment()
+            directory / RESULTS_NAME, environment=environment, experiment=self.evaluation.experiment()
         ) as state:
             try:
                 if complete:
@@ -83,12 +81,12 @@ class Confirming:
         return Confirmation(
             on=self.real.on,
             rows=tuple(row for name in settings for row in self._rows(name, predicted[name].outcomes, known)),
-            cautions=tuple(" ".join(run.cautions) for run in known.values() if run.cautions),
+            cautions=tuple(run.problem for run in known.values() if run.problem is not None),
             complete=ended is None,
             failure=None if ended is None else ended.failure,
         )
 
-    def _make(self, settings: Sequence[str], state: RunState[RealRun], known: dict[Key, RealRun]) -> None:
+    def _make(self, settings: Sequence[str], state: RunState, known: dict[Key, Observation]) -> None:
         """Seed by seed, so that what is there when it ends is of all kinds. Raises ``RealRunsEnded``."""
         planned = dict(self._planned(settings))
         known.update({key: state.results[key] for key in planned if key in state.results})
@@ -97,7 +95,7 @@ class Confirming:
             shown.announce("confirm", list(missing.values()))
             for key, scenario in missing.items():
                 run = known[key] = self.real.make(scenario, title=f"{key[0]}, seed {key[1]}", shown=shown)
-                if not run.cautions:
+                if run.problem is None:
                     state.add(Finished(key=key, result=run))
 
     def _planned(self, settings: Sequence[str]) -> Iterator[tuple[Key, Scenario]]:
@@ -126,14 +124,14 @@ class Confirming:
     def _key(self, setting: str, cell: RunKind, seed: int) -> Key:
         return f"{self.real.on}: {setting}, {cell}", seed
 
-    def _rows(self, name: str, outcomes: Outcomes, known: Mapping[Key, RealRun]) -> Iterator[ConfirmedRow]:
+    def _rows(self, name: str, outcomes: Outcomes, known: Mapping[Key, Observation]) -> Iterator[ConfirmedRow]:
         for cell in self._cells():
             predicted = [medians_ms(run) for run in outcomes.runs[cell].values()]
             seeds = self._rollout.seeds(cell, self.repeats, first=self.evaluation.first_seed)
             made = [known[key] for seed in seeds if (key := self._key(name, cell, seed)) in known]
-            quiet = [run for run in made if not run.cautions]
+            quiet = [run for run in made if run.problem is None]
             measured = quiet if len(quiet) >= QUIET else made
-            pairs = pairs_of(predicted, [run.medians_ms for run in measured])
+            pairs = pairs_of(predicted, [run.numbers for run in measured])
             status, why = decided(pairs, busy=len(quiet) < len(measured))
             notes = self._notes(name, measured, pairs) if status is Confirmed.NOT else ()
             yield ConfirmedRow(
@@ -154,7 +152,7 @@ class Confirming:
                     why=f"{kind} is {reason}",
                 )
 
-    def _notes(self, name: str, measured: Sequence[RealRun], pairs: Sequence[MedianPair]) -> Iterator[str]:
+    def _notes(self, name: str, measured: Sequence[Observation], pairs: Sequence[MedianPair]) -> Iterator[str]:
         """What may make real zones slower than simulated ones."""
         if all(pair.relative < 0 for pair in pairs):
             return
@@ -164,7 +162,7 @@ class Confirming:
             yield f"links have a median of {shortest_ms:.2g} ms, and agreement is expected from {LINKS_MS:g} ms on"
         if scenario.simulation.service == ServiceSection():
             yield "programs and coordinators take no time in it; how long they take here: zonelab measure-service"
-        if zones := sorted({zone for run in measured for zone in run.overloaded}):
+        if zones := sorted({zone for run in measured for zone in run.samples[OVERLOADED]}):
             yield f"overloaded: {', '.join(zones)}"
 
 

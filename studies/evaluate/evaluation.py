@@ -2,14 +2,15 @@
 
 import time
 from collections.abc import Callable, Collection, Iterable, Mapping
-from dataclasses import asdict, dataclass, field
+from dataclasses import dataclass, field
 from math import ceil
 from pathlib import Path
 
+from zonelab.analysis.observation import Observation
 from zonelab.analysis.rates.decisions import LOOKS_MAX, ObjectiveStatus, error_at
 from zonelab.analysis.rates.figures import SettingRates
 from zonelab.analysis.rates.objectives import Objective
-from zonelab.analysis.rates.outcomes import Outcomes, RunOutcome
+from zonelab.analysis.rates.outcomes import Outcomes
 from zonelab.analysis.rates.precision import rates_given_faults
 from zonelab.analysis.rates.recommendation import Recommendation, recommend
 from zonelab.analysis.rates.year import RunKind
@@ -19,11 +20,9 @@ from zonelab.studies.evaluate.one_run import Evaluating
 from zonelab.studies.evaluate.rollout import Rollout
 from zonelab.studies.many_runs.environment import Environment
 from zonelab.studies.many_runs.run_all import IN_THIS_PROCESS, AllRuns, run_all
-from zonelab.studies.many_runs.state import Codec, RunState
+from zonelab.studies.many_runs.state import RESULTS_NAME, RunState
 from zonelab.studies.many_runs.task import Task, Workers
 from zonelab.studies.sweep.settings import Setting, environment_of, experiment_of
-
-RESULTS_NAME = "results.jsonl"
 
 LEAST = 4
 """Runs of each kind; with fewer hardly anything is known of how much they differ."""
@@ -35,8 +34,6 @@ KNOWN_PART = 2 / 3
 """Of all runs, at most, are placed where they let rates given a fault be known well."""
 
 _LEAST_S = 1e-3
-
-_CODEC = Codec(to_json=asdict, from_json=lambda told: RunOutcome(**told))
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -83,11 +80,11 @@ class Evaluation:
         faults = [one.fault for one in self.rollout.evaluate.faults.values()]
         return experiment_of(self.rollout.settings, str(self.rollout.year.cells), *map(str, faults), *digests(faults))
 
-    def state(self, directory: Path, environment: Environment) -> RunState[RunOutcome]:
+    def state(self, directory: Path, environment: Environment) -> RunState:
         """Raises ``OSError``, or ``NotAccepted`` if another program writes there."""
-        return RunState(directory / RESULTS_NAME, _CODEC, environment=environment, experiment=self.experiment())
+        return RunState(directory / RESULTS_NAME, environment=environment, experiment=self.experiment())
 
-    def run(self, budget: Budget, *, state: RunState[RunOutcome], environment: Environment) -> Evaluated:
+    def run(self, budget: Budget, *, state: RunState, environment: Environment) -> Evaluated:
         """Raises ``NotAccepted`` if the budget is too small for one round, or ``ManyRunsFailed``."""
         self._afford(budget, known=bool(state.results))
         self.begins()
@@ -122,7 +119,7 @@ class Evaluation:
         counts: Mapping[RunKind, int],
         *,
         settings: Collection[str],
-        state: RunState[RunOutcome],
+        state: RunState,
         environment: Environment,
     ) -> tuple[Mapping[str, SettingRates], bool]:
         """So many runs of some kinds and settings, whatever the budget is; False if Ctrl-C ended it.
@@ -210,7 +207,7 @@ class Evaluation:
         at_s = 0.0 if objective.figure.percentile is None else objective.bound
         return measured.spread(objective.figure, objective.condition, at_s=at_s)
 
-    def _round(self, state: RunState[RunOutcome], environment: Environment) -> AllRuns[RunOutcome]:
+    def _round(self, state: RunState, environment: Environment) -> AllRuns:
         """Every run that is wanted by now and not there yet, seed by seed and all settings of a seed together."""
         return self._made(self._counts, [one.name for one in self.rollout.settings], state, environment)
 
@@ -218,9 +215,9 @@ class Evaluation:
         self,
         counts: Mapping[RunKind, int],
         settings: Collection[str],
-        state: RunState[RunOutcome],
+        state: RunState,
         environment: Environment,
-    ) -> AllRuns[RunOutcome]:
+    ) -> AllRuns:
         tasks = [
             Task(_named(setting, cell), seed, (index, cell, seed))
             for cell, seed in self._in_turn(counts)
@@ -239,8 +236,8 @@ class Evaluation:
         ]
         return [(cell, seed) for _, cell, seed in sorted(places, key=lambda one: one[0])]
 
-    def _measured(self, done: AllRuns[RunOutcome]) -> dict[str, SettingRates]:
-        by_name: dict[str, dict[int, RunOutcome]] = {}
+    def _measured(self, done: AllRuns) -> dict[str, SettingRates]:
+        by_name: dict[str, dict[int, Observation]] = {}
         for (name, seed), outcome in done.results.items():
             by_name.setdefault(name, {})[seed] = outcome
         return {

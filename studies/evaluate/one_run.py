@@ -2,15 +2,15 @@
 
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from zonelab.analysis.checkers.verdict import Verdict
-from zonelab.analysis.rates.objectives import TimedOperation
-from zonelab.analysis.rates.outcomes import UNCONFIRMED, RunOutcome
+from zonelab.analysis.observation import Observation
+from zonelab.analysis.rates.objectives import COMMANDS, UNAVAILABLE, TimedOperation
+from zonelab.analysis.rates.outcomes import UNCONFIRMED
 from zonelab.analysis.rates.year import RunKind
 from zonelab.analysis.runs.directory import RunDirectory
 from zonelab.analysis.runs.history import OPERATIONS
@@ -30,35 +30,35 @@ class Evaluating:
 
     rollout: Rollout
 
-    def __call__(self, which: tuple[int, RunKind, int]) -> RunOutcome:
+    def __call__(self, which: tuple[int, RunKind, int]) -> Observation:
         """Raises ``RuntimeError`` if there is no verdict."""
         setting, cell, seed = which
         trial = attempt(self.rollout.run(setting, cell, seed))
         if trial.verdict is None:
             raise RuntimeError(trial.run.record.error or "the lab failed")
-        return measured(trial, trial.verdict)
+        return measured(trial)
 
 
-def measured(trial: QueueTrial, verdict: Verdict) -> RunOutcome:
+def measured(trial: QueueTrial) -> Observation:
     completions = list(_completions(rows(trial.tables, OPERATIONS_NAME, OPERATIONS.names)))
     record = trial.run.record
     load_end_ns = record.phases["load"][1]
-    return RunOutcome(
-        messages=verdict.totals.pushed,
-        cases={str(name): count for name, count in verdict.counts.items() if count},
-        unavailable_s=_unavailable_s(completions, load_end_ns),
-        commands=sum(
-            level["commands"] for one in record.coordinators.values() for level in one.get("levels", {}).values()
-        ),
-        times_us=_times_us(completions, trial.run.epoch_ns),
+    levels = (level for one in record.coordinators.values() for level in one.get("levels", {}).values())
+    return replace(
+        trial.observation(),
+        numbers={
+            UNAVAILABLE: _unavailable_s(completions, load_end_ns),
+            COMMANDS: sum(level["commands"] for level in levels),
+        },
+        samples=_times_us(completions, trial.run.epoch_ns),
     )
 
 
-def measured_times(directory: Path) -> RunOutcome:
+def measured_times(directory: Path) -> Observation:
     """The times of a run that left its directory, and nothing else. Raises ``RunError``."""
     run = RunDirectory.open(directory)
     every = (row for batch in run.operations() for row in batch.to_pylist())
-    return RunOutcome(messages=0, times_us=_times_us(list(_completions(every)), run.info.epoch_ns))
+    return Observation(samples=_times_us(list(_completions(every)), run.info.epoch_ns))
 
 
 def _completions(operations: Iterable[Mapping[str, Any]]) -> Iterator[Mapping[str, Any]]:

@@ -1,12 +1,12 @@
 """Runs on real servers whose medians are held against simulated ones: by ``--confirm`` and ``measure-service``."""
 
-from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Protocol
 
 from zonelab.analysis.checkers.queue.queue import check
 from zonelab.analysis.comparison.confirmation import medians_ms
+from zonelab.analysis.observation import Observation
 from zonelab.analysis.summary.conclusions import cautions_about_medians
 from zonelab.analysis.summary.queue_summary import summarise
 from zonelab.analysis.summary.result import Result
@@ -18,15 +18,8 @@ from zonelab.scenarios.spec.scenario import Scenario
 from zonelab.studies.evaluate.one_run import measured_times
 from zonelab.studies.reporting.progress import Display
 
-
-@dataclass(frozen=True, kw_only=True, slots=True)
-class RealRun:
-    """``cautions``: what must be said of the machine; ``overloaded``: zones whose consumers could not keep up."""
-
-    medians_ms: Mapping[str, float]
-    directory: str
-    cautions: Sequence[str] = ()
-    overloaded: Sequence[str] = ()
+OVERLOADED = "overloaded"
+"""Samples of a real run: the zones whose consumers could not keep up."""
 
 
 class RealRunsEnded(Exception):
@@ -54,8 +47,11 @@ class RealRuns:
     command: str
     run_real: RunReal = run_on_servers
 
-    def make(self, scenario: Scenario, *, title: str, shown: Display) -> RealRun:
-        """Raises ``RealRunsEnded``, ``OSError``."""
+    def make(self, scenario: Scenario, *, title: str, shown: Display) -> Observation:
+        """Make a run whose numbers are medians in ms; its problem is what must be said of the machine.
+
+        Raises ``RealRunsEnded``, ``OSError``.
+        """
         shown.begin(title)
         directory, record = self.run_real(scenario, kind=self.on, runs=self.runs, watcher=shown, command=self.command)
         if record.status != "complete":
@@ -63,16 +59,16 @@ class RealRuns:
             told = f"{record.error}; see {directory / 'lab.log'}"
             raise RealRunsEnded(None if record.status == "interrupted" else told)
         found = _measured(directory, title=scenario.level)
-        shown.done("busy machine" if found.cautions else "measured")
+        shown.done("measured" if found.problem is None else "busy machine")
         return found
 
 
-def _measured(directory: Path, *, title: str) -> RealRun:
+def _measured(directory: Path, *, title: str) -> Observation:
     """What a run has to say of its times. Raises ``RunError``."""
     result = Result(title=title, directory=directory, verdict=check(directory), summary=summarise(directory))
-    return RealRun(
-        medians_ms=medians_ms(measured_times(directory)),
+    return Observation(
+        numbers=medians_ms(measured_times(directory)),
+        samples={OVERLOADED: [one.zone for one in result.summary.overloaded]},
+        problem=" ".join(cautions_about_medians([result])) or None,
         directory=str(directory),
-        cautions=cautions_about_medians([result]),
-        overloaded=[one.zone for one in result.summary.overloaded],
     )

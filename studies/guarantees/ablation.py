@@ -4,11 +4,12 @@ After the ablations of jobqueue by simloop (failures per 1,000 seeds with each m
 """
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from zonelab.analysis.checkers.order.properties import FORBIDDEN
 from zonelab.analysis.checkers.verdict import Broken
 from zonelab.analysis.message_classes import FORBIDDEN_DEFAULT, MessageClass
+from zonelab.analysis.observation import Observation
 from zonelab.cluster.votes.levels import Level
 from zonelab.engine.dyno.hardened import Hardening
 from zonelab.engine.fifo.fenced.mechanisms import Fencing
@@ -16,9 +17,8 @@ from zonelab.scenarios.fault_draws.fault_classes import FaultClass, classes_of, 
 from zonelab.scenarios.run.trial import attempt
 from zonelab.studies.guarantees.ablated_queue import ENGINE, ORDERED, Ablation
 from zonelab.studies.guarantees.ablation_costs import Cost, costs_of
-from zonelab.studies.guarantees.matrix import Shown
 from zonelab.studies.guarantees.mechanisms import MECHANISMS, DynoMechanism, Mechanism
-from zonelab.studies.guarantees.paired import Conditions, Measured, PairedStudy, RowResult, run_pairs
+from zonelab.studies.guarantees.paired import Conditions, PairedStudy, RowResult, run_pairs
 from zonelab.studies.many_runs.run_all import IN_THIS_PROCESS
 from zonelab.studies.many_runs.state import RunState
 from zonelab.studies.many_runs.task import Workers
@@ -129,19 +129,20 @@ class AblationRun:
     def twin(self) -> "AblationRun":
         return AblationRun(self.ablation.twin, self.conditions, self.seed)
 
-    def measure(self) -> Measured:
+    def measure(self) -> Observation:
         """Make the run in simulation, and tell what it broke and what it cost."""
         conditions, mode = self.conditions, self.ablation.mode
         drawn = scenario_of_class(
             conditions.fault_class, level=conditions.level, mode=mode, seed=self.seed, engine=self.ablation.engine
         )
         trial = attempt(self.ablation.scenario(drawn), make_queue=self.ablation.make_queue)
-        shown, totals = Shown.of(trial), trial.verdict.totals if trial.verdict is not None else None
+        observation, totals = trial.observation(), trial.verdict.totals if trial.verdict is not None else None
         numbers = {_DELIVERIES: totals.deliveries, _DELIVERED: totals.delivered} if totals else {}
-        return Measured(
-            violated={name: shown.violated[name] for name in watched(self.ablation.engine) if name in shown.violated},
+        seen = [str(name) for name in watched(self.ablation.engine) if name in observation.violated]
+        return replace(
+            observation,
+            counts={name: observation.counts[name] for name in seen},
             numbers={**numbers, **costs_of(trial)},
-            problem=shown.problem,
         )
 
 
@@ -152,7 +153,7 @@ def ablate(
     seeds: Sequence[int],
     workers: Workers = IN_THIS_PROCESS,
     progress: Callable[[int, int], None] = lambda done, total: None,
-    state: RunState[Measured] | None = None,
+    state: RunState | None = None,
 ) -> PairedStudy[Ablation]:
     """Run each of ``ablations`` with ``seeds``, and these with none off, but what ``state`` has. Ctrl-C ends it.
 

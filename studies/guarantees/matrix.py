@@ -5,27 +5,28 @@ cell alone, so neither the number of processes nor their order changes the resul
 """
 
 from collections.abc import Callable, Collection, Mapping, Sequence
-from dataclasses import asdict, dataclass, field
+from contextlib import closing, suppress
+from dataclasses import dataclass, field, replace
 from itertools import product
 from pathlib import Path
-from typing import Any
 
 from zonelab.analysis.checkers.order.properties import FORBIDDEN
 from zonelab.analysis.checkers.verdict import Broken, broken_named
 from zonelab.analysis.message_classes import FORBIDDEN_DEFAULT, MessageClass
+from zonelab.analysis.observation import Observation
 from zonelab.analysis.proportions import proportion_interval
 from zonelab.cluster.votes.levels import LEVELS_OF_ONE_DC, Level
 from zonelab.engine.queue import Features
 from zonelab.scenarios.fault_draws.fault_classes import EngineMode, FaultClass, classes_of, scenario_of_class
-from zonelab.scenarios.run.trial import QueueTrial, attempt
+from zonelab.scenarios.run.trial import attempt
 from zonelab.scenarios.spec.engines import ENGINES
 from zonelab.scenarios.spec.reading import dump_scenario
 from zonelab.scenarios.spec.scenario import Scenario
-from zonelab.studies.guarantees.standing import OrderShown, OrderTotals
+from zonelab.studies.guarantees.standing import STANDSTILLS, OrderTotals, order_of
 from zonelab.studies.many_runs.environment import Environment
 from zonelab.studies.many_runs.run_all import IN_THIS_PROCESS, run_all
-from zonelab.studies.many_runs.state import Codec, RunState
-from zonelab.studies.many_runs.task import Finished, Task, Workers
+from zonelab.studies.many_runs.state import RunState
+from zonelab.studies.many_runs.task import Task, Workers
 from zonelab.studies.shrink.queue_run import shrink
 
 JUDGED = (*FORBIDDEN_DEFAULT, MessageClass.ORPHAN)
@@ -81,34 +82,6 @@ def chosen(
     )
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
-class Shown:
-    """What one run showed: cases by forbidden class. ``problem``: why there is no verdict of true or false.
-
-    ``order``: None of a queue that keeps none.
-    """
-
-    seed: int
-    violated: Mapping[Broken, int]
-    pushed: int
-    problem: str | None
-    order: OrderShown | None = None
-
-    @classmethod
-    def of(cls, trial: QueueTrial) -> "Shown":
-        """What ``trial`` broke, or why it has no verdict."""
-        seed, verdict = trial.scenario.seed, trial.verdict
-        if verdict is None:
-            return cls(seed=seed, violated={}, pushed=0, problem=trial.run.record.error or "the lab failed")
-        return cls(
-            seed=seed,
-            violated={name: verdict.counts[name] for name in verdict.violated},
-            pushed=verdict.begun,
-            problem="; ".join(verdict.reasons) if verdict.valid == "unknown" else None,
-            order=OrderShown.of(trial),
-        )
-
-
 def share_bound(runs: int) -> float:
     """The share of failing seeds that no failure in ``runs`` decided runs excludes with 95 % confidence.
 
@@ -127,16 +100,16 @@ class CellResult:
     """Seeds by violated class, in order."""
     order: OrderTotals | None = None
 
-    def add(self, shown: Shown) -> None:
+    def add(self, seed: int, observation: Observation) -> None:
         """Count a run of this cell."""
         self.runs += 1
-        if shown.problem is not None:
-            self.problems[shown.seed] = shown.problem
-        for name in shown.violated:
-            self.failing.setdefault(name, []).append(shown.seed)
-        if shown.order is not None:
+        if observation.problem is not None:
+            self.problems[seed] = observation.problem
+        for name in observation.violated:
+            self.failing.setdefault(broken_named(name), []).append(seed)
+        if STANDSTILLS in observation.samples:
             self.order = self.order or OrderTotals()
-            self.order.add(shown.seed, shown.order)
+            self.order.add(seed, observation)
 
     @property
     def decided(self) -> int:
@@ -206,27 +179,21 @@ def counterexamples(
     failures = {(failure.file_name, failure.seed): failure for failure in matrix.failures()}
     tasks = [Task(*key, (failure, shrink_runs)) for key, failure in failures.items()]
     written: dict[Failure, Path] = {}
-
-    def write(finished: Finished[str]) -> None:
-        failure = failures[finished.key]
-        if finished.result is not None:
+    problems = []
+    with suppress(KeyboardInterrupt), closing(workers.finished(_shrunk, tasks, Environment.here())) as arriving:
+        for finished in arriving:
+            failure = failures[finished.key]
+            if finished.result is None:
+                problems.append(f"{failure.file_name}, seed {failure.seed}: {finished.error}")
+                continue
             written[failure] = directory / failure.file_name
             written[failure].write_text(finished.result, encoding="utf-8")
-
-    done = run_all(_shrunk, tasks, workers=workers, on_finished=write)
-    problems = [f"{name}, seed {seed}: {error}" for (name, seed), error in done.failures.items()]
     return {failure: written[failure] for failure in failures.values() if failure in written}, problems
 
 
-def matrix_state(path: Path) -> RunState[Shown]:
+def matrix_state(path: Path) -> RunState:
     """What the runs so far showed, of any cells. Raises ``OSError``, or ``NotAccepted`` if another matrix writes it."""
-    return RunState(path, Codec(to_json=asdict, from_json=_shown), environment=Environment.here())
-
-
-def _shown(told: Mapping[str, Any]) -> Shown:
-    violated = {broken_named(name): cases for name, cases in told["violated"].items()}
-    order = OrderShown.from_json(told["order"]) if told["order"] is not None else None
-    return Shown(**{**told, "violated": violated, "order": order})
+    return RunState(path, environment=Environment.here())
 
 
 def fill(
@@ -235,7 +202,7 @@ def fill(
     seeds: Sequence[int],
     workers: Workers = IN_THIS_PROCESS,
     progress: Callable[[int, int], None] = lambda done, total: None,
-    state: RunState[Shown] | None = None,
+    state: RunState | None = None,
 ) -> Matrix:
     """Run every cell with ``seeds``, but what ``state`` has. Ctrl-C ends it. Raises ``ManyRunsFailed``.
 
@@ -244,18 +211,18 @@ def fill(
     found = {cell: CellResult() for cell in cells}
     tasks = [Task(cell.name, seed, (cell, seed)) for seed in seeds for cell in cells]
     done = run_all(_run, tasks, workers=workers, state=state, progress=progress)
-    for task in tasks:
-        cell, seed = task.subject
-        if (shown := done.results.get(task.key)) is not None:
-            found[cell].add(shown)
-        elif (error := done.failures.get(task.key)) is not None:
-            found[cell].add(Shown(seed=seed, violated={}, pushed=0, problem=error))
+    observed = done.by_setting()
+    for cell, result in found.items():
+        for seed, observation in observed.get(cell.name, {}).items():
+            result.add(seed, observation)
     return Matrix(cells=found, complete=done.complete, known=done.known)
 
 
-def _run(task: tuple[Cell, int]) -> Shown:
+def _run(task: tuple[Cell, int]) -> Observation:
     cell, seed = task
-    return Shown.of(attempt(cell.scenario(seed)))
+    trial = attempt(cell.scenario(seed))
+    numbers, samples = order_of(trial)
+    return replace(trial.observation(), numbers=numbers, samples=samples)
 
 
 def _shrunk(task: tuple[Failure, int]) -> str:

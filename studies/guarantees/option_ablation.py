@@ -2,23 +2,24 @@
 
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import StrEnum
 from itertools import product
 from typing import Any
 
 from zonelab.analysis.checkers.consistency.verdict import FORBIDDEN_OF, Anomaly
+from zonelab.analysis.observation import Observation
 from zonelab.analysis.workloads import WorkloadKind
 from zonelab.cluster.options.versions.settings import VoteBy
 from zonelab.scenarios.arms import Arm
 from zonelab.scenarios.fault_draws.fault_classes import EngineMode, FaultClass, scenario_of_class
 from zonelab.scenarios.fault_draws.loads import LOAD_S
-from zonelab.scenarios.run.trial import AccessTrial, attempt_accesses
+from zonelab.scenarios.run.trial import attempt_accesses
 from zonelab.scenarios.spec import scenario as spec
 from zonelab.scenarios.spec.clients import Clients
 from zonelab.scenarios.spec.replication import AntiEntropy, Handoff, Replication
 from zonelab.scenarios.spec.scenario import Scenario
-from zonelab.studies.guarantees.paired import Conditions, Measured, PairedStudy, run_pairs
+from zonelab.studies.guarantees.paired import Conditions, PairedStudy, run_pairs
 from zonelab.studies.many_runs.run_all import IN_THIS_PROCESS
 from zonelab.studies.many_runs.state import RunState
 from zonelab.studies.many_runs.task import Workers
@@ -140,7 +141,7 @@ class OptionRun:
     def twin(self) -> "OptionRun":
         return OptionRun((), self.conditions, self.seed)
 
-    def measure(self) -> Measured:
+    def measure(self) -> Observation:
         """Make the run in simulation, and tell what it broke and what the options counted."""
         trial = attempt_accesses(scenario_of(self.options, self.conditions, seed=self.seed))
         numbers: Counter[str] = Counter()
@@ -148,14 +149,15 @@ class OptionRun:
             numbers.update(statistics["options"])
         for counted in trial.run.record.clients.values():
             numbers.update({f"client {name.replace('_', '-')}": count for name, count in counted.items()})
+        observation = trial.observation()
         if trial.verdict is None:
-            return Measured(violated={}, numbers=numbers, problem=trial.run.record.error or "the lab failed")
-        counts, operations = trial.verdict.counts, trial.verdict.operations.values()
+            return replace(observation, numbers=numbers)
+        operations = trial.verdict.operations.values()
         numbers[BEGUN] = sum(sum(outcomes.values()) for outcomes in operations)
         numbers[ANSWERED] = sum(outcomes.get("ok", 0) for outcomes in operations)
-        return Measured(
-            violated={name: counts[name] for name in WATCHED if counts[name]}, numbers=numbers, problem=_problem(trial)
-        )
+        counts = {str(name): observation.counts[name] for name in WATCHED if name in observation.counts}
+        problem = observation.problem if trial.run.record.drained else f"not at rest within {DRAIN_S:g} s"
+        return replace(observation, counts=counts, numbers=numbers, problem=problem)
 
 
 def ablate_options(
@@ -165,7 +167,7 @@ def ablate_options(
     under: Sequence[Conditions] = UNDER,
     workers: Workers = IN_THIS_PROCESS,
     progress: Callable[[int, int], None] = lambda done, total: None,
-    state: RunState[Measured] | None = None,
+    state: RunState | None = None,
 ) -> PairedStudy[Cell]:
     """Run every row, of which the first has no option, with ``seeds`` under all conditions, but what ``state`` has.
 
@@ -185,11 +187,3 @@ def answers(study: PairedStudy[Cell], cell: Cell) -> str:
     """Whether ``more`` operations, or ``fewer``, are answered than without options, oftener than chance explains."""
     found = {"more": study.more(cell, (ANSWERED,)), "fewer": study.fewer(cell, (ANSWERED,))}
     return next((side for side, names in found.items() if names), "")
-
-
-def _problem(trial: AccessTrial) -> str | None:
-    """Why what the run did not show may nevertheless have been."""
-    if not trial.run.record.drained:
-        return f"not at rest within {DRAIN_S:g} s"
-    verdict = trial.verdict
-    return "; ".join(verdict.reasons) if verdict and verdict.valid == "unknown" else None

@@ -5,7 +5,7 @@ that break things anyway.
 """
 
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
-from dataclasses import asdict, dataclass, field
+from dataclasses import dataclass, field
 from itertools import count
 from operator import methodcaller
 from pathlib import Path
@@ -13,12 +13,13 @@ from typing import Generic, Protocol, Self, TypeVar
 
 from scipy import special
 
+from zonelab.analysis.observation import Observation
 from zonelab.analysis.workloads import WorkloadKind
 from zonelab.cluster.votes.levels import Level
 from zonelab.scenarios.fault_draws.fault_classes import FaultClass
 from zonelab.studies.many_runs.environment import Environment
 from zonelab.studies.many_runs.run_all import IN_THIS_PROCESS, run_all
-from zonelab.studies.many_runs.state import Codec, RunState
+from zonelab.studies.many_runs.state import RunState
 from zonelab.studies.many_runs.task import Task, Workers
 
 CONFIDENCE = 0.95
@@ -42,18 +43,6 @@ class Conditions:
         return " ".join(filter(None, (self.fault_class, self.level, self.workload)))
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
-class Measured:
-    """One run: its cases by violated class, and other numbers.
-
-    ``problem``: why there is no verdict of true or false, or why it says less than it should.
-    """
-
-    violated: Mapping[str, int]
-    numbers: Mapping[str, float]
-    problem: str | None = None
-
-
 class PairedRun(Protocol[Row_co]):
     """One run that can be made, in another process, too. A run with nothing to compare is its own ``twin``.
 
@@ -70,7 +59,8 @@ class PairedRun(Protocol[Row_co]):
     def seed(self) -> int: ...
     @property
     def twin(self) -> Self: ...
-    def measure(self) -> Measured: ...
+    def measure(self) -> Observation:
+        """Make the run. The observation counts the classes that are compared, and no other ones."""
 
 
 @dataclass(slots=True)
@@ -91,16 +81,16 @@ class RowResult:
     fewer: dict[str, int] = field(default_factory=dict)
     problems: dict[int, str] = field(default_factory=dict)
 
-    def add(self, measured: Measured, twin: Measured, *, conditions: Conditions, seed: int) -> None:
+    def add(self, measured: Observation, twin: Observation, *, conditions: Conditions, seed: int) -> None:
         """Count a run and its twin, which has the same seed and has all mechanisms."""
         self.runs += 1
-        self.failed_runs += bool(measured.violated)
-        self.failed_twins += bool(twin.violated)
-        for name in measured.violated:
+        self.failed_runs += bool(measured.counts)
+        self.failed_twins += bool(twin.counts)
+        for name in measured.counts:
             _add(self.failing.setdefault(name, {}), {conditions: 1})
         _add(self.numbers, measured.numbers)
         _add(self.twin_numbers, twin.numbers)
-        for mine, theirs in ((measured.violated, twin.violated), (measured.numbers, twin.numbers)):
+        for mine, theirs in ((measured.counts, twin.counts), (measured.numbers, twin.numbers)):
             for name in mine.keys() | theirs.keys():
                 difference = mine.get(name, 0) - theirs.get(name, 0)
                 if difference:
@@ -167,10 +157,9 @@ class PairedStudy(Generic[Row]):
         return tuple(name for name in names if sign_test(side.get(name, 0), other.get(name, 0)) < self._limit)
 
 
-def paired_state(path: Path) -> RunState[Measured]:
+def paired_state(path: Path) -> RunState:
     """What runs of such studies showed so far. Raises ``OSError``, or ``NotAccepted`` if another study writes it."""
-    codec = Codec(to_json=asdict, from_json=lambda told: Measured(**told))
-    return RunState(path, codec, environment=Environment.here(), experiment="twins")
+    return RunState(path, environment=Environment.here(), experiment="twins")
 
 
 def run_pairs(
@@ -180,7 +169,7 @@ def run_pairs(
     tests: int,
     workers: Workers = IN_THIS_PROCESS,
     progress: Callable[[int, int], None] = lambda done, total: None,
-    state: RunState[Measured] | None = None,
+    state: RunState | None = None,
 ) -> PairedStudy[Row]:
     """Make all ``runs``, twins among them, but those that ``state`` has. Ctrl-C ends it; then a run whose twin is
     lacking does not count.

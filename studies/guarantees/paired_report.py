@@ -9,7 +9,7 @@ from typing import Any, ClassVar, Generic, Self
 
 from zonelab.analysis.proportions import proportion_interval, share_json
 from zonelab.studies.guarantees.page import markdown_rows, provenance
-from zonelab.studies.guarantees.paired import Measured, PairedStudy, Row, RowResult, paired_state
+from zonelab.studies.guarantees.paired import PairedStudy, Row, RowResult, paired_state
 from zonelab.studies.guarantees.study_report import Progress, StudyReport
 from zonelab.studies.many_runs.state import RunState
 from zonelab.studies.reporting.console import print_rows
@@ -29,7 +29,7 @@ class PairedReport(StudyReport[PairedStudy[Row]], Generic[Row]):
     @classmethod
     def of_twins(
         cls,
-        measure: Callable[[Progress, RunState[Measured] | None], PairedStudy[Row]],
+        measure: Callable[[Progress, RunState | None], PairedStudy[Row]],
         *,
         command: Sequence[str],
         out: Path | None,

@@ -1,12 +1,13 @@
 """What drawn runs of ordered messages tell beside what they broke: opportunities to break it, and standstills."""
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from statistics import median
-from typing import Any, Self
+from typing import Any
 
 from zonelab.analysis.checkers.order.properties import Property
+from zonelab.analysis.observation import Observation
 from zonelab.analysis.runs.fault_bands import FaultBand, fault_bands
 from zonelab.analysis.runs.info import NANOSECONDS_PER_MS
 from zonelab.scenarios.run.trial import QueueTrial
@@ -17,43 +18,26 @@ _LATER = ("program_pause", "consumer_crash", "producer_crash", "service_crash", 
 """A standstill has a fault of a zone or link as its own first, then one of a program, then wrong clocks, all along."""
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
-class Stood:
-    """One partition stood still. ``fault``: the kind in force meanwhile. ``lasted_ms``: None if it did to the end."""
-
-    cause: str
-    fault: str
-    lasted_ms: float | None
+STANDSTILLS = "standstills"
+"""Samples of a run: cause, kind of the fault in force, and length in ms, which is None if it lasted to the end."""
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
-class OrderShown:
-    """Of one run. ``opportunities``: to break each property, by name."""
-
-    opportunities: Mapping[str, int]
-    stood: tuple[Stood, ...]
-
-    @classmethod
-    def of(cls, trial: QueueTrial) -> Self | None:
-        """None if nothing was judged of order."""
-        verdict = None if trial.verdict is None else trial.verdict.order
-        if verdict is None:
-            return None
-        table = trial.tables.tables.get(FAULTS_NAME)
-        bands = [] if table is None else fault_bands(table.batch().to_pylist())
-        stood = tuple(
-            Stood(
-                cause=str(one.cause),
-                fault=_fault_of(bands, one.begin_ns, one.end_ns),
-                lasted_ms=None if one.end_ns is None else (one.end_ns - one.begin_ns) / NANOSECONDS_PER_MS,
-            )
-            for one in verdict.blocked
-        )
-        return cls(opportunities=dict(verdict.opportunities), stood=stood)
-
-    @classmethod
-    def from_json(cls, told: Mapping[str, Any]) -> Self:
-        return cls(opportunities=told["opportunities"], stood=tuple(Stood(**one) for one in told["stood"]))
+def order_of(trial: QueueTrial) -> tuple[Mapping[str, float], Mapping[str, Sequence[Any]]]:
+    """Return the opportunities to break each property, by name, and the standstills; nothing if no order was judged."""
+    verdict = None if trial.verdict is None else trial.verdict.order
+    if verdict is None:
+        return {}, {}
+    table = trial.tables.tables.get(FAULTS_NAME)
+    bands = [] if table is None else fault_bands(table.batch().to_pylist())
+    stood = [
+        [
+            str(one.cause),
+            _fault_of(bands, one.begin_ns, one.end_ns),
+            None if one.end_ns is None else (one.end_ns - one.begin_ns) / NANOSECONDS_PER_MS,
+        ]
+        for one in verdict.blocked
+    ]
+    return dict(verdict.opportunities), {STANDSTILLS: stood}
 
 
 @dataclass(slots=True)
@@ -63,10 +47,11 @@ class OrderTotals:
     opportunities: Counter[str] = field(default_factory=Counter)
     stood: dict[tuple[str, str], list[tuple[int, float | None]]] = field(default_factory=dict)
 
-    def add(self, seed: int, shown: OrderShown) -> None:
-        self.opportunities.update({name: shown.opportunities.get(name, 0) for name in map(str, Property)})
-        for one in shown.stood:
-            self.stood.setdefault((one.cause, one.fault), []).append((seed, one.lasted_ms))
+    def add(self, seed: int, observation: Observation) -> None:
+        """Count a run that ``order_of`` has measured."""
+        self.opportunities.update({str(name): int(observation.numbers.get(name, 0)) for name in Property})
+        for cause, fault, lasted_ms in observation.samples[STANDSTILLS]:
+            self.stood.setdefault((cause, fault), []).append((seed, lasted_ms))
 
     @property
     def seeds(self) -> int:

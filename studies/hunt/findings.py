@@ -1,5 +1,6 @@
 """What a hunt found: failing seeds grouped by what went wrong, and a scenario file for each group."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -8,11 +9,13 @@ from rich.table import Table
 
 from zonelab.analysis.checkers.consistency.verdict import MEANINGS
 from zonelab.analysis.checkers.verdict import MEANING_OF
+from zonelab.analysis.observation import Observation
 from zonelab.analysis.proportions import share_json, share_words
 from zonelab.scenarios.run_files.directory import program_fingerprint
 from zonelab.scenarios.spec.reading import write_scenario
 from zonelab.scenarios.spec.scenario import KnownResult
-from zonelab.studies.hunt.seeds import Hunted, HuntTarget, Outcome
+from zonelab.studies.hunt.seeds import EVENTS, FAULTS, SAME, TWICE, VIRTUAL_NS, HuntTarget, is_broken
+from zonelab.studies.many_runs.run_all import AllRuns
 from zonelab.studies.reporting.console import console, print_table
 from zonelab.studies.shrink.search import violation_named
 
@@ -44,20 +47,20 @@ class Group:
 class HuntResult:
     """The result of a hunt.
 
-    ``scenario``: its name. ``outcomes``: one for each seed, by seed. ``groups``: those that failed, by what they
-    violate; a seed that violates several classes is in several groups. ``complete`` is False if the hunt was broken
-    off. ``resumed``: how many outcomes were there from before, in ``directory``. ``command``: what goes on with the
+    ``scenario``: its name. ``observations``: of each run, by seed. ``groups``: those that failed, by what they
+    violate; a seed that violates several classes is in several groups. ``complete`` is False if the hunt was
+    interrupted. ``resumed``: how many results an earlier hunt left in ``directory``. ``command``: what continues the
     hunt. ``of_queue`` is False if the scenario has a workload in place of a queue.
 
     Example, which those of the methods continue::
 
         found = hunt("steady", runs=2, messages=5)
-        assert found.complete and len(found.outcomes) == 2 and not found.groups
+        assert found.complete and len(found.observations) == 2 and not found.groups
     """
 
     scenario: str
     directory: Path
-    outcomes: tuple[Outcome, ...]
+    observations: Mapping[int, Observation]
     groups: tuple[Group, ...]
     complete: bool
     resumed: int
@@ -72,27 +75,27 @@ class HuntResult:
 
             print(found.failing)  # 0
         """
-        return sum(outcome.valid is False for outcome in self.outcomes)
+        return sum(one.valid is False for one in self.observations.values())
 
     @property
-    def broken(self) -> list[Outcome]:
-        """Seeds in which the lab itself failed, or that are not the same twice.
+    def broken(self) -> dict[int, str]:
+        """Seeds in which the lab itself failed, or that are not the same twice, and why.
 
         Example::
 
-            print(found.broken)  # []
+            print(found.broken)  # {}
         """
-        return [outcome for outcome in self.outcomes if outcome.valid is None or outcome.difference is not None]
+        return {seed: one.problem or "" for seed, one in self.observations.items() if is_broken(one)}
 
     @property
-    def undecided(self) -> list[Outcome]:
+    def undecided(self) -> list[int]:
         """Seeds that are neither valid nor invalid: they are no evidence of anything.
 
         Example::
 
             print(found.undecided)  # []
         """
-        return [outcome for outcome in self.outcomes if outcome.valid == "unknown"]
+        return [seed for seed, one in self.observations.items() if one.valid == "unknown"]
 
     @property
     def judged(self) -> int:
@@ -102,10 +105,10 @@ class HuntResult:
 
             print(found.judged)  # 2
         """
-        return sum(isinstance(outcome.valid, bool) for outcome in self.outcomes)
+        return sum(one.is_decided for one in self.observations.values())
 
     def to_json(self) -> dict[str, Any]:
-        """Returns what ``zonelab hunt --json`` prints.
+        """Return what ``zonelab hunt --json`` prints.
 
         Example::
 
@@ -113,14 +116,14 @@ class HuntResult:
         """
         return {
             "scenario": self.scenario,
-            "runs": len(self.outcomes),
+            "runs": len(self.observations),
             "resumed": self.resumed,
             "complete": self.complete,
             "failing": self.failing,
             "unknown": len(self.undecided),
             "failure_rate": share_json(self.failing, self.judged),
-            "repeated": sum(outcome.repeated for outcome in self.outcomes),
-            "broken": {str(one.seed): one.difference or one.error for one in self.broken},
+            "repeated": self._sum(TWICE),
+            "broken": {str(seed): why for seed, why in self.broken.items()},
             "groups": {
                 group.name: {
                     "runs": len(group.seeds),
@@ -170,59 +173,64 @@ class HuntResult:
         return "messages" if self.of_queue else "operations"
 
     def _sentences(self) -> list[str]:
-        runs = len(self.outcomes)
+        runs = len(self.observations)
         if not runs:
             return ["No seed was run."]
-        pushed, virtual_s = sum(one.pushed for one in self.outcomes), sum(one.virtual_ns for one in self.outcomes) / 1e9
+        pushed = sum(one.begun for one in self.observations.values())
+        virtual_s = self._sum(VIRTUAL_NS) / 1e9
         totals = f"{runs:,} runs, {pushed:,} {self._unit}, {virtual_s:,.0f} s of virtual time"
         failed = f"{self.failing:,} failed ({self._share(self.failing)})" if self.judged else "none could be judged"
         sentences = [f"{totals}; {failed}."]
         if self.undecided:
-            first = ", ".join(str(one.seed) for one in self.undecided[:SEEDS_SHOWN])
+            first = ", ".join(map(str, self.undecided[:SEEDS_SHOWN]))
             words = f"{len(self.undecided):,} runs could not be judged and count for no share"
             sentences.append(f"{words}; first seeds: {first}.")
         if self.resumed:
             sentences.append(f"{self.resumed:,} of the runs are from before.")
         if not self.complete:
             sentences.append("Broken off: the same command goes on from here.")
-        repeated = sum(one.repeated for one in self.outcomes)
-        same = repeated - sum(one.difference is not None for one in self.outcomes)
-        sentences.append(f"{repeated:,} seeds were run twice; {same:,} of them were the same twice, event by event.")
-        sentences += [f"seed {one.seed}: {one.difference or one.error}" for one in self.broken[:SEEDS_SHOWN]]
+        twice, same = self._sum(TWICE), self._sum(SAME)
+        sentences.append(f"{twice:,} seeds were run twice; {same:,} of them were the same twice, event by event.")
+        sentences += [f"seed {seed}: {why}" for seed, why in list(self.broken.items())[:SEEDS_SHOWN]]
         return sentences
 
+    def _sum(self, number: str) -> int:
+        return int(sum(one.numbers.get(number, 0) for one in self.observations.values()))
 
-def sum_up(target: HuntTarget, hunted: Hunted, directory: Path, *, command: str) -> HuntResult:
+
+def sum_up(target: HuntTarget, done: AllRuns, directory: Path, *, command: str) -> HuntResult:
     """Group the failing seeds and write the counterexample of each group. Raises ``OSError``."""
+    observations = done.by_setting().get(target.scenario.name, {})
     groups = []
     for name in _MEANINGS:
-        failing = sorted((one for one in hunted.outcomes if name in one.violated), key=_plainness)
+        failing = {seed: one for seed, one in observations.items() if name in one.violated}
         if failing:
+            first, *others = sorted(failing, key=lambda seed: _plainness(seed, failing[seed]))
             path = directory / name / COUNTEREXAMPLE
-            _write(target, failing[0], path)
-            groups.append(Group(name=name, seeds=tuple(one.seed for one in failing), counterexample=path))
+            _write(target, first, failing[first], path)
+            groups.append(Group(name=name, seeds=(first, *others), counterexample=path))
     return HuntResult(
         scenario=target.scenario.name,
         directory=directory,
-        outcomes=hunted.outcomes,
+        observations=observations,
         groups=tuple(groups),
-        complete=hunted.complete,
-        resumed=hunted.known,
+        complete=done.complete,
+        resumed=done.known,
         command=command,
         of_queue=target.scenario.workload is None,
     )
 
 
-def _plainness(outcome: Outcome) -> tuple[int, int, int]:
-    return outcome.faults, outcome.events, outcome.seed
+def _plainness(seed: int, one: Observation) -> tuple[float, float, int]:
+    return one.numbers[FAULTS], one.numbers[EVENTS], seed
 
 
-def _write(target: HuntTarget, outcome: Outcome, path: Path) -> None:
+def _write(target: HuntTarget, seed: int, one: Observation, path: Path) -> None:
     found = KnownResult(
-        trace_hash=outcome.trace_hash,
-        violated=tuple(map(violation_named, outcome.violated)),
+        trace_hash=one.trace_hash,
+        violated=tuple(map(violation_named, one.violated)),
         program=program_fingerprint(own=target.scenario.own_functions),
     )
-    scenario = target.run_of(outcome.seed).model_copy(update={"found": found})
+    scenario = target.run_of(seed).model_copy(update={"found": found})
     path.parent.mkdir(parents=True, exist_ok=True)
     write_scenario(scenario, path)

@@ -1,25 +1,22 @@
 """Throughput limits of any settings, each with the same seeds, and what they say beside each other."""
 
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 
 from zonelab.scenarios.errors import NotAccepted
 from zonelab.studies.limit.result import LimitResult
 from zonelab.studies.limit.rows import LimitRow, row_of
-from zonelab.studies.limit.search import RUNS_ABOUT, Limit, Searching
+from zonelab.studies.limit.search import RUNS_ABOUT, Searching
 from zonelab.studies.many_runs.run_all import AllRuns
-from zonelab.studies.many_runs.state import Codec
 from zonelab.studies.reporting.forecast import forecast
 from zonelab.studies.sweep.every_setting import EverySetting
 from zonelab.studies.sweep.settings import Setting
 
-_CODEC = Codec(to_json=asdict, from_json=lambda told: Limit(**told))
-
 
 @dataclass(frozen=True, kw_only=True)
-class Limits(EverySetting[Limit, LimitResult]):
+class Limits(EverySetting[LimitResult]):
     """The search for every setting. Raises ``NotAccepted`` if a load cannot be scaled."""
 
-    verb, unit, codec, found = "limit", "searches", _CODEC, LimitResult
+    verb, unit, found = "limit", "searches", LimitResult
 
     def __post_init__(self) -> None:
         for setting in self.settings:
@@ -37,13 +34,12 @@ class Limits(EverySetting[Limit, LimitResult]):
     def forecast(self, seeds: int) -> str | None:
         return forecast([one.scenario for one in self.settings], each=seeds, of_search=RUNS_ABOUT)
 
-    def rows(self, done: AllRuns[Limit]) -> tuple[LimitRow, ...]:
-        return tuple(self._row(setting, done) for setting in self.settings)
-
-    def _row(self, setting: Setting, done: AllRuns[Limit]) -> LimitRow:
-        limits = [limit for (name, _), limit in sorted(done.results.items()) if name == setting.name]
-        failures = {seed: why for (name, seed), why in done.failures.items() if name == setting.name}
-        return row_of(setting.name, limits, failures, given_per_s=_given_per_s(setting))
+    def rows(self, done: AllRuns) -> tuple[LimitRow, ...]:
+        found = done.by_setting()
+        return tuple(
+            row_of(setting.name, found.get(setting.name, {}), given_per_s=_given_per_s(setting))
+            for setting in self.settings
+        )
 
 
 def _given_per_s(setting: Setting) -> float:

@@ -6,8 +6,9 @@ from dataclasses import asdict, dataclass
 from math import exp, log, sqrt
 from typing import Any
 
+from zonelab.analysis.observation import Observation
 from zonelab.analysis.statistics import mean_interval
-from zonelab.studies.limit.search import PRECISION, Limit
+from zonelab.studies.limit.search import ABOVE, PRECISION, value_per_s
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -46,20 +47,22 @@ class LimitRow:
         return f"{_rate(self.value_per_s)} ({_rate(self.low_per_s)} to {_rate(self.high_per_s)})"
 
 
-def row_of(setting: str, limits: Sequence[Limit], failures: Mapping[int, str], *, given_per_s: float) -> LimitRow:
-    """``limits``: of the seeds in order. ``failures``: by seed, why it has none."""
-    value, low, high = _interval([limit.value_per_s for limit in limits])
+def row_of(setting: str, searches: Mapping[int, Observation], *, given_per_s: float) -> LimitRow:
+    """Return the row of one setting. ``searches``: by seed; one with a problem has found nothing."""
+    found = [one for one in searches.values() if one.problem is None]
+    values = [value_per_s(one) for one in found]
+    value, low, high = _interval(values)
     return LimitRow(
         setting=setting,
-        seeds=len(limits),
-        found=sum(limit.above_per_s is not None for limit in limits),
+        seeds=len(found),
+        found=sum(ABOVE in one.numbers for one in found),
         given_per_s=given_per_s,
         value_per_s=value,
         low_per_s=low,
         high_per_s=high,
-        varies=len({limit.value_per_s for limit in limits}) > 1,
-        behind=Counter(limit.behind for limit in limits if limit.behind is not None),
-        failures=tuple(f"seed {seed}: {why}" for seed, why in failures.items()),
+        varies=len(set(values)) > 1,
+        behind=Counter(name for one in found for name in one.counts),
+        failures=tuple(f"seed {seed}: {one.problem}" for seed, one in searches.items() if one.problem is not None),
     )
 
 

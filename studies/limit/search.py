@@ -1,9 +1,10 @@
 """The search for the largest rate at which a simulated run keeps up, for one scenario and one seed."""
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from math import sqrt
 
+from zonelab.analysis.observation import Observation
 from zonelab.scenarios.spec.scenario import Scenario
 from zonelab.studies.limit.keeping_up import behind
 
@@ -19,21 +20,15 @@ RUNS_ABOUT = 10
 _DOUBLINGS = 20
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
-class Limit:
-    """Between two rates, of all zones together, a second. ``above``: None if no run so large was behind.
+KEPT, ABOVE, RUNS = "kept_per_s", "above_per_s", "runs"
+"""Numbers of a search: two rates of all zones together, of which one was kept up with and the other not, and how many
+runs it took. ``ABOVE`` is missing if no run so large was behind; else the search counts what was, at that rate."""
 
-    ``behind``: what was, at the lowest such rate. ``runs``: how many it took.
-    """
 
-    kept_per_s: float
-    above_per_s: float | None
-    behind: str | None
-    runs: int
-
-    @property
-    def value_per_s(self) -> float:
-        return self.kept_per_s if self.above_per_s is None else sqrt(self.kept_per_s * self.above_per_s)
+def value_per_s(found: Observation) -> float:
+    """Return the rate in the middle between the two."""
+    kept = found.numbers[KEPT]
+    return sqrt(kept * found.numbers[ABOVE]) if ABOVE in found.numbers else kept
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,13 +37,15 @@ class Searching:
 
     scenarios: tuple[Scenario, ...]
 
-    def __call__(self, setting_and_seed: tuple[int, int]) -> Limit:
+    def __call__(self, setting_and_seed: tuple[int, int]) -> Observation:
         """Raises ``RuntimeError`` if the lab failed, or no rate is low enough."""
         index, seed = setting_and_seed
         scenario = self.scenarios[index].model_copy(update={"seed": seed, "faults": ()})
         given_per_s = sum(scenario.load.rate_of(zone) for zone in scenario.zones)
         factor_max = OPERATIONS_MAX / (given_per_s * scenario.load.duration_s)
-        return _scaled(knee(lambda factor: behind(at_rate(scenario, factor)), factor_max=factor_max), given_per_s)
+        found = knee(lambda factor: behind(at_rate(scenario, factor)), factor_max=factor_max)
+        rates = {name: found.numbers[name] * given_per_s for name in (KEPT, ABOVE) if name in found.numbers}
+        return replace(found, numbers={**found.numbers, **rates})
 
 
 def at_rate(scenario: Scenario, factor: float) -> Scenario:
@@ -57,8 +54,8 @@ def at_rate(scenario: Scenario, factor: float) -> Scenario:
     return scenario.model_copy(update={"load": scenario.load.model_copy(update={"rate_per_s": rates})})
 
 
-def knee(behind_at: Callable[[float], str | None], *, factor_max: float) -> Limit:
-    """As ``Limit``, in parts of the rate that is given: doubled or halved at first, then halved between the two."""
+def knee(behind_at: Callable[[float], str | None], *, factor_max: float) -> Observation:
+    """Return both rates in parts of the given one, which is doubled or halved at first; then the gap is halved."""
     factor, kept, above, why, runs = min(1.0, factor_max), None, None, None, 0
     for _ in range(_DOUBLINGS):
         found = behind_at(factor)
@@ -74,14 +71,5 @@ def knee(behind_at: Callable[[float], str | None], *, factor_max: float) -> Limi
         found = behind_at(factor)
         runs += 1
         kept, above, why = (factor, above, why) if found is None else (kept, factor, found)
-    return Limit(kept_per_s=kept, above_per_s=above, behind=why, runs=runs)
-
-
-def _scaled(found: Limit, given_per_s: float) -> Limit:
-    above = found.above_per_s
-    return Limit(
-        kept_per_s=found.kept_per_s * given_per_s,
-        above_per_s=None if above is None else above * given_per_s,
-        behind=found.behind,
-        runs=found.runs,
-    )
+    numbers = {KEPT: kept, RUNS: runs} if above is None else {KEPT: kept, ABOVE: above, RUNS: runs}
+    return Observation(counts={} if why is None else {why: 1}, numbers=numbers)

@@ -3,29 +3,29 @@
 from collections.abc import Callable, Sequence
 from contextlib import closing
 from dataclasses import dataclass, field
-from typing import Generic
 
+from zonelab.analysis.observation import Observation
 from zonelab.studies.many_runs.environment import Environment
 from zonelab.studies.many_runs.processes import Processes
 from zonelab.studies.many_runs.state import RunState
-from zonelab.studies.many_runs.task import Finished, Key, Result, Subject, Task, Workers
+from zonelab.studies.many_runs.task import Finished, Key, Subject, Task, Workers
 
 IN_THIS_PROCESS = Processes()
 
 
 @dataclass(slots=True)
-class AllRuns(Generic[Result]):
+class AllRuns:
     """What the tasks showed. ``known``: so many results were there before. ``complete`` is False if Ctrl-C ended it.
 
     ``failures``: why a task has no result; all others were run nevertheless.
     """
 
-    results: dict[Key, Result] = field(default_factory=dict)
+    results: dict[Key, Observation] = field(default_factory=dict)
     failures: dict[Key, str] = field(default_factory=dict)
     known: int = 0
     complete: bool = False
 
-    def add(self, finished: Finished[Result]) -> None:
+    def add(self, finished: Finished[Observation]) -> None:
         """Take in a run that ended, among the results or the failures."""
         if finished.result is not None:
             self.results[finished.key] = finished.result
@@ -36,23 +36,31 @@ class AllRuns(Generic[Result]):
     def done(self) -> int:
         return len(self.results) + len(self.failures)
 
+    def by_setting(self) -> dict[str, dict[int, Observation]]:
+        """Return what there is of each setting by seed, in order; of a run that failed, its problem."""
+        found: dict[str, dict[int, Observation]] = {}
+        failed = {key: Observation(problem=why) for key, why in self.failures.items()}
+        for (setting, seed), observation in sorted({**self.results, **failed}.items(), key=lambda one: one[0]):
+            found.setdefault(setting, {})[seed] = observation
+        return found
+
 
 def run_all(
-    run: Callable[[Subject], Result],
+    run: Callable[[Subject], Observation],
     tasks: Sequence[Task[Subject]],
     *,
     workers: Workers = IN_THIS_PROCESS,
     environment: Environment | None = None,
-    state: RunState[Result] | None = None,
-    on_finished: Callable[[Finished[Result]], None] = lambda finished: None,
+    state: RunState | None = None,
+    on_finished: Callable[[Finished[Observation]], None] = lambda finished: None,
     progress: Callable[[int, int], None] = lambda done, total: None,
-) -> AllRuns[Result]:
+) -> AllRuns:
     """``run``, a function of a module, of every task that ``state`` has no result of. Ctrl-C ends it.
 
     ``on_finished`` hears of each task that is run now, in the order in which they finish; ``progress`` hears how many
     of how many are done. Raises ``ManyRunsFailed``.
     """
-    done: AllRuns[Result] = AllRuns()
+    done: AllRuns = AllRuns()
     before = {} if state is None else state.results
     for task in tasks:
         if task.key in before:

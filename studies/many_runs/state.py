@@ -4,41 +4,34 @@ JSON, one line each: first the fingerprint of the experiment and its environment
 """
 
 import json
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from contextlib import suppress
-from dataclasses import dataclass
 from pathlib import Path
 from types import TracebackType
-from typing import Any, BinaryIO, Generic, Self
+from typing import Any, BinaryIO, Self
 
+from zonelab.analysis.observation import Observation
 from zonelab.cluster.process.file_lock import locked
 from zonelab.scenarios.errors import NotAccepted
 from zonelab.studies.many_runs.environment import Environment
-from zonelab.studies.many_runs.task import Finished, Key, Result
+from zonelab.studies.many_runs.task import Finished, Key
+
+RESULTS_NAME = "results.jsonl"
 
 
-@dataclass(frozen=True, slots=True)
-class Codec(Generic[Result]):
-    """A result as JSON, and back to an equal one."""
-
-    to_json: Callable[[Result], Mapping[str, Any]]
-    from_json: Callable[[Mapping[str, Any]], Result]
-
-
-class RunState(Generic[Result]):
+class RunState:
     """The file is begun anew if it is of another experiment or environment. Only one program can write it at a time.
 
     ``experiment``: differs whenever a task of the same name could show something else. Failed tasks are not kept, so
     they are run again. Raises ``OSError``, or ``NotAccepted`` if another program is writing.
     """
 
-    def __init__(self, path: Path, codec: Codec[Result], *, environment: Environment, experiment: str = "") -> None:
+    def __init__(self, path: Path, *, environment: Environment, experiment: str = "") -> None:
         path.parent.mkdir(parents=True, exist_ok=True)
         self.path = path
-        self._codec = codec
         self._file = _locked(path)
         header = {"experiment": experiment, "environment": dict(environment.parts)}
-        self.results: dict[Key, Result] = {}
+        self.results: dict[Key, Observation] = {}
         lines = self._whole_lines()
         if next(lines, None) == header:
             self.results = dict(self._known(lines))
@@ -59,12 +52,12 @@ class RunState(Generic[Result]):
             with suppress(OSError):
                 self._file.close()
 
-    def add(self, finished: Finished[Result]) -> None:
+    def add(self, finished: Finished[Observation]) -> None:
         """Keep the result of a run in the file, so that the same command need not make it again."""
         if finished.result is not None:
             setting, seed = finished.key
             self.results[finished.key] = finished.result
-            self._write({"setting": setting, "seed": seed, "result": self._codec.to_json(finished.result)})
+            self._write({"setting": setting, "seed": seed, "result": finished.result.to_json()})
 
     def _write(self, value: Mapping[str, Any]) -> None:
         try:
@@ -86,15 +79,15 @@ class RunState(Generic[Result]):
             except ValueError:
                 yield None
 
-    def _known(self, lines: Iterator[Any]) -> Iterator[tuple[Key, Result]]:
+    def _known(self, lines: Iterator[Any]) -> Iterator[tuple[Key, Observation]]:
         for line in lines:
             if isinstance(line, dict):
-                yield (line["setting"], line["seed"]), self._codec.from_json(line["result"])
+                yield (line["setting"], line["seed"]), Observation.from_json(line["result"])
 
 
 def _locked(path: Path) -> BinaryIO:
     file = path.open("a+b")
     if not locked(file.fileno()):
         file.close()
-        raise NotAccepted(f"{path}: another zonelab is writing it; accepted: when that has ended")
+        raise NotAccepted(f"{path}: in use by another zonelab process; try again when it has finished")
     return file

@@ -6,13 +6,12 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, ClassVar, Generic, Protocol, TypeVar
 
+from zonelab.analysis.observation import Observation
 from zonelab.studies.many_runs.environment import Environment
 from zonelab.studies.many_runs.run_all import IN_THIS_PROCESS, AllRuns, run_all
-from zonelab.studies.many_runs.state import Codec, RunState
-from zonelab.studies.many_runs.task import Result, Task, Workers
+from zonelab.studies.many_runs.state import RESULTS_NAME, RunState
+from zonelab.studies.many_runs.task import Task, Workers
 from zonelab.studies.sweep.settings import Setting, environment_of, experiment_of
-
-RESULTS_NAME = "results.jsonl"
 
 
 class ToldRow(Protocol):
@@ -65,21 +64,20 @@ FoundBy = TypeVar("FoundBy", bound=Found[Any])
 
 
 @dataclass(frozen=True, kw_only=True)
-class EverySetting(ABC, Generic[Result, FoundBy]):
+class EverySetting(ABC, Generic[FoundBy]):
     """``verb``: names directories and files. ``unit``: what is made of a setting and a seed, as progress counts it.
 
-    ``codec``: of a ``Result``. ``found``: the class of what is told.
+    ``found``: the class of what is told.
     """
 
     verb: ClassVar[str]
     unit: ClassVar[str]
-    codec: ClassVar[Codec[Any]]
     found: ClassVar[Callable[..., Any]]
     settings: tuple[Setting, ...]
 
     @property
     @abstractmethod
-    def made(self) -> Callable[[tuple[int, int]], Result]:
+    def made(self) -> Callable[[tuple[int, int]], Observation]:
         """Of the number of a setting and a seed; a worker gets it."""
 
     @property
@@ -88,7 +86,7 @@ class EverySetting(ABC, Generic[Result, FoundBy]):
         """What decides, beside the settings, what comes of a seed."""
 
     @abstractmethod
-    def rows(self, done: AllRuns[Result]) -> tuple[ToldRow, ...]: ...
+    def rows(self, done: AllRuns) -> tuple[ToldRow, ...]: ...
 
     @abstractmethod
     def forecast(self, seeds: int) -> str | None:
@@ -105,19 +103,19 @@ class EverySetting(ABC, Generic[Result, FoundBy]):
         """Differs whenever a setting or what comes of a seed does."""
         return experiment_of(self.settings, self.beside)
 
-    def state(self, directory: Path, environment: Environment, *, name: str = RESULTS_NAME) -> RunState[Result]:
+    def state(self, directory: Path, environment: Environment, *, name: str = RESULTS_NAME) -> RunState:
         """Raises ``OSError``, or ``NotAccepted`` if another program writes there."""
-        return RunState(directory / name, self.codec, environment=environment, experiment=self.experiment())
+        return RunState(directory / name, environment=environment, experiment=self.experiment())
 
     def run(
         self,
         seeds: Sequence[int],
         *,
         environment: Environment,
-        state: RunState[Result],
+        state: RunState,
         workers: Workers = IN_THIS_PROCESS,
         progress: Callable[[int, int], None] = lambda done, total: None,
-    ) -> AllRuns[Result]:
+    ) -> AllRuns:
         """Every setting with each of ``seeds`` that ``state`` does not have yet. Raises ``ManyRunsFailed``."""
         tasks = [
             Task(setting.name, seed, (index, seed)) for seed in seeds for index, setting in enumerate(self.settings)

@@ -1,11 +1,12 @@
 """One run of a sweep: a setting with a seed, in simulation, judged in memory and measured."""
 
 from collections import defaultdict
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
 from typing import Any
 
 from zonelab.analysis.checkers.verdict import Verdict
+from zonelab.analysis.observation import Observation
 from zonelab.analysis.runs.history import OPERATIONS
 from zonelab.analysis.runs.info import NANOSECONDS_PER_MS
 from zonelab.analysis.statistics import quantiles
@@ -23,32 +24,18 @@ _QUEUE_OPERATIONS = ("push", "pop")
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class SweptRun:
-    """``cases``: by class, forbidden or not. ``numbers``: of this run as a whole, in milliseconds but for ratios.
-
-    ``valid``: as in a verdict. ``problem``: why there is no verdict, or none of true or false.
-    """
-
-    valid: bool | str | None
-    cases: Mapping[str, int]
-    numbers: Mapping[str, float]
-    messages: int
-    problem: str | None = None
-
-
-@dataclass(frozen=True, kw_only=True, slots=True)
 class Sweeping:
     """What every run of a sweep has. ``messages``: about so many in drawn runs; None: the scenarios run as they are."""
 
     scenarios: tuple[Scenario, ...]
     messages: int | None = None
 
-    def __call__(self, setting_and_seed: tuple[int, int]) -> SweptRun:
+    def __call__(self, setting_and_seed: tuple[int, int]) -> Observation:
         index, seed = setting_and_seed
         scenario = self.scenario(index, seed)
         if scenario.workload is not None:
-            return _shown(attempt_accesses(scenario))
-        return _shown(attempt(scenario))
+            return _measured(attempt_accesses(scenario))
+        return _measured(attempt(scenario))
 
     def scenario(self, index: int, seed: int) -> Scenario:
         """What setting ``index`` runs with ``seed``. If ``messages`` are given, the seed draws the faults, too."""
@@ -58,11 +45,11 @@ class Sweeping:
         return base.model_copy(update={"seed": seed})
 
 
-def _shown(trial: QueueTrial | AccessTrial) -> SweptRun:
+def _measured(trial: QueueTrial | AccessTrial) -> Observation:
+    """Return what ``trial`` showed, with numbers of the run as a whole: in milliseconds, but for ratios."""
     verdict = trial.verdict
     if verdict is None:
-        problem = trial.run.record.error or "the lab failed"
-        return SweptRun(valid=None, cases={}, numbers={}, messages=0, problem=problem)
+        return trial.observation()
     numbers = dict(_latencies(trial.tables, of_queue=isinstance(verdict, Verdict)))
     if isinstance(verdict, Verdict):
         totals = verdict.totals
@@ -70,13 +57,7 @@ def _shown(trial: QueueTrial | AccessTrial) -> SweptRun:
             numbers[DUPLICATES] = (totals.deliveries - totals.delivered) / totals.delivered
         late = verdict.lateness_ms.get("all", {})
         numbers |= {f"{LATENESS} {name}": late[name] for name in QUANTILES if name in late}
-    return SweptRun(
-        valid=verdict.valid,
-        cases={str(name): count for name, count in verdict.counts.items() if count},
-        numbers=numbers,
-        messages=verdict.begun,
-        problem="; ".join(verdict.reasons) if verdict.valid == "unknown" else None,
-    )
+    return replace(trial.observation(), numbers=numbers)
 
 
 def _latencies(tables: MemoryTables, *, of_queue: bool) -> Iterator[tuple[str, float]]:

@@ -7,15 +7,16 @@ from typing import Any
 
 import numpy as np
 
+from zonelab.analysis.observation import Observation
 from zonelab.analysis.proportions import Interval, share_json
 from zonelab.analysis.statistics import (
     mean_interval,
     paired_share_interval,
     quantile_interval,
 )
-from zonelab.studies.sweep.one_run import DUPLICATES, SweptRun
+from zonelab.studies.sweep.one_run import DUPLICATES
 
-Runs = Mapping[int, SweptRun]
+Runs = Mapping[int, Observation]
 """By seed."""
 
 
@@ -95,24 +96,23 @@ class Row:
         }
 
 
-def row_of(setting: str, runs: Runs, failures: Mapping[int, str], *, first: Runs | None) -> Row:
-    """Of the ``runs`` of one setting, beside those of the ``first`` one, unless it is that. Seeds are in order."""
-    judged = [run for _, run in sorted(runs.items()) if run.valid is not None]
+def row_of(setting: str, runs: Runs, *, first: Runs | None) -> Row:
+    """Return the row of one setting, compared with the ``runs`` of the ``first`` one, unless it is that."""
+    judged = [run for run in runs.values() if run.valid is not None]
     cases: Counter[str] = Counter()
     for run in judged:
-        cases.update(run.cases)
-    told = {seed: run.problem for seed, run in sorted(runs.items()) if run.problem is not None}
-    failed = {seed: why for seed, why in told.items() if runs[seed].valid is None}
+        cases.update(run.counts)
+    problems = {seed: run.problem for seed, run in runs.items() if run.problem is not None}
     return Row(
         setting=setting,
         runs=len(judged),
-        undecided={seed: why for seed, why in told.items() if seed not in failed},
+        undecided={seed: why for seed, why in problems.items() if runs[seed].valid is not None},
         failing=sum(run.valid is False for run in judged),
-        messages=sum(run.messages for run in judged),
+        messages=sum(run.begun for run in judged),
         cases=dict(sorted(cases.items())),
-        runs_with={name: sum(name in run.cases for run in judged) for name in sorted(cases)},
+        runs_with={name: sum(name in run.counts for run in judged) for name in sorted(cases)},
         numbers={name: _estimate(name, _values(judged, name)) for name in _names(judged)},
-        problems=dict(sorted((failed | dict(failures)).items())),
+        problems={seed: why for seed, why in problems.items() if runs[seed].valid is None},
         difference=None if first is None else _difference(runs, first),
     )
 
@@ -121,7 +121,7 @@ def _difference(runs: Runs, first: Runs) -> Difference:
     pairs = [
         (first[seed], runs[seed])
         for seed in sorted(runs.keys() & first.keys())
-        if isinstance(first[seed].valid, bool) and isinstance(runs[seed].valid, bool)
+        if first[seed].is_decided and runs[seed].is_decided
     ]
     worse = sum(one.valid is True and other.valid is False for one, other in pairs)
     better = sum(one.valid is False and other.valid is True for one, other in pairs)
@@ -141,11 +141,11 @@ def _difference(runs: Runs, first: Runs) -> Difference:
     return Difference(pairs=len(pairs), worse=worse, better=better, share=share, numbers=changes)
 
 
-def _names(runs: Sequence[SweptRun]) -> list[str]:
+def _names(runs: Sequence[Observation]) -> list[str]:
     return list(dict.fromkeys(name for run in runs for name in run.numbers))
 
 
-def _values(runs: Sequence[SweptRun], name: str) -> list[float]:
+def _values(runs: Sequence[Observation], name: str) -> list[float]:
     return [run.numbers[name] for run in runs if name in run.numbers]
 
 

@@ -4,11 +4,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from zonelab.analysis.message_classes import FORBIDDEN_DEFAULT
+from zonelab.analysis.observation import Observation
 from zonelab.scenarios.fault_draws.fault_classes import EngineMode
 from zonelab.scenarios.run.trial import attempt
 from zonelab.scenarios.spec.reading import dump_scenario, load_scenario
 from zonelab.scenarios.spec.rules import problems
-from zonelab.studies.guarantees.matrix import CELLS, CellResult, Shown
+from zonelab.studies.guarantees.matrix import CELLS, CellResult
 
 cells = st.sampled_from(CELLS)
 seeds = st.integers(0, 2**32)
@@ -37,7 +38,7 @@ def test_a_run_of_a_cell_is_the_run_of_its_file(cell, seed, tmp_path_factory):
 def test_a_result_counts_every_seed_that_violates_a_class_once(found):
     result = CellResult()
     for seed, violated in enumerate(found):
-        result.add(Shown(seed=seed, violated=violated, pushed=1, problem=None))
+        result.add(seed, Observation(violated=tuple(map(str, violated))))
     assert result.runs == len(found)
     for name in FORBIDDEN_DEFAULT:
         assert list(result.seeds(name)) == [seed for seed, violated in enumerate(found) if name in violated]

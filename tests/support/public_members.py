@@ -33,8 +33,6 @@ NEED_NO_EXAMPLE: Mapping[str, str] = {
     "ServerOpening": "the example of connect opens one",
     "Run.of": "the example of zonelab.runs.read reads one",
     "process_unacks": "of the engines that are shipped none has to be told",
-    "Outcome.of": "the hunt makes outcomes",
-    "Outcome.failed": "the hunt makes outcomes",
     "Verdict.with_order": "the checker makes verdicts",
     "SimCluster.start": "sim_test does it",
     "SimCluster.stop": "sim_test does it",

@@ -78,7 +78,7 @@ async def test_mine(testbed: SimCluster, number: int) -> None:
     reveal_type(testbed.connection("a", Level.DC_QUORUM))
 
 done, found = run("steady"), hunt("steady", runs=2)
-reveal_type((run, done, done.verdict, done.summary, found.groups[0].counterexample, found.outcomes[0].violated))
+reveal_type((run, done, done.verdict, done.summary, found.groups[0].counterexample, found.observations[1].violated))
 reveal_type((sim_test, test_mine, hunt))
 reveal_type(done.history)
 queues.nothing  # type: ignore[attr-defined]

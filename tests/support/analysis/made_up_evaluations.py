@@ -4,10 +4,11 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from zonelab.analysis.observation import Observation
 from zonelab.analysis.rates.decisions import LOOKS_MAX, ObjectiveStatus, error_at, judge
 from zonelab.analysis.rates.figures import SettingRates
 from zonelab.analysis.rates.objectives import YEAR_S, Figure, Objective
-from zonelab.analysis.rates.outcomes import Outcomes, RunOutcome
+from zonelab.analysis.rates.outcomes import Outcomes
 from zonelab.analysis.rates.year import NO_FAULT, RunKind, Year, YearlyFaults
 
 RUN_S = 10.0
@@ -58,13 +59,13 @@ class Model:
             year=Year(run_s=RUN_S, faults=classes), faults=truths, steady=float(rng.choice([0, 0.0005, 0.005, 0.02]))
         )
 
-    def run(self, cell: RunKind, rng: np.random.Generator) -> RunOutcome:
+    def run(self, cell: RunKind, rng: np.random.Generator) -> Observation:
         cases = int(rng.poisson(self.steady * (RUN_S - cell.length_s)))
         if cell.fault is not None:
             truth = self.faults[cell.fault]
             hits = int(rng.random() < truth.chance) + int(rng.poisson(truth.steady * cell.length_s))
             cases += hits + int(rng.poisson(hits * (truth.clump - 1)))
-        return RunOutcome(messages=MESSAGES, cases={"redelivered": cases})
+        return Observation(begun=MESSAGES, counts={"redelivered": cases})
 
     def variance(self, cell: RunKind) -> float:
         """Of the cases of one run."""
@@ -98,7 +99,7 @@ def evaluated(rng: np.random.Generator, *, runs: int = 40) -> Covered:
     """One evaluation with up to five looks, that ends when its objective is decided. ``runs``: a look, of each kind."""
     model = Model.drawn(rng)
     objective = Objective(FIGURE, max(model.rate, 1e-6) * float(rng.choice([0.5, 0.9, 1.1, 2.0])))
-    drawn: dict[RunKind, dict[int, RunOutcome]] = {cell: {} for cell in model.year.cells}
+    drawn: dict[RunKind, dict[int, Observation]] = {cell: {} for cell in model.year.cells}
     for look in range(1, LOOKS_MAX + 1):
         for cell, by_seed in drawn.items():
             wanted = look * runs * (4 if cell == NO_FAULT else 1)
@@ -108,7 +109,7 @@ def evaluated(rng: np.random.Generator, *, runs: int = 40) -> Covered:
         if judged.status is not ObjectiveStatus.UNDECIDED:
             break
     weights, size = model.year.weights(), MESSAGES / RUN_S * YEAR_S
-    counts = {cell: [run.cases["redelivered"] for run in drawn[cell].values()] for cell in weights}
+    counts = {cell: [run.counts["redelivered"] for run in drawn[cell].values()] for cell in weights}
     plain = sum(weight**2 * float(np.mean(counts[cell])) / len(counts[cell]) for cell, weight in weights.items())
     known = sum(weight**2 * model.variance(cell) / len(counts[cell]) for cell, weight in weights.items())
     value, low, high = (float(end) for end in (judged.value.value, judged.value.low, judged.value.high))

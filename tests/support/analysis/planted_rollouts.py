@@ -5,9 +5,10 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
+from zonelab.analysis.observation import Observation
 from zonelab.analysis.rates.figures import SettingRates
 from zonelab.analysis.rates.objectives import PREFER_DEFAULT, Figure, Objective
-from zonelab.analysis.rates.outcomes import Outcomes, RunOutcome
+from zonelab.analysis.rates.outcomes import Outcomes
 from zonelab.analysis.rates.recommendation import Recommendation, recommend
 from zonelab.analysis.rates.year import NO_FAULT, RunKind, Year, YearlyFaults
 
@@ -72,7 +73,7 @@ class Rollout:
         return SettingRates(Outcomes(drawn), self.year)
 
 
-def _run(setting: Setting, cell: RunKind, seed: tuple[int, int, int, int]) -> RunOutcome:
+def _run(setting: Setting, cell: RunKind, seed: tuple[int, int, int, int]) -> Observation:
     place, of_setting = np.random.default_rng([seed[0], *seed[2:]]), np.random.default_rng(seed)
     common = place.exponential(1.0, MESSAGES)  # what the seed decides is the same for every setting
     during = np.arange(MESSAGES) < MESSAGES * cell.length_s / 8
@@ -80,13 +81,15 @@ def _run(setting: Setting, cell: RunKind, seed: tuple[int, int, int, int]) -> Ru
     lost, duplicated = (
         int(of_setting.poisson(rate)) if cell.fault else 0 for rate in (setting.lost, setting.duplicated)
     )
-    return RunOutcome(
-        messages=MESSAGES,
-        cases={"lost": lost, "redelivered": duplicated},
-        unavailable_s=(setting.outage_s * cell.length_s + setting.noticed_s * (cell.fault is not None))
-        * of_setting.uniform(0.9, 1.1),
-        commands=setting.commands + int(place.integers(20)),
-        times_us={"push": np.rint(times_ms * 1000).astype(int).tolist(), "lease": [500] * MESSAGES},
+    return Observation(
+        begun=MESSAGES,
+        counts={"lost": lost, "redelivered": duplicated},
+        numbers={
+            "unavailable": (setting.outage_s * cell.length_s + setting.noticed_s * (cell.fault is not None))
+            * of_setting.uniform(0.9, 1.1),
+            "commands": setting.commands + int(place.integers(20)),
+        },
+        samples={"push": np.rint(times_ms * 1000).astype(int).tolist(), "lease": [500] * MESSAGES},
     )
 
 

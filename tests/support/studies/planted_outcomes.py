@@ -4,7 +4,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from zonelab.analysis.rates.outcomes import RunOutcome
+from zonelab.analysis.observation import Observation
 from zonelab.analysis.rates.year import RunKind
 from zonelab.studies.many_runs.task import Finished
 
@@ -27,10 +27,12 @@ class Planted:
             yield Finished(key=task.key, result=self.make(setting, task.subject[1], task.seed))
 
 
-def outcome(setting: str, cell: RunKind, seed: int) -> RunOutcome:
+def outcome(setting: str, cell: RunKind, seed: int) -> Observation:
     """At DC_ONE a third of the faults loses messages; a push takes 1 ms there and 5 ms with a quorum."""
     rng = np.random.default_rng(seed)
     one = setting == "level=DC_ONE"
     times = np.rint((1000 if one else 5000) * (0.8 + rng.exponential(0.2, 40))).astype(int)
     lost = {"lost": 2} if one and cell.fault and seed % 3 == 0 else {}
-    return RunOutcome(messages=40, cases=lost, commands=400, times_us={"push": times.tolist(), "lease": [500] * 40})
+    return Observation(
+        begun=40, counts=lost, numbers={"commands": 400}, samples={"push": times.tolist(), "lease": [500] * 40}
+    )

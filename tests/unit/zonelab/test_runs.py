@@ -35,7 +35,7 @@ def test_a_hunt_has_an_outcome_for_each_seed_within_a_running_loop(tmp_path):
         return runs.hunt("steady", runs=2, seed_from=5, messages=5, set=SHORT, folder=tmp_path)
 
     hunted = asyncio.run(notebook())
-    assert [outcome.seed for outcome in hunted.outcomes] == [5, 6]
+    assert list(hunted.observations) == [5, 6]
     assert hunted.complete
 
 

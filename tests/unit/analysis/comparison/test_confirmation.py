@@ -4,7 +4,8 @@ import numpy as np
 import pytest
 
 from zonelab.analysis.comparison.confirmation import Confirmed, MedianPair, decided, medians_ms, pairs_of
-from zonelab.analysis.rates.outcomes import UNCONFIRMED, RunOutcome
+from zonelab.analysis.observation import Observation
+from zonelab.analysis.rates.outcomes import UNCONFIRMED
 
 
 def runs(middle_ms: float, *, count: int = 8, spread: float = 0.03, seed: int = 1) -> list[float]:
@@ -55,13 +56,13 @@ def test_a_busy_machine_excuses_what_is_slower_and_never_what_is_quicker():
 
 def test_a_median_is_of_the_operations_that_were_confirmed():
     times = {"push": [1000, 2000, 9000], "ack": [1000, UNCONFIRMED, 2000], "late": [1]}
-    found = medians_ms(RunOutcome(messages=3, times_us=times))
+    found = medians_ms(Observation(begun=3, samples=times))
     assert found == {"push": 2.0, "ack": 1.5}
     assert [one.operation for one in pairs_of([found], [{"push": 2.0}])] == ["push"]
 
 
 def test_leases_in_whole_milliseconds_have_a_median_between_them_and_none_below_one():
     leases = np.rint(np.random.default_rng(3).normal(3.4, 1.0, 4000) * 1).astype(int) * 1000
-    median_ms = medians_ms(RunOutcome(messages=4000, times_us={"lease": leases.tolist()}))["lease"]
+    median_ms = medians_ms(Observation(begun=4000, samples={"lease": leases.tolist()}))["lease"]
     assert median_ms == pytest.approx(3.4, abs=0.1)
     assert pairs_of([{"lease": 0.4}] * 4, [{"lease": 0.4}] * 4) == ()

@@ -10,10 +10,11 @@ import pytest
 from scipy import stats
 from support.analysis.planted_rollouts import ROLLOUTS
 
+from zonelab.analysis.observation import Observation
 from zonelab.analysis.rates.decisions import ERROR, LOOKS_MAX, ObjectiveStatus, error_at, judge, spent
 from zonelab.analysis.rates.figures import SettingRates
 from zonelab.analysis.rates.objectives import PREFER_DEFAULT, Figure, Objective
-from zonelab.analysis.rates.outcomes import Outcomes, RunOutcome
+from zonelab.analysis.rates.outcomes import Outcomes
 from zonelab.analysis.rates.recommendation import changes, paired_difference, recommend
 from zonelab.analysis.rates.year import NO_FAULT, Year
 
@@ -63,7 +64,10 @@ def pairs(first, second):
     year = Year(run_s=10.0, faults=())
     return [
         SettingRates(
-            Outcomes({NO_FAULT: {seed: RunOutcome(messages=10, commands=count) for seed, count in runs.items()}}), year
+            Outcomes(
+                {NO_FAULT: {seed: Observation(begun=10, numbers={"commands": count}) for seed, count in runs.items()}}
+            ),
+            year,
         )
         for runs in (first, second)
     ]
@@ -140,7 +144,7 @@ def test_all_decisions_of_an_evaluation_share_the_error_whatever_their_number():
 def counted(cases) -> SettingRates:
     """A setting without faults, by the duplicates and losses of each run."""
     made = {
-        seed: RunOutcome(messages=100, cases={"redelivered": int(twice), "lost": int(lost)})
+        seed: Observation(begun=100, counts={"redelivered": int(twice), "lost": int(lost)})
         for seed, (twice, lost) in enumerate(cases)
     }
     return SettingRates(Outcomes({NO_FAULT: made}), Year(run_s=10.0, faults=()))

@@ -10,10 +10,11 @@ import pytest
 from scipy import stats
 from support.analysis.made_up_evaluations import evaluated
 
+from zonelab.analysis.observation import Observation
 from zonelab.analysis.rates.fault_costs import fault_costs
 from zonelab.analysis.rates.figures import SettingRates
 from zonelab.analysis.rates.objectives import YEAR_S, Figure, TimedOperation
-from zonelab.analysis.rates.outcomes import UNCONFIRMED, Outcomes, RunOutcome
+from zonelab.analysis.rates.outcomes import UNCONFIRMED, Outcomes
 from zonelab.analysis.rates.precision import rates_given_faults
 from zonelab.analysis.rates.samples import Sample, WeightedSample, weighted_sum
 from zonelab.analysis.rates.year import NO_FAULT, Year, YearlyFaults
@@ -32,7 +33,7 @@ def outcomes(make, *, runs=20):
 def plain(cell, seed):
     """Three cases at the edges of an event, two a second while it lasts, and one in ten seconds without it."""
     during = 0 if cell == NO_FAULT else 3 + 2 * cell.length_s
-    return RunOutcome(messages=100, cases={"redelivered": during, "lost": during + (10 - cell.length_s) / 10})
+    return Observation(begun=100, counts={"redelivered": during, "lost": during + (10 - cell.length_s) / 10})
 
 
 def test_intervals_cover_the_truth_with_clustered_faults_empty_strata_and_early_ends():
@@ -84,7 +85,7 @@ def test_other_rates_of_faults_need_no_new_runs():
 
 def test_the_third_length_shows_that_cases_do_not_grow_in_a_line():
     def square(cell, seed):
-        return RunOutcome(messages=100, cases={"lost": cell.length_s**2 + seed % 2})
+        return Observation(begun=100, counts={"lost": cell.length_s**2 + seed % 2})
 
     bent = SettingRates(outcomes(square), YEAR)
     (found,) = bent.bent(LOST)
@@ -100,7 +101,7 @@ def test_a_percentile_of_the_year_is_that_of_the_mixture():
 
     def run(cell, seed):
         slow = round(10 * cell.length_s)
-        return RunOutcome(messages=100, times_us={"push": [UNCONFIRMED] * slow + list(range(1000, 1000 + 100 - slow))})
+        return Observation(begun=100, samples={"push": [UNCONFIRMED] * slow + list(range(1000, 1000 + 100 - slow))})
 
     measured = SettingRates(outcomes(run), year)
     p50, p90, p999 = (float(measured.value(Figure.parsed(f"{name}(push)")).value) for name in ("p50", "p90", "p99.9"))
@@ -116,7 +117,7 @@ def test_a_percentile_lies_amid_its_interval_however_many_operations_there_are(n
     order = np.random.default_rng(3).permutation(np.arange(1, 4001)).reshape(50, 80)
 
     def run(cell, seed):
-        return RunOutcome(messages=80, times_us={"push": order[seed].tolist()})
+        return Observation(begun=80, samples={"push": order[seed].tolist()})
 
     measured = SettingRates(outcomes(run, runs=50), YEAR)
     figure = Figure.parsed(f"{name}(push)")
@@ -129,7 +130,7 @@ def test_a_percentile_lies_amid_its_interval_however_many_operations_there_are(n
 
 def test_a_percentile_of_few_different_times_is_one_of_them():
     """The lease step is told in whole milliseconds."""
-    outcome = RunOutcome(messages=100, times_us={"lease": [2000] * 40 + [3000] * 40 + [7000] * 20})
+    outcome = Observation(begun=100, samples={"lease": [2000] * 40 + [3000] * 40 + [7000] * 20})
     measured = SettingRates(outcomes(lambda cell, seed: outcome), YEAR)
     assert float(measured.value(Figure.parsed("p50(lease)")).value) == 0.003
     assert float(measured.value(Figure.parsed("p90(lease)")).value) == 0.007
@@ -137,11 +138,9 @@ def test_a_percentile_of_few_different_times_is_one_of_them():
 
 def test_without_a_fault_the_unit_is_a_block_as_long_as_neighbours_depend_on_each_other():
     rng = np.random.default_rng(7)
-    alike = {
-        seed: RunOutcome(messages=400, times_us={"push": rng.integers(1, 1000, 400).tolist()}) for seed in range(5)
-    }
+    alike = {seed: Observation(begun=400, samples={"push": rng.integers(1, 1000, 400).tolist()}) for seed in range(5)}
     held = {
-        seed: RunOutcome(messages=400, times_us={"push": np.repeat(rng.integers(1, 1000, 10), 40).tolist()})
+        seed: Observation(begun=400, samples={"push": np.repeat(rng.integers(1, 1000, 10), 40).tolist()})
         for seed in range(5)
     }
     short, long = (Outcomes({NO_FAULT: runs}) for runs in (alike, held))
@@ -169,14 +168,14 @@ def test_a_negative_weight_turns_the_interval_of_its_part_round():
 def test_lost_messages_are_counted_per_message_pushed():
     def run(cell, seed):
         again = {"redelivered": 900, "lost": 5}
-        return RunOutcome(messages=100, cases=again)
+        return Observation(begun=100, counts=again)
 
     assert float(SettingRates(outcomes(run), YEAR).rate(LOST).value) == pytest.approx(0.05), "not of 1,000 deliveries"
 
 
 def test_seconds_without_service_are_of_the_year_or_of_one_event():
     def run(cell, seed):
-        return RunOutcome(messages=100, unavailable_s=0.5 + cell.length_s if cell.fault else 0.0)
+        return Observation(begun=100, numbers={"unavailable": 0.5 + cell.length_s if cell.fault else 0.0})
 
     measured = SettingRates(outcomes(run), YEAR)
     assert float(measured.rate(UNAVAILABLE).value) == pytest.approx(100 * 50.5)
@@ -187,7 +186,7 @@ def test_cases_that_only_chance_lets_fall_with_the_length_cost_no_time():
     """The line would say that long faults undo cases."""
 
     def fewer(cell, seed):
-        return RunOutcome(messages=100, cases={"lost": (seed % 4 == 0) * (7 - cell.length_s) if cell.fault else 0})
+        return Observation(begun=100, counts={"lost": (seed % 4 == 0) * (7 - cell.length_s) if cell.fault else 0})
 
     measured = SettingRates(outcomes(fewer), YEAR)
     event = measured.rate(LOST, "down")
@@ -205,7 +204,7 @@ def test_a_fault_costs_something_at_its_edges_and_something_while_it_lasts():
     assert (edges, steady, whole) == (pytest.approx(3), pytest.approx(2 / 10), pytest.approx(3 + 2 * 50))
     assert costs["duplicates"].runs == 60
     clumped = outcomes(
-        lambda cell, seed: RunOutcome(messages=100, cases={"lost": 12 * (cell != NO_FAULT and seed % 4 == 0)})
+        lambda cell, seed: Observation(begun=100, counts={"lost": 12 * (cell != NO_FAULT and seed % 4 == 0)})
     )
     (cost,) = fault_costs(SettingRates(clumped, YEAR))
     assert cost.clump == pytest.approx(9.5, rel=0.02)
@@ -219,7 +218,7 @@ def test_how_well_a_rate_given_a_fault_is_known_depends_on_how_its_cases_come(cl
     rng = np.random.default_rng(5)
 
     def run(cell, seed):
-        return RunOutcome(messages=100, cases={"lost": clump * int(rng.poisson(5 / clump))})
+        return Observation(begun=100, counts={"lost": clump * int(rng.poisson(5 / clump))})
 
     few, many = (rates_given_faults(SettingRates(outcomes(run, runs=runs), YEAR)) for runs in (10, 160))
     assert [(one.fault, one.figure) for one in few] == [("down", "lost")], "a sum of one class is not told beside it"

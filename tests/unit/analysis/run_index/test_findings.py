@@ -98,7 +98,7 @@ def hunt(program: str, utc: str, *, runs: int, failing: int) -> ManyRuns:
         setting="s", runs=runs, judged=runs, failed=failing, failing={"stuck": failing} if failing else {}
     )
     return ManyRuns(
-        place=f"s/hunt-{utc}/outcomes.jsonl", digest="", kind="hunt", scenario="s", experiment="feed",
+        place=f"s/hunt-{utc}/results.jsonl", digest="", kind="hunt", scenario="s", experiment="feed",
         program=program, updated_utc=utc, rows=(rows,),
     )  # fmt: skip
 

@@ -49,7 +49,7 @@ def test_paths_patterns_and_uris_find_the_runs_once_and_pass_over_the_rest(runs:
 
 
 def test_folders_of_many_runs_alone_are_refused_with_what_they_keep(runs: Path) -> None:
-    (runs / "hunt-0123" / "outcomes.jsonl").write_text("")
+    (runs / "hunt-0123" / "results.jsonl").write_text("")
     (runs / "sweep-4567" / "results.jsonl").write_text("")
     for given, said in (
         ([runs / "hunt-0123"], f"{runs / 'hunt-0123'}: a hunt keeps no runs, only what it counted"),

@@ -1,6 +1,6 @@
 """Goal: ``zonelab index`` has hunts with their denominators beside runs, and says in one line if there is neither.
 
-Method: command lines in this process, on files of results as hunts of now and of before write them.
+Method: command lines in this process, on files of results as studies write them.
 """
 
 import json
@@ -8,14 +8,17 @@ from pathlib import Path
 
 import pytest
 
+from zonelab.analysis.observation import Observation
 from zonelab.app.cli.main import run_cli
 
 HEADER = {"experiment": "feedbeef", "environment": {"sources": "cccc", "python": "3"}}
 
 
-def result(seed: int, *, valid: bool | str | None = True, **violated: int) -> dict[str, object]:
-    error = "no room" if valid is None else None
-    return {"seed": seed, "valid": valid, "violated": violated, "error": error, "difference": None}
+def result(seed: int, *, valid: bool | str | None = True, setting: str = "s", **counts: int) -> dict[str, object]:
+    """A line of a file of results; ``redelivered`` is not forbidden."""
+    violated = tuple(name for name in counts if name != "redelivered")
+    one = Observation(valid=valid, counts=counts, violated=violated, problem=None if valid else "no room")
+    return {"setting": setting, "seed": seed, "result": one.to_json()}
 
 
 def written(path: Path, *lines: object, end: str = "\n") -> None:
@@ -29,41 +32,31 @@ def many_of(folder: Path, capsys: pytest.CaptureFixture[str]) -> dict[str, dict[
     return {one["place"]: one for one in json.loads(capsys.readouterr().out)["many_runs"]}
 
 
-def test_a_hunt_has_its_denominators_whichever_version_wrote_it(tmp_path: Path, capsys: pytest.CaptureFixture[str]):
+def test_a_study_has_its_denominators_and_its_invalid_runs(tmp_path: Path, capsys: pytest.CaptureFixture[str]):
     shown = [result(1), result(2, valid=False, lost=3), result(3, valid="unknown"), result(4, valid=None)]
-    now = [{"setting": "s", "seed": one["seed"], "result": one} for one in shown]
-    written(tmp_path / "s/hunt-1/outcomes.jsonl", HEADER, *now, {"cut": "off"}, end="")
-    written(tmp_path / "s/hunt-0/outcomes.jsonl", *shown)
+    written(tmp_path / "s/hunt-1/results.jsonl", HEADER, *shown, {"cut": "off"}, end="")
+    written(
+        tmp_path / "s/sweep-0/results.jsonl", HEADER, *shown, result(5, lost=1), result(2, setting="t", redelivered=5)
+    )
     written(tmp_path / "s/notes/other.jsonl", {"unlike": "results"})
     found = many_of(tmp_path, capsys)
-    assert set(found) == {"s/hunt-0/outcomes.jsonl", "s/hunt-1/outcomes.jsonl"}
-    for one in found.values():
-        [row] = one["rows"]
-        assert (row["runs"], row["judged"], row["failed"]) == (4, 2, 1)
-        assert (row["failing"], row["first_seed"]) == ({"lost": 1}, {"lost": 2})
-    assert [found[f"s/hunt-{number}/outcomes.jsonl"]["program"] for number in (0, 1)] == ["", "cccc"]
-
-
-def test_a_sweep_counts_what_made_its_runs_invalid(tmp_path: Path, capsys: pytest.CaptureFixture[str]):
-    told = [
-        {"valid": False, "cases": {"lost": 2, "redelivered": 5}},
-        {"valid": True, "cases": {"stuck": 1}},
-        {"valid": False, "cases": {"orphan": 1}},
-        {"valid": None, "cases": {}, "problem": "no room"},
-    ]
-    lines = [{"setting": "level=DC_ONE", "seed": seed, "result": one} for seed, one in enumerate(told, start=1)]
-    written(tmp_path / "s/sweep-1/results.jsonl", HEADER, *lines)
-    [row] = many_of(tmp_path, capsys)["s/sweep-1/results.jsonl"]["rows"]
-    assert (row["runs"], row["judged"], row["failed"], row["failing"]) == (4, 3, 2, {"lost": 1})
+    assert set(found) == {"s/sweep-0/results.jsonl", "s/hunt-1/results.jsonl"}
+    assert {one["program"] for one in found.values()} == {"cccc"}
+    [row] = found["s/hunt-1/results.jsonl"]["rows"]
+    assert (row["runs"], row["judged"], row["failed"]) == (4, 2, 1)
+    assert (row["failing"], row["first_seed"]) == ({"lost": 1}, {"lost": 2})
+    first, other = found["s/sweep-0/results.jsonl"]["rows"]
+    assert (first["runs"], first["judged"], first["failed"], first["failing"]) == (5, 3, 1, {"lost": 2})
+    assert (other["runs"], other["failed"], other["failing"]) == (1, 0, {})
 
 
 def test_a_hunt_that_went_on_is_counted_again(tmp_path: Path, capsys: pytest.CaptureFixture[str]):
-    path = tmp_path / "s/hunt-1/outcomes.jsonl"
-    written(path, HEADER, {"setting": "s", "seed": 1, "result": result(1)})
+    path = tmp_path / "s/hunt-1/results.jsonl"
+    written(path, HEADER, result(1))
     many_of(tmp_path, capsys)
     with path.open("a") as file:
-        file.write(json.dumps({"setting": "s", "seed": 2, "result": result(2)}) + "\n")
-    [row] = many_of(tmp_path, capsys)["s/hunt-1/outcomes.jsonl"]["rows"]
+        file.write(json.dumps(result(2)) + "\n")
+    [row] = many_of(tmp_path, capsys)["s/hunt-1/results.jsonl"]["rows"]
     assert row["runs"] == 2
 
 

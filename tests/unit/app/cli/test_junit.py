@@ -13,6 +13,7 @@ import yaml
 from support.pages import wrong_commands
 from support.project_files import ROOT
 
+from zonelab.analysis.observation import Observation
 from zonelab.analysis.runs.builder import RunBuilder
 from zonelab.app.cli.app import app
 from zonelab.app.cli.main import run_cli
@@ -20,8 +21,7 @@ from zonelab.app.terminal.junit import JUnitFile
 from zonelab.app.verbs.judged_studies import hunt_suite, sweep_suite
 from zonelab.scenarios.spec.reading import load_scenario
 from zonelab.studies.hunt.findings import Group, HuntResult
-from zonelab.studies.hunt.seeds import Outcome
-from zonelab.studies.sweep.one_run import SweptRun
+from zonelab.studies.hunt.seeds import TWICE
 from zonelab.studies.sweep.result import SweepResult
 from zonelab.studies.sweep.rows import row_of
 
@@ -148,21 +148,20 @@ def test_a_verdict_on_a_full_disk_is_no_fault_of_the_run(
     assert capsys.readouterr().err == f"zonelab: {tmp_path / 'run' / 'verdict.json'}: No space left on device\n"
 
 
-def outcome(seed: int, *, valid: bool | str | None = True, difference: str | None = None, **violated: int) -> Outcome:
-    return Outcome(
-        seed=seed, valid=valid, violated=violated, faults=1, pushed=10, virtual_ns=1, events=1, trace_hash="1",
-        difference=difference, error="no room" if valid is None else None,
-    )  # fmt: skip
+def observed(*, valid: bool | str | None = True, problem: str = "no room", **counts: int) -> Observation:
+    return Observation(
+        valid=valid, begun=10, counts=counts, violated=tuple(counts), problem=problem if valid is None else None
+    )
 
 
 def test_a_hunt_tells_shares_broken_seeds_and_seeds_without_a_verdict(tmp_path: Path):
     hunted = HuntResult(
         scenario="steady",
         directory=tmp_path,
-        outcomes=(
-            *(outcome(1), outcome(2, valid=False, lost=3), outcome(3, valid="unknown")),
-            *(outcome(4, valid=None), outcome(5, difference="event 9")),
-        ),
+        observations={
+            **{1: observed(), 2: observed(valid=False, lost=3), 3: observed(valid="unknown")},
+            **{4: observed(valid=None), 5: replace(observed(), problem="event 9", numbers={TWICE: 1})},
+        },
         groups=(Group(name="lost", seeds=(2,), counterexample=Path("lost.yaml")),),
         complete=False,
         resumed=0,
@@ -188,7 +187,7 @@ def test_where_no_run_could_be_judged_no_share_is_told_and_no_case_passes(
     hunted = HuntResult(
         scenario="steady",
         directory=tmp_path,
-        outcomes=(outcome(1, valid=None), outcome(2, valid="unknown")),
+        observations={1: observed(valid=None), 2: observed(valid="unknown")},
         groups=(),
         complete=True,
         resumed=0,
@@ -199,8 +198,8 @@ def test_where_no_run_could_be_judged_no_share_is_told_and_no_case_passes(
     assert "2 runs, 20 messages, 0 s of virtual time; none could be judged." in told
     assert "%" not in told
     assert hunted.to_json()["failure_rate"] is None
-    broken = SweptRun(valid=None, cases={}, numbers={}, messages=0, problem="no room")
-    rows = tuple(row_of(level, {1: broken}, {2: "killed"}, first=first) for level, first in (("a", None), ("b", {})))
+    broken = {1: Observation(problem="no room"), 2: Observation(problem="killed")}
+    rows = tuple(row_of(level, broken, first=first) for level, first in (("a", None), ("b", {})))
     sweep = SweepResult(
         **{"scenario": "steady", "directory": tmp_path, "command": "zonelab sweep steady", "seeds": range(1, 3)},
         **{"environment": {}, "rows": rows, "known": 0, "complete": True},

@@ -20,7 +20,6 @@ from zonelab.app.verbs.judged_studies import (
     sweep_suite,
 )
 from zonelab.studies.hunt.findings import Group
-from zonelab.studies.hunt.seeds import Outcome as Hunted
 
 AGAIN = "again: zonelab it"
 MADE = ("every run was made", "passed", ())
@@ -47,15 +46,10 @@ def share(name: str, words: str) -> str:
 
 
 def test_a_hunt_has_a_case_a_forbidden_class_and_each_one_found() -> None:
-    def seed(number: int, **changes: Any) -> Hunted:
-        plain = {"violated": {}, "faults": 0, "pushed": 0, "virtual_ns": 0, "events": 0, "trace_hash": ""}
-        return Hunted(**{"seed": number, "valid": True, **plain, **changes})
-
-    outcomes = [seed(1), seed(2, valid="unknown"), seed(3, valid=None), seed(4, difference="event 5")]
     group = Group(name="late", seeds=tuple(range(10, 17)), counterexample=Path("late.yaml"))
     hunted: Any = SimpleNamespace(
-        **{"outcomes": outcomes, "groups": [group], "judged": 20, "complete": True, "command": "zonelab it"},
-        broken=[outcomes[2], outcomes[3]],
+        **{"observations": range(4), "groups": [group], "judged": 20, "complete": True, "command": "zonelab it"},
+        **{"undecided": [2], "broken": {3: "the lab failed", 4: "event 5"}},
     )
     scenario: Any = SimpleNamespace(name="s", level="DC_ONE", forbidden=("lost", "stuck"))
     (cases,) = told(hunt_suite(hunted, scenario)).values()

@@ -23,7 +23,7 @@ from support.scenarios.short_runs import zonelab_command
 from support.scenarios.sim_runs import SMALL
 from support.studies.planted_outcomes import Planted, outcome
 
-from zonelab.analysis.rates.outcomes import RunOutcome
+from zonelab.analysis.observation import Observation
 from zonelab.analysis.rates.year import NO_FAULT, RunKind
 from zonelab.scenarios.errors import NotAccepted
 from zonelab.scenarios.spec.reading import dump_scenario, load_scenario
@@ -94,11 +94,12 @@ def test_a_run_has_its_fault_in_the_zone_of_its_seed_and_the_figures_of_its_hist
     assert sorted(zones) == ["a", "b", "c"]
     assert rollout.run(0, NO_FAULT, 1).faults == ()
     calm, hit = (Evaluating(rollout)((0, cell, 7)) for cell in (NO_FAULT, rollout.year.cells[3]))
-    assert calm.messages == len(calm.times_us["push"]) > 15
-    assert (calm.unavailable_s, min(calm.times_us["push"]) > 0, calm.commands > calm.messages) == (0.0, True, True)
-    assert len(calm.times_us["late"]) == len(calm.times_us["lease"]) == calm.messages
-    assert -1 in hit.times_us["push"], "the pushes to a dead zone at DC_ONE are not confirmed"
-    assert 0.1 < hit.unavailable_s < 0.5, "one zone of three, for half a second"
+    assert calm.begun == len(calm.samples["push"]) > 15
+    assert (calm.numbers["unavailable"], min(calm.samples["push"]) > 0) == (0.0, True)
+    assert calm.numbers["commands"] > calm.begun
+    assert len(calm.samples["late"]) == len(calm.samples["lease"]) == calm.begun
+    assert -1 in hit.samples["push"], "the pushes to a dead zone at DC_ONE are not confirmed"
+    assert 0.1 < hit.numbers["unavailable"] < 0.5, "one zone of three, for half a second"
 
 
 def carried_out(folder: Path, planted: Planted, budget: Budget, **changes):
@@ -128,9 +129,9 @@ def test_runs_go_where_a_rate_given_a_fault_is_not_known_well(tmp_path: Path):
     rng = np.random.default_rng(1)
 
     def made(twice: bool):
-        def make(setting: str, cell: RunKind, seed: int) -> RunOutcome:
+        def make(setting: str, cell: RunKind, seed: int) -> Observation:
             again = 2 if twice and cell.fault else 0
-            return replace(outcome(setting, cell, seed), cases={"redelivered": int(rng.poisson(again))})
+            return replace(outcome(setting, cell, seed), counts={"redelivered": int(rng.poisson(again))})
 
         name, objectives = f"twice-{twice}", ["unavailable < 1s/year"]
         return carried_out(tmp_path / name, Planted(make), Budget(runs=60), objectives=objectives)
@@ -187,7 +188,7 @@ def test_a_budget_of_time_makes_as_many_runs_as_fit(tmp_path: Path):
     evaluation = Evaluation(Rollout.load(str(file(tmp_path, objectives=["p99(push) < 8.6ms"]))))
     now = [0.0]
 
-    def slow(setting: str, cell: RunKind, seed: int) -> RunOutcome:
+    def slow(setting: str, cell: RunKind, seed: int) -> Observation:
         now[0] += 1.0
         return outcome(setting, cell, seed)
 

@@ -13,6 +13,7 @@ from zonelab.analysis.checkers.verdict import Totals, Verdict
 from zonelab.analysis.rates.precision import RateGivenFault
 from zonelab.analysis.rates.samples import Estimate
 from zonelab.analysis.runs.history import OPERATIONS
+from zonelab.scenarios.run.trial import Trial
 from zonelab.scenarios.run_files.tables import MemoryTables
 from zonelab.studies.evaluate import one_run
 from zonelab.studies.evaluate.given_faults import HEADINGS, RatesGivenFaults
@@ -63,7 +64,8 @@ def trial(*, begin_ms: int = 0, end_ms: int = 100) -> Any:
         coordinators={"a": {"levels": levels}, "b": {"levels": {"DC_ONE": {"commands": 500}}}, "c": {}},
         error=None,
     )
-    return SimpleNamespace(tables=tables, run=SimpleNamespace(record=record, epoch_ns=EPOCH_MS * MS), verdict=VERDICT)
+    run: Any = SimpleNamespace(record=record, epoch_ns=EPOCH_MS * MS, trace_hash="")
+    return Trial(scenario=small(), tables=tables, run=run, verdict=VERDICT)
 
 
 VERDICT = Verdict(
@@ -74,20 +76,20 @@ VERDICT = Verdict(
 
 
 def test_times_are_those_of_answers_in_the_order_of_their_begins() -> None:
-    found = measured(trial(), VERDICT)
-    assert found.times_us == {
+    found = measured(trial())
+    assert found.samples == {
         "push": [UNCONFIRMED, 3_000, 5_000, UNCONFIRMED, 6_000],
         "ack": [7_000, UNCONFIRMED, UNCONFIRMED, 8_000],
         "lease": [9_000, 4_000, 4_000, 0],
         "late": [27_000, 0, 50_000],
     }
-    assert (found.messages, found.cases, found.commands) == (7, {"lost": 2}, 534)
+    assert (found.begun, found.counts, found.numbers["commands"]) == (7, {"lost": 2}, 534)
 
 
 def test_a_zone_is_unavailable_from_the_first_push_that_fails_to_the_next_that_works() -> None:
     """Zone a from 5 to 13 ms, b from 21 to 36; the mean of both. What the load's end cuts off does not count."""
-    assert measured(trial(), VERDICT).unavailable_s == pytest.approx((0.008 + 0.015) / 2)
-    assert measured(trial(end_ms=26), VERDICT).unavailable_s == pytest.approx((0.008 + 0.005) / 2)
+    assert measured(trial()).numbers["unavailable"] == pytest.approx((0.008 + 0.015) / 2)
+    assert measured(trial(end_ms=26)).numbers["unavailable"] == pytest.approx((0.008 + 0.005) / 2)
 
 
 def test_a_run_without_a_verdict_says_why(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from zonelab.analysis.message_classes import MessageClass
+from zonelab.analysis.observation import Observation
 from zonelab.cluster.votes.levels import Level
 from zonelab.engine.dyno.hardened import Hardening
 from zonelab.engine.fifo.fenced.mechanisms import Fencing
@@ -32,7 +33,7 @@ from zonelab.studies.guarantees.ablation import (
 from zonelab.studies.guarantees.ablation_costs import Cost
 from zonelab.studies.guarantees.ablation_report import AblationReport
 from zonelab.studies.guarantees.mechanisms import MECHANISMS, WITHOUT, DynoMechanism
-from zonelab.studies.guarantees.paired import Conditions, Measured, PairedStudy, RowResult
+from zonelab.studies.guarantees.paired import Conditions, PairedStudy, RowResult
 
 ONE, QUORUM = Level.DC_ONE, Level.DC_QUORUM
 QUEUE, UNACK, PAYLOADS = "zonelab.QUEUE.jobs.a", "zonelab.UNACK.jobs.a", "zonelab.MESSAGE.jobs"
@@ -278,7 +279,7 @@ def test_a_run_and_what_it_measures_travel_between_processes():
 
 def measured(seed, *, deliveries, **violated):
     costs = {Cost.LATE: 100.0 * deliveries + seed, Cost.OVERTAKEN: seed % 2}
-    return Measured(violated=violated, numbers={"deliveries": deliveries, "delivered": 10, **costs})
+    return Observation(counts=violated, numbers={"deliveries": deliveries, "delivered": 10, **costs})
 
 
 @pytest.fixture

@@ -7,6 +7,7 @@ from itertools import product
 import pytest
 
 from zonelab.analysis.message_classes import FORBIDDEN_DEFAULT, MessageClass
+from zonelab.analysis.observation import Observation
 from zonelab.cluster.votes.levels import LEVELS_OF_ONE_DC, Level
 from zonelab.engine.dyno.hardened.upkeep import replica_repair
 from zonelab.scenarios.fault_draws.fault_classes import EngineMode, FaultClass, classes_of, scenario_of_class
@@ -22,7 +23,6 @@ from zonelab.studies.guarantees.matrix import (
     CellResult,
     Failure,
     Matrix,
-    Shown,
     chosen,
     counterexamples,
     fill,
@@ -39,9 +39,7 @@ def cell(fault_class, *, level=Level.DC_QUORUM, mode=EngineMode.DEFAULT):
 
 
 def shown(seed, problem=None, **violated):
-    return Shown(
-        seed=seed, violated={MessageClass(name): n for name, n in violated.items()}, pushed=42, problem=problem
-    )
+    return seed, Observation(violated=tuple(violated), counts=violated, problem=problem)
 
 
 def result_of(one_cell, *, runs):
@@ -168,11 +166,11 @@ def test_a_counterexample_repeats_event_by_event(tmp_path):
 def told(tmp_path):
     result = CellResult()
     for one in (shown(1), shown(2, lost=1, stuck=2), shown(3, problem="no end state was recorded"), shown(4, lost=3)):
-        result.add(one)
+        result.add(*one)
     held = CellResult()
-    held.add(shown(1))
+    held.add(*shown(1))
     silent = CellResult()
-    silent.add(shown(1, problem="the lab broke"))
+    silent.add(*shown(1, problem="the lab broke"))
     broken = cell(FaultClass.ZONE_WIPED, level=Level.DC_ONE)
     return MatrixReport(
         study=Matrix(
@@ -199,7 +197,7 @@ def test_no_bound_is_told_for_what_some_runs_of_a_cell_do_not_judge(fault_class)
     one = cell(fault_class)
     result = CellResult()
     for seed in range(1, 9):
-        result.add(shown(seed))
+        result.add(*shown(seed))
     report = MatrixReport(study=Matrix(cells={one: result}, complete=True), command="zonelab matrix", took_s=1.0)
     (told,) = report.to_json()["cells"]
     for seed in range(1, 9):
@@ -229,7 +227,7 @@ def test_the_page_names_what_held_what_broke_and_that_it_was_broken_off(told, tm
 )
 def test_the_page_says_in_words_which_mode_was_run(mode, words, title, tmp_path):
     result = CellResult()
-    result.add(shown(1))
+    result.add(*shown(1))
     study = Matrix(cells={cell(FaultClass.NONE, mode=mode): result}, complete=True)
     page = MatrixReport(study=study, command="zonelab matrix", took_s=1.0).page(tmp_path / "page.md")
     assert words in page.replace("\n", " ")
@@ -237,23 +235,10 @@ def test_the_page_says_in_words_which_mode_was_run(mode, words, title, tmp_path)
     assert "broken off" not in page
 
 
-def test_a_run_without_verdict_is_a_problem_and_no_violation():
-    class Broken:
-        scenario = cell(FaultClass.NONE).scenario(5)
-        verdict = None
-        violated = ()
-
-        class run:
-            class record:
-                error = "the lab broke"
-
-    assert Shown.of(Broken) == Shown(seed=5, violated={}, pushed=0, problem="the lab broke")
-
-
 def test_the_first_failing_seed_is_named_and_no_other():
     result = CellResult()
     for one in (shown(3, stuck=1), shown(5, stuck=1, lost=1)):
-        result.add(one)
+        result.add(*one)
     found = Matrix(cells={cell(FaultClass.NONE): result}, complete=True)
     assert [(one.message_class, one.seed) for one in found.failures()] == [("lost", 5), ("stuck", 3)]
 

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from zonelab.analysis.observation import Observation
 from zonelab.analysis.workloads import WorkloadKind
 from zonelab.app.cli.main import run_cli
 from zonelab.scenarios.fault_draws.fault_classes import FaultClass
@@ -25,7 +26,7 @@ from zonelab.studies.guarantees.option_ablation import (
     scenario_of,
 )
 from zonelab.studies.guarantees.option_report import OptionReport
-from zonelab.studies.guarantees.paired import Conditions, Measured, PairedStudy, RowResult
+from zonelab.studies.guarantees.paired import Conditions, PairedStudy, RowResult
 
 SETS = Conditions(FaultClass.CUT_DROP, workload=WorkloadKind.SET)
 REGISTERS = Conditions(FaultClass.LAG_HEAVY, workload=WorkloadKind.REGISTER)
@@ -33,7 +34,7 @@ NONE = ()
 
 
 def measured(**cases):
-    return Measured(violated=cases, numbers={"repairs": 2, BEGUN: 10, ANSWERED: 9})
+    return Observation(counts=cases, numbers={"repairs": 2, BEGUN: 10, ANSWERED: 9})
 
 
 def test_runs_of_a_seed_differ_by_the_options_alone():

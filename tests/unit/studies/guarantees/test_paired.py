@@ -8,13 +8,13 @@ from pathlib import Path
 
 import pytest
 
+from zonelab.analysis.observation import Observation
 from zonelab.scenarios.fault_draws.fault_classes import FaultClass
 from zonelab.studies.guarantees.ablated_queue import Ablation
 from zonelab.studies.guarantees.ablation_report import AblationReport
 from zonelab.studies.guarantees.mechanisms import DynoMechanism
 from zonelab.studies.guarantees.paired import (
     Conditions,
-    Measured,
     PairedStudy,
     RowResult,
     paired_state,
@@ -51,12 +51,12 @@ class MadeUp:
     def twin(self) -> "MadeUp":
         return MadeUp("twin", self.seed)
 
-    def measure(self) -> Measured:
+    def measure(self) -> Observation:
         if len(MADE) == self.ended_at - 1:
             raise KeyboardInterrupt
         MADE.append((self.row, self.seed))
         lost = {"lost": self.seed} if self.row == "without" and self.seed % 2 else {}
-        return Measured(violated=lost, numbers={"late": self.seed / 3}, problem=None)
+        return Observation(counts=lost, numbers={"late": self.seed / 3})
 
 
 def study(state: Path | None, *, ended_at: int = 0) -> PairedStudy[str]:
@@ -84,6 +84,6 @@ def test_a_table_says_when_no_row_of_so_few_seeds_could_show_anything() -> None:
     for seed in range(found.least_seeds):
         page = AblationReport(study=found, command="zonelab ablate", took_s=1.0).page(Path("page.md"))
         assert f"{seed} seeds: worse in {seed} and better in 0 comparisons: too few seeds, since" in page
-        stuck, none = Measured(violated={"stuck": 1}, numbers={}), Measured(violated={}, numbers={})
+        stuck, none = Observation(counts={"stuck": 1}), Observation()
         result.add(stuck, none, conditions=Conditions(FaultClass.NONE), seed=seed)
     assert found.more(off, ("stuck",)) == ("stuck",)

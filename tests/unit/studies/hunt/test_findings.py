@@ -10,31 +10,39 @@ import pytest
 
 from zonelab.analysis.checkers.verdict import MEANING_OF
 from zonelab.analysis.message_classes import MessageClass
+from zonelab.analysis.observation import Observation
 from zonelab.app.verbs.every_setting import command_of
 from zonelab.app.verbs.hunt import hunt_command
 from zonelab.scenarios.spec.reading import load_scenario, scenario_of
 from zonelab.studies.hunt.findings import HuntResult, sum_up
-from zonelab.studies.hunt.seeds import Hunted, HuntTarget, Outcome
+from zonelab.studies.hunt.seeds import EVENTS, FAULTS, SAME, TWICE, VIRTUAL_NS, HuntTarget
+from zonelab.studies.many_runs.run_all import AllRuns
 from zonelab.studies.many_runs.where import Where
 
+Outcome = tuple[int, Observation]
+REPEATED = {TWICE: 1, SAME: 1}
 
-def outcome(seed: int, *violated: str, valid: bool | str | None = None, **rest: Any) -> Outcome:
-    return Outcome(
-        seed=seed,
-        valid=not violated if valid is None and "error" not in rest else valid,
-        violated=dict.fromkeys(violated, 2),
-        **{"faults": 1, "pushed": 600, "virtual_ns": 100_500_000_000, "events": 100, "trace_hash": "t", **rest},
+
+def outcome(seed: int, *violated: str, valid: str | None = None, problem: str | None = None, **numbers: int) -> Outcome:
+    return seed, Observation(
+        valid=None if problem and TWICE not in numbers else valid or not violated,
+        begun=600,
+        counts=dict.fromkeys(violated, 2),
+        violated=violated,
+        numbers={FAULTS: 1, VIRTUAL_NS: 100_500_000_000, EVENTS: 100, **numbers},
+        problem=problem,
+        trace_hash="t",
     )
 
 
 LOST = [outcome(seed, "lost", faults=9 - seed) for seed in range(1, 8)]
 OTHERS = [
-    outcome(8, "lost", "redelivered", events=50, repeated=True),
-    outcome(9, "redelivered", events=50, repeated=True, difference="event 7 differs"),
+    outcome(8, "lost", "redelivered", **{EVENTS: 50, **REPEATED}),
+    outcome(9, "redelivered", problem="event 7 differs", **{EVENTS: 50, TWICE: 1}),
     outcome(10, "lost"),
-    outcome(11, repeated=True),
+    outcome(11, **REPEATED),
     *(outcome(seed, valid="unknown") for seed in range(12, 18)),
-    outcome(18, error="the lab is broken"),
+    outcome(18, problem="the lab is broken"),
 ]
 PAGE = """\
 violated    ┃ runs ┃     share (95 %) ┃ seeds
@@ -56,9 +64,8 @@ def found(folder: Path, outcomes: list[Outcome], *, complete: bool, known: int, 
     target = HuntTarget(
         scenario=scenario_of({"name": "some", "load": {"duration_s": 9, "rate_per_s": 1}, **scenario}, source="x")
     )
-    return sum_up(
-        target, Hunted(outcomes=tuple(outcomes), known=known, complete=complete), folder, command="zonelab hunt some"
-    )
+    done = AllRuns(results={("some", seed): one for seed, one in outcomes}, known=known, complete=complete)
+    return sum_up(target, done, folder, command="zonelab hunt some")
 
 
 def printed(result: HuntResult, capsys: pytest.CaptureFixture[str]) -> str:

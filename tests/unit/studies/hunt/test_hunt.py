@@ -30,8 +30,9 @@ from zonelab.scenarios.spec.reading import load_scenario, scenario_of
 from zonelab.scenarios.spec.rules import problems
 from zonelab.scenarios.spec.scenario import Scenario
 from zonelab.studies.hunt.findings import sum_up
-from zonelab.studies.hunt.seeds import STATE_NAME, HuntTarget, Outcome, hunt, hunt_seed, hunt_state
+from zonelab.studies.hunt.seeds import SAME, TWICE, HuntTarget, hunt, hunt_seed, hunt_state
 from zonelab.studies.many_runs.processes import Processes
+from zonelab.studies.many_runs.state import RESULTS_NAME
 
 SEEDS_MAX = 60
 KILL = {"kind": "kill", "zone": "b", "at_s": 0.2, "for_s": 0.3}
@@ -138,7 +139,7 @@ def test_two_processes_find_what_one_finds(tmp_path: Path) -> None:
     for jobs in (1, 2):
         with hunt_state(target, tmp_path / str(jobs)) as state:
             hunted[jobs] = hunt(target, seeds, workers=Processes(jobs), state=state)
-    assert [outcome.seed for outcome in hunted[1].outcomes] == list(seeds)
+    assert [seed for _, seed in hunted[1].results] == list(seeds)
     assert hunted[1] == hunted[2]
 
 
@@ -146,13 +147,13 @@ def test_a_hunt_goes_on_where_it_was_and_runs_a_seed_again_whose_line_was_cut(tm
     target = HuntTarget(scenario=small(faults=[KILL]), messages=20)
     with hunt_state(target, tmp_path) as state:
         first = hunt(target, range(1, 5), state=state)
-    path = tmp_path / STATE_NAME
+    path = tmp_path / RESULTS_NAME
     path.write_bytes(path.read_bytes()[:-10])
-    again: list[Outcome] = []
+    again: list[int] = []
     with hunt_state(target, tmp_path) as state:
-        both = hunt(target, range(1, 7), state=state, on_outcome=again.append)
-    assert [outcome.seed for outcome in again] == [4, 5, 6]
-    assert (both.outcomes[:4], both.known) == (first.outcomes, 3)
+        both = hunt(target, range(1, 7), state=state, on_finished=lambda one: again.append(one.key[1]))
+    assert again == [4, 5, 6]
+    assert ({**both.results, **first.results}, both.known) == (both.results, 3)
 
 
 def test_seeds_that_cannot_be_judged_are_no_evidence_and_the_exit_code_says_so(
@@ -196,10 +197,10 @@ def test_a_run_that_is_not_the_same_twice_is_told_with_its_first_differing_event
     target = HuntTarget(scenario=small(), messages=10, make_queue=moody)
     with hunt_state(target, tmp_path) as state:
         hunted = hunt(target, [1, 2], state=state)
-    outcome, second = hunted.outcomes
-    assert (outcome.repeated, second.repeated) == (True, False)
-    assert "in one run" in (outcome.difference or "")
-    assert sum_up(target, hunted, tmp_path, command="").to_json()["broken"]["1"] == outcome.difference
+    first, second = hunted.results.values()
+    assert (first.numbers[TWICE], SAME in first.numbers, TWICE in second.numbers) == (1, False, False)
+    assert "in one run" in (first.problem or "")
+    assert sum_up(target, hunted, tmp_path, command="").to_json()["broken"]["1"] == first.problem
 
 
 @pytest.mark.parametrize("jobs", ["1", "2"])
@@ -210,7 +211,7 @@ def test_ctrl_c_prints_what_there_is_and_the_same_command_goes_on(tmp_path: Path
         zonelab_command(*command, "100000"), cwd=tmp_path, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
     )
     deadline_s = time.monotonic() + HANGS_S
-    while not any(len(path.read_bytes().splitlines()) > 1 for path in tmp_path.rglob(STATE_NAME)):
+    while not any(len(path.read_bytes().splitlines()) > 1 for path in tmp_path.rglob(RESULTS_NAME)):
         assert time.monotonic() < deadline_s
         time.sleep(0.05)
     hunting.send_signal(signal.SIGINT)

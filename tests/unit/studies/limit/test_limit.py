@@ -6,6 +6,7 @@ from types import SimpleNamespace
 import pytest
 from support.scenarios.sim_runs import small
 
+from zonelab.analysis.observation import Observation
 from zonelab.analysis.runs.history import OPERATIONS
 from zonelab.scenarios.errors import NotAccepted
 from zonelab.scenarios.run_files.tables import MemoryTables
@@ -15,20 +16,25 @@ from zonelab.studies.limit.keeping_up import behind
 from zonelab.studies.limit.limits import Limits
 from zonelab.studies.limit.result import HEADINGS, MEANS, LimitResult
 from zonelab.studies.limit.rows import LimitRow, row_of
-from zonelab.studies.limit.search import PRECISION, Limit, Searching, knee
+from zonelab.studies.limit.search import ABOVE, KEPT, PRECISION, RUNS, Searching, knee
 from zonelab.studies.many_runs.run_all import AllRuns
 from zonelab.studies.sweep.settings import Setting
+
+
+def searched(kept: float, above: float | None = None, behind: str = "", *, runs: int = 9) -> Observation:
+    numbers = {KEPT: kept, RUNS: runs} if above is None else {KEPT: kept, ABOVE: above, RUNS: runs}
+    return Observation(counts={behind: 1} if behind else {}, numbers=numbers)
 
 
 @pytest.mark.parametrize("planted", [0.013, 0.99, 1.0, 700.0])
 def test_a_planted_limit_is_found_wherever_the_search_begins(planted: float):
     found = knee(lambda factor: "acks" if factor > planted else None, factor_max=1e6)
-    assert found.kept_per_s <= planted < found.above_per_s <= found.kept_per_s * PRECISION
-    assert found.behind == "acks"
+    assert found.numbers[KEPT] <= planted < found.numbers[ABOVE] <= found.numbers[KEPT] * PRECISION
+    assert found.counts == {"acks": 1}
 
 
 def test_where_nothing_is_behind_there_is_no_limit_and_where_all_is_the_search_ends():
-    assert knee(lambda factor: None, factor_max=50) == Limit(kept_per_s=50, above_per_s=None, behind=None, runs=7)
+    assert knee(lambda factor: None, factor_max=50) == searched(50.0, runs=7)
     with pytest.raises(RuntimeError, match="too much: pushes are behind"):
         knee(lambda factor: "pushes", factor_max=50)
 
@@ -40,8 +46,8 @@ def test_scale_out_is_limited_by_the_work_of_its_servers(level: str, work: float
     found = Searching((scenario,))((0, 1))
     law_per_s = 1_000 / work
     # Runs are behind from 5 % above the law on; drawn arrivals of half a second are some 3 % more or fewer.
-    assert 0.94 * law_per_s < found.kept_per_s < 1.10 * law_per_s
-    assert found.behind == "operations"
+    assert 0.94 * law_per_s < found.numbers[KEPT] < 1.10 * law_per_s
+    assert found.counts == {"operations": 1}
 
 
 def test_consumers_can_be_the_limit_and_are_told():
@@ -49,8 +55,8 @@ def test_consumers_can_be_the_limit_and_are_told():
     zones = {"queue": {"unack_ms": 60_000}, "links": {"lag": "0"}, "level": "DC_ONE", "drain": {"bound_s": 61}}
     scenario = small(consumers=consumers, load={"duration_s": 4}, **zones)
     found = Searching((scenario,))((0, 1))
-    assert 0.8 * 3 * 50 < found.kept_per_s < 1.15 * 3 * 50
-    assert found.behind in ("deliveries", "acks")
+    assert 0.8 * 3 * 50 < found.numbers[KEPT] < 1.15 * 3 * 50
+    assert set(found.counts) < {"deliveries", "acks"}
 
 
 def test_a_load_that_is_kept_up_with_is_not_behind_whatever_came_before_and_one_whose_pushes_fail_is():
@@ -65,15 +71,13 @@ def test_a_load_that_is_kept_up_with_is_not_behind_whatever_came_before_and_one_
 
 def test_rows_have_an_interval_over_seeds_and_say_where_there_is_no_limit():
     limits = Limits(settings=(Setting(name="as it is", scenario=small()),))
-    found = {
-        ("as it is", seed): Limit(kept_per_s=90.0 + seed, above_per_s=94.0, behind="acks", runs=9) for seed in (1, 2)
-    }
+    found = {("as it is", seed): searched(90.0 + seed, 94.0, "acks") for seed in (1, 2)}
     (row,) = limits.rows(AllRuns(results=found))
     assert row.low_per_s < row.value_per_s < row.high_per_s
     assert row.told.startswith("92.7 (")
     (alone,) = limits.rows(AllRuns(results={key: found[key] for key in [("as it is", 1)]}))
     assert alone.told == "92.5 ± 2.5%, one seed", "one seed tells nothing of others"
-    none = {("as it is", 1): Limit(kept_per_s=5_000.0, above_per_s=None, behind=None, runs=9)}
+    none = {("as it is", 1): searched(5_000.0)}
     assert limits.rows(AllRuns(results=none))[0].told == "more than 5,000"
 
 
@@ -92,13 +96,18 @@ def test_limits_stand_beside_the_first_and_beside_their_load(
 ):
     monkeypatch.setenv("COLUMNS", "120")
 
-    def row(name: str, *limits: Limit, **failures: str) -> LimitRow:
-        return row_of(name, limits, {int(seed[1:]): why for seed, why in failures.items()}, given_per_s=400.0)
+    def row(name: str, *found: Observation) -> LimitRow:
+        return row_of(name, dict(enumerate(found, start=7)), given_per_s=400.0)
 
-    known = [Limit(kept_per_s=1_000.0, above_per_s=1_000.0, behind=name, runs=9) for name in ("pushes", "acks")]
-    slow = Limit(kept_per_s=50.0, above_per_s=50.0, behind="acks", runs=9)
-    none = Limit(kept_per_s=5_000.0, above_per_s=None, behind=None, runs=9)
-    rows = (row("first", *known), row("slow", slow), row("none", none, slow), row("broken", s7="its process ended"))
+    known = [searched(1_000.0, 1_000.0, name) for name in ("pushes", "acks")]
+    slow = searched(50.0, 50.0, "acks")
+    none = searched(5_000.0)
+    rows = (
+        row("first", *known),
+        row("slow", slow),
+        row("none", none, slow),
+        row("broken", Observation(problem="its process ended")),
+    )
     told = {"scenario": "s", "directory": Path("there"), "command": "zonelab limit s", "environment": {}}
     LimitResult(**told, seeds=range(3, 9), rows=rows, known=0, complete=False).print()
     page = [line.rstrip() for line in capsys.readouterr().out.splitlines() if line.strip()]

@@ -11,28 +11,28 @@ from pathlib import Path
 
 import pytest
 
+from zonelab.analysis.observation import Observation
 from zonelab.scenarios.errors import NotAccepted
 from zonelab.studies.many_runs.environment import Environment
 from zonelab.studies.many_runs.processes import Processes
 from zonelab.studies.many_runs.run_all import run_all
-from zonelab.studies.many_runs.state import Codec, RunState
+from zonelab.studies.many_runs.state import RunState
 from zonelab.studies.many_runs.task import Finished, ManyRunsFailed, Task
 
-CODEC = Codec(to_json=dict, from_json=dict)
 HERE = Environment.here()
 TASKS = [Task("odd" if seed % 2 else "even", seed, seed) for seed in range(1, 9)]
 
 
-def squared(seed: int, *, bad: int | None = None, deadly: int | None = None) -> dict[str, int]:
+def squared(seed: int, *, bad: int | None = None, deadly: int | None = None) -> Observation:
     if seed == bad:
         raise ValueError(f"seed {seed} is bad")
     if seed == deadly:
         os.kill(os.getpid(), signal.SIGKILL)
-    return {"square": seed * seed}
+    return Observation(counts={"square": seed * seed}, violated=("square",))
 
 
-def kept(path: Path, *, environment: Environment = HERE, experiment: str = "squares") -> RunState[dict[str, int]]:
-    return RunState(path, CODEC, environment=environment, experiment=experiment)
+def kept(path: Path, *, environment: Environment = HERE, experiment: str = "squares") -> RunState:
+    return RunState(path, environment=environment, experiment=experiment)
 
 
 @pytest.mark.parametrize("jobs", [1, 3])
@@ -51,7 +51,7 @@ def test_a_process_that_dies_costs_its_task_only() -> None:
 
 
 def test_what_was_kept_is_not_run_again_and_counts_once(tmp_path: Path) -> None:
-    path, now = tmp_path / "state", list[Finished[dict[str, int]]]()
+    path, now = tmp_path / "state", list[Finished[Observation]]()
     with kept(path) as state:
         run_all(squared, TASKS[:4], state=state)
     lines = path.read_bytes().splitlines(keepends=True)
@@ -87,7 +87,7 @@ def test_what_another_experiment_or_environment_has_kept_is_not_used(tmp_path: P
 
 def test_two_programs_do_not_write_one_file(tmp_path: Path) -> None:
     path = tmp_path / "state"
-    with kept(path), pytest.raises(NotAccepted, match="another zonelab is writing it"):
+    with kept(path), pytest.raises(NotAccepted, match="in use by another zonelab process"):
         kept(path)
 
 

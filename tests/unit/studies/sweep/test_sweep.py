@@ -21,14 +21,15 @@ from support.scenarios.short_runs import scenario_file, zonelab_command
 from support.scenarios.sim_runs import SMALL, small
 
 from zonelab.analysis.checkers.verdict import Totals, Verdict
+from zonelab.analysis.observation import Observation
 from zonelab.analysis.runs.history import OPERATIONS
-from zonelab.scenarios.run.trial import attempt
+from zonelab.scenarios.run.trial import Trial, attempt
 from zonelab.scenarios.run_files.tables import MemoryTables
 from zonelab.scenarios.spec.reading import load_scenario
 from zonelab.studies.hunt.seeds import HuntTarget
+from zonelab.studies.many_runs.state import RESULTS_NAME
 from zonelab.studies.sweep import one_run
-from zonelab.studies.sweep.every_setting import RESULTS_NAME
-from zonelab.studies.sweep.one_run import DUPLICATES, Sweeping, SweptRun
+from zonelab.studies.sweep.one_run import DUPLICATES, Sweeping
 from zonelab.studies.sweep.result import SweepResult
 from zonelab.studies.sweep.rows import Row, row_of
 from zonelab.studies.sweep.settings import Varied, settings_of
@@ -95,8 +96,8 @@ def test_every_setting_runs_the_scenario_with_its_own_faults_and_the_same_seeds(
     verdict = attempt(single).verdict
     assert verdict is not None
     shown = sweeping((1, 7))
-    assert (shown.valid, shown.messages) == (verdict.valid, verdict.totals.pushed)
-    assert shown.cases == {name: count for name, count in verdict.counts.items() if count}
+    assert (shown.valid, shown.begun) == (verdict.valid, verdict.totals.pushed)
+    assert shown.counts == {name: count for name, count in verdict.counts.items() if count}
     assert shown.numbers["lateness p99"] == verdict.lateness_ms["all"]["p99"]
 
 
@@ -134,17 +135,18 @@ def test_a_value_may_have_commas_within_brackets_and_quotes() -> None:
     assert given.values == ("{a: 1, b: 2}", "5", "'7,0'")
 
 
-def shown(*, valid: bool | str | None, push: float = 1.0, twice: float = 0.0) -> SweptRun:
+def shown(*, valid: bool | str | None, push: float = 1.0, twice: float = 0.0) -> Observation:
     numbers = {"push p50": push, DUPLICATES: twice}
     why = None if isinstance(valid, bool) else "why"
-    return SweptRun(valid=valid, cases={} if valid else {"lost": 2}, numbers=numbers, messages=10, problem=why)
+    return Observation(valid=valid, counts={} if valid else {"lost": 2}, numbers=numbers, begun=10, problem=why)
 
 
 def test_a_row_counts_what_its_runs_showed_and_pairs_them_by_seed() -> None:
     first = {seed: shown(valid=seed > 2, push=float(seed)) for seed in range(1, 11)}
     runs = {seed: shown(valid=seed != 5, push=seed + 2.0, twice=seed / 100) for seed in range(1, 11)}
     runs |= {9: shown(valid="unknown"), 10: shown(valid=None)}
-    row = row_of("x", runs, {11: "its process ended"}, first=first)
+    runs |= {11: Observation(problem="its process ended")}
+    row = row_of("x", runs, first=first)
     assert (row.runs, row.failing, dict(row.undecided)) == (9, 1, {9: "why"})
     assert dict(row.problems) == {10: "why", 11: "its process ended"}
     assert (row.cases, row.runs_with) == ({"lost": 2}, {"lost": 1})
@@ -172,7 +174,7 @@ def test_a_run_that_failed_is_named_once_and_without_a_traceback(tmp_path: Path)
 def test_a_run_that_the_lab_cannot_make_is_named_and_the_others_are_made(
     file: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    def bad(self: Sweeping, setting_and_seed: tuple[int, int]) -> SweptRun:
+    def bad(self: Sweeping, setting_and_seed: tuple[int, int]) -> Observation:
         if setting_and_seed == (1, 2):
             raise RuntimeError("planted")
         return shown(valid=True)
@@ -195,14 +197,15 @@ def timed(f: str, op: int, took_ms: float, *, ended: str = "ok", of: int = 1) ->
         yield {**base, "index": 2 * op + 1, "time_ns": end_ns, "type": ended, "invoke_ns": 10**9}
 
 
-def made(monkeypatch: pytest.MonkeyPatch, *operations: Iterator[dict[str, Any]], **verdict: Any) -> SweptRun:
+def made(monkeypatch: pytest.MonkeyPatch, *operations: Iterator[dict[str, Any]], **verdict: Any) -> Observation:
     """Return what a sweep makes of planted rows of a run and of a planted verdict."""
     tables = MemoryTables()
     for row in chain(*operations):
         tables("operations", OPERATIONS).append(row)
     plain = {"valid": True, "reasons": (), "forbid": (), "offenders": {}, "lateness_ms": {}, "counts": {"lost": 0}}
     judged = Verdict(**{"totals": Totals(), **plain, **verdict}) if verdict else None
-    trial = SimpleNamespace(verdict=judged, tables=tables, run=SimpleNamespace(record=SimpleNamespace(error=None)))
+    run: Any = SimpleNamespace(record=SimpleNamespace(error=None), trace_hash="")
+    trial = Trial(scenario=small(), verdict=judged, tables=tables, run=run)
     monkeypatch.setattr(one_run, "attempt", lambda scenario: trial)
     return Sweeping(scenarios=(small(),))((0, 1))
 
@@ -215,21 +218,22 @@ def test_a_run_is_measured_by_what_was_confirmed_each_operation_once(monkeypatch
     run = made(monkeypatch, *push, *rest, totals=totals, lateness_ms=late, counts={"lost": 2, "stuck": 0})
     numbers = {"push p50": 50, "push p99": 99, "pop p50": 7.5, "pop p99": 7.5, DUPLICATES: 0.25}
     assert run.numbers == pytest.approx({**numbers, "lateness p50": 3.0, "lateness p99": 4.0}, abs=0.99)
-    assert (run.valid, run.cases, run.messages, run.problem) == (True, {"lost": 2}, 6, None)
+    assert (run.valid, run.counts, run.begun, run.problem) == (True, {"lost": 2}, 6, None)
     doubtful = made(monkeypatch, valid="unknown", reasons=("one", "two"))
     assert (doubtful.numbers, doubtful.problem) == ({}, "one; two")
-    assert made(monkeypatch) == SweptRun(valid=None, cases={}, numbers={}, messages=0, problem="the lab failed")
+    assert made(monkeypatch) == Observation(problem="the lab failed")
 
 
 def swept_rows() -> Iterator[Row]:
     """Yield rows of a setting, of a slower one that fails once, of one with nothing, and of an undecided one."""
     first = {seed: shown(valid=True, push=10.0 * seed, twice=0.0) for seed in range(1, 41)}
-    slower = {seed: shown(valid=seed != 9, push=10.0 * seed + 5, twice=0.5 * (seed % 2)) for seed in range(40, 0, -1)}
-    unknown = {2: shown(valid="unknown"), 1: shown(valid="unknown")}
-    yield row_of("first", first, {}, first=None)
-    yield row_of("slower", slower, {}, first=first)
-    yield row_of("broken", {}, dict.fromkeys(range(7, 0, -1), "its process ended"), first=first)
-    yield row_of("doubtful", unknown, {}, first=first)
+    slower = {seed: shown(valid=seed != 9, push=10.0 * seed + 5, twice=0.5 * (seed % 2)) for seed in range(1, 41)}
+    unknown = dict.fromkeys((1, 2), shown(valid="unknown"))
+    broken = dict.fromkeys(range(1, 8), Observation(problem="its process ended"))
+    yield row_of("first", first, first=None)
+    yield row_of("slower", slower, first=first)
+    yield row_of("broken", broken, first=first)
+    yield row_of("doubtful", unknown, first=first)
 
 
 PAGE = """\
