@@ -52,7 +52,7 @@ class Observation:
 
     @classmethod
     def from_json(cls, told: Mapping[str, Any]) -> "Observation":
-        """Return the observation that ``to_json`` gave.
+        """Return the observation of which ``told`` is what ``to_json`` returned.
 
         Example::
 

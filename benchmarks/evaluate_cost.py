@@ -14,11 +14,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
+from zonelab.analysis.observation import Observation
 from zonelab.app.verbs.evaluate import run_evaluation
 from zonelab.scenarios.run.trial import attempt
 from zonelab.studies.evaluate.evaluation import Budget, Evaluation
 from zonelab.studies.evaluate.rollout import Rollout
-from zonelab.studies.hunt.seeds import OUTCOMES, Outcome
 from zonelab.studies.many_runs.environment import Environment
 from zonelab.studies.many_runs.run_all import run_all
 from zonelab.studies.many_runs.state import RunState
@@ -31,9 +31,9 @@ class Bare:
 
     rollout: Rollout
 
-    def __call__(self, which: tuple) -> Outcome:
+    def __call__(self, which: tuple) -> Observation:
         setting, cell, seed = which
-        return Outcome.of(seed, attempt(self.rollout.run(setting, cell, seed)))
+        return attempt(self.rollout.run(setting, cell, seed)).observation()
 
 
 def made(rollout: Rollout, runs: int, first: int, folder: Path) -> list[Key]:
@@ -52,7 +52,7 @@ def bare(rollout: Rollout, keys: list[Key], folder: Path) -> None:
     }
     tasks = [Task(name, seed, (*cells[name], seed)) for name, seed in keys]
     here = Environment.here()
-    with RunState(folder / "bare.jsonl", OUTCOMES, environment=here) as state:
+    with RunState(folder / "bare.jsonl", environment=here) as state:
         run_all(Bare(rollout), tasks, environment=here, state=state)
 
 

@@ -19,13 +19,14 @@ import simpy
 from environment import environment
 
 from zonelab.analysis.checkers.queue.queue import check_recorded
+from zonelab.analysis.observation import Observation
 from zonelab.cluster.sim.cluster import SimCluster
 from zonelab.cluster.testbed import Testbed
 from zonelab.scenarios.run.simulated import recorded, simulate
 from zonelab.scenarios.run.trial import attempt
 from zonelab.scenarios.run_files.tables import MemoryTables
 from zonelab.scenarios.spec.reading import scenario_of
-from zonelab.studies.hunt.seeds import HuntTarget, Outcome, hunt_seed
+from zonelab.studies.hunt.seeds import TWICE, HuntTarget, hunt_seed
 
 TURNS = 5
 SEEDS_PER_TURN = 8
@@ -63,18 +64,18 @@ class Measured:
     target: HuntTarget
     spent_s: list[float] = field(default_factory=list)
     per_s: list[float] = field(default_factory=list)
-    outcomes: list[Outcome] = field(default_factory=list)
+    outcomes: list[Observation] = field(default_factory=list)
 
     def turn(self, seeds: range) -> None:
-        found: list[Outcome] = []
+        found: list[Observation] = []
         spent_s = seconds(lambda: found.extend(hunt_seed(self.target, seed) for seed in seeds))
         # One seed in twenty is run twice.
-        runs = [outcome for outcome in found for _ in range(1 + outcome.repeated)]
+        runs = [outcome for outcome in found for _ in range(1 + int(outcome.numbers.get(TWICE, 0)))]
         self.spent_s.append(spent_s)
         self.per_s.append(len(runs) / spent_s)
         self.outcomes += runs
 
-    def a_second(self, amount: Callable[[Outcome], float]) -> float:
+    def a_second(self, amount: Callable[[Observation], float]) -> float:
         return sum(map(amount, self.outcomes)) / sum(self.spent_s)
 
 
@@ -125,7 +126,7 @@ def beside_the_run_ms(target: HuntTarget, seeds: range) -> tuple[float, float]:
 
 
 def report(name: str, kind: Measured, bare_per_s: float) -> None:
-    schedules_per_s, events_per_s = kind.a_second(lambda _: 1), kind.a_second(lambda one: one.events)
+    schedules_per_s, events_per_s = kind.a_second(lambda _: 1), kind.a_second(lambda one: one.numbers[EVENTS])
     seeds = range(1, 1 + SEEDS_PER_TURN)
     carried = sum(link_messages(kind.target, seed) for seed in seeds) / len(seeds)
     drawn_ms, checked_ms = beside_the_run_ms(kind.target, seeds)
@@ -134,10 +135,10 @@ def report(name: str, kind: Measured, bare_per_s: float) -> None:
     rows = {
         "schedules": (median(kind.per_s), f"a second of one core's time ({low:.1f} to {high:.1f})"),
         "a schedule": (took_ms, f"ms, with drawing {drawn_ms:.1f} and checking {checked_ms:.1f}; {events:,.0f} events"),
-        "messages": (kind.a_second(lambda one: one.pushed), "a second, pushed, delivered, acknowledged and checked"),
+        "messages": (kind.a_second(lambda one: one.begun), "a second, pushed, delivered, acknowledged and checked"),
         "link messages": (carried * schedules_per_s, f"a second, {carried:,.0f} a schedule"),
         "events": (events_per_s, f"a second, {events_per_s / bare_per_s:.3f} of bare SimPy's"),
-        "virtual time": (kind.a_second(lambda one: one.virtual_ns / 1e9), "seconds a second"),
+        "virtual time": (kind.a_second(lambda one: one.numbers[VIRTUAL_NS] / 1e9), "seconds a second"),
     }
     print(f"\n{name}")
     for what, (figure, unit) in rows.items():

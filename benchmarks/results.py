@@ -202,7 +202,7 @@ def agreement(seeds: range, real: int) -> str:
 
 
 def arms(level: str, scenario: Scenario, seeds: range, real: int, *, by_law: str) -> Iterator[str]:
-    predicted = [medians_ms(measured(run, run.verdict)) for run in simulated(scenario, seeds)]
+    predicted = [medians_ms(measured(run)) for run in simulated(scenario, seeds)]
     on_servers, busy = real_medians(scenario, range(1, real + 1))
     pairs = {str(pair.operation): pair for pair in pairs_of(predicted, on_servers)} if on_servers else {}
     for operation in ("push", "lease", "ack"):

@@ -197,7 +197,7 @@ def detected_so_far(ablation, conditions, name, *, seeds):
     for seed in dict.fromkeys(seeds):
         run = AblationRun(ablation, conditions, seed)
         measured = run.measure()
-        if measured.violated.get(name):
+        if measured.counts.get(name):
             result.add(measured, run.twin.measure(), conditions=conditions, seed=seed)
             yield name in detected(study({ablation: result}), ablation)
 
