@@ -26,7 +26,7 @@ from zonelab.scenarios.run.simulated import recorded, simulate
 from zonelab.scenarios.run.trial import attempt
 from zonelab.scenarios.run_files.tables import MemoryTables
 from zonelab.scenarios.spec.reading import scenario_of
-from zonelab.studies.hunt.seeds import TWICE, HuntTarget, hunt_seed
+from zonelab.studies.hunt.seeds import EVENTS, TWICE, VIRTUAL_NS, HuntTarget, hunt_seed
 
 TURNS = 5
 SEEDS_PER_TURN = 8
