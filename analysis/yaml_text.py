@@ -106,7 +106,7 @@ class _Bounded(Composer):
         self._nodes += size or 0
         self._repeated += size or 0
         if self._repeated > REPEATED_MAX:
-            raise _refused(event, f"got aliases for more than {REPEATED_MAX} values; accepted: so many")
+            raise _refused(event, f"got aliases for more than {REPEATED_MAX} values; accepted: at most {REPEATED_MAX}")
 
     def compose_mapping_node(self, anchor: Any) -> Any:
         node = super().compose_mapping_node(anchor)

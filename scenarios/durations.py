@@ -15,5 +15,5 @@ def parse_duration_s(text: str) -> float:
     duration_s = float(match[1]) * _UNITS_S[match[2]] if match else 0.0
     if not 0 < duration_s <= DURATION_S_MAX:
         accepted = f"more than 0 and at most {DURATION_S_MAX} s, such as 500ms, 10s, 2m, 1h"
-        raise NotAccepted(f"duration {text!r} is not accepted; accepted: {accepted}")
+        raise NotAccepted(f"duration: got {text!r}; accepted: {accepted}")
     return duration_s

@@ -91,13 +91,13 @@ def evaluate(
     from zonelab.studies.evaluate.template import plain_rollout
 
     if budget is not None and runs is not None:
-        raise NotAccepted("--runs: got --budget, too; accepted: one or the other")
+        raise NotAccepted("--runs and --budget exclude each other")
     given = {"zones": zones, "lag": lag, "rate": rate}
     own = {name: value for name, value in given.items() if value is not None}
     if file is not None and own:
-        raise NotAccepted(f"--{next(iter(own))}: got a file, too; accepted: one or the other, or --set PATH=VALUE")
+        raise NotAccepted(f"--{next(iter(own))}: excluded by FILE; use --set PATH=VALUE")
     if confirm_runs is not None and confirm is None:
-        raise NotAccepted("--confirm-runs: got no --confirm; accepted: with it only")
+        raise NotAccepted("--confirm-runs needs --confirm")
     real = None if confirm is None else Confirm(on=confirm, repeats=confirm_runs or CONFIRM_RUNS_DEFAULT)
     where = where_of(jobs, master, conf)
     seconds = parse_duration_s(budget or BUDGET_DEFAULT) if runs is None else None

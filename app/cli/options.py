@@ -138,5 +138,5 @@ def where_of(jobs: int, master: str | None, conf: list[str] | None) -> "Where":
 
     settings = spark_settings(conf)
     if settings and master is None:
-        raise NotAccepted("--conf: got a setting of Spark; accepted: with --master only")
+        raise NotAccepted("--conf needs --master")
     return Where(jobs=jobs, master=master, settings=settings)

@@ -78,7 +78,7 @@ def pbs(
 
     if table:
         if model or lag or own or r or w or at:
-            raise NotAccepted("--table: accepted with --trials, --seed and --json only")
+            raise NotAccepted("--table excludes all options but --trials, --seed and --json")
         show(reproduced(trials=trials, seed=seed), as_json=as_json)
         return
     at_ms = [0.0, *(1000 * parse_duration_s(text) for text in at or ())]

@@ -84,7 +84,7 @@ def run(
     command = run_command(scenario, loaded, zones=zones, overrides=overrides, runs=runs)
     page = _live_page(loaded, port=monitor_port) if live else None
     if monitor_port and page is None:
-        raise NotAccepted(f"--monitor-port: got {monitor_port} without --live; accepted: with it")
+        raise NotAccepted("--monitor-port needs --live")
     with Display() as shown:
         shown.announce("run", [loaded])
         if page is not None:
@@ -103,7 +103,7 @@ def _live_page(scenario: "Scenario", *, port: int) -> "RunPage":
     from zonelab.app.monitor.run_page import RunPage
 
     if scenario.arm is Arm.SIM:
-        raise NotAccepted("--live: got a run in simulation; accepted: on real servers, as by --on process")
+        raise NotAccepted("--live needs real servers: add --on process or --on docker")
     return RunPage(scenario, port=port)
 
 
@@ -184,7 +184,7 @@ def engines(
     """
     if scenario is None:
         if junit is not None:
-            raise NotAccepted("--junit: a list of engines judges nothing; accepted: with a scenario")
+            raise NotAccepted("--junit needs a scenario")
         _list_engines(as_json=as_json)
         return
     from zonelab.app.verbs.engines import compare_engines

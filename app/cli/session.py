@@ -121,7 +121,7 @@ def up(
     if options["lag"] is None:
         del options["lag"]
     elif "lag" in layout:
-        raise NotAccepted(f"--lag: got {lag}; accepted with links.lag in {topology}: none")
+        raise NotAccepted(f"--lag: excluded by links.lag in {topology}")
     del options["as_json"], options["on"], options["anti_entropy"]
     anti_entropy_s = 0.0 if anti_entropy is None else parse_duration_s(anti_entropy)
     options |= {"kind": on, "anti_entropy_s": anti_entropy_s, "runs": runs.absolute()}
@@ -160,7 +160,7 @@ def status(
     from zonelab.studies.reporting.console import console
 
     if watch and as_json:
-        raise NotAccepted("--watch: got --json, too; accepted: one or the other")
+        raise NotAccepted("--watch and --json exclude each other")
     if watch:
         go_on(lambda: control().get("/status"), console())
         return
@@ -211,7 +211,7 @@ def monitor(
         _serve_page(coordinators, servers=server or [], requests=requests, port=monitor_port, as_json=as_json)
         return
     if server or monitor_port:
-        raise NotAccepted("--server, --monitor-port: got one; accepted: with the addresses of coordinators")
+        raise NotAccepted("--server and --monitor-port need addresses of coordinators")
     asked = control()
     shown = [line for request in requests for line in asked.post("/queues", request)["done"]]
     address = address_of(asked.session.control, token=asked.session.token)
@@ -253,7 +253,7 @@ def _queue_requests(
         raise NotAccepted(f"--set: {error}") from None
     of_queues = {"mode": mode, "prefix": prefix, "options": told}
     if not names and (engine != "dyno" or mode != "default" or prefix is not None or told):
-        raise NotAccepted("--engine, --mode, --prefix, --set: got one without --queue; accepted: with it")
+        raise NotAccepted("--engine, --mode, --prefix and --set need --queue")
     return [{"name": name, "engine": engine, **of_queues} for name in names]
 
 

@@ -266,7 +266,7 @@ def ablate(
     if engine not in hardened:
         raise NotAccepted(f"--engine: got {engine!r}{did_you_mean(engine, hardened)}; accepted: {', '.join(hardened)}")
     if options and off:
-        raise NotAccepted("--options: got --off, too; accepted: one or the other")
+        raise NotAccepted("--options and --off exclude each other")
     try:
         ablations = [parse_ablation(text, engine=engine) for text in off or ()]
     except ValueError as error:

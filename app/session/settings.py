@@ -114,11 +114,9 @@ class SessionSettings(BaseModel):
         named = [dc.name for dc in layout.dcs] + [rack.name for rack in layout.racks]
         named += [node.name for rack in layout.racks for node in rack.nodes if node.name != rack.name]
         if len(dict.fromkeys(named)) != len(named):
-            raise ValueError(
-                f"names {named} are not accepted; accepted: a name for one data centre, zone or server each"
-            )
+            raise ValueError(f"duplicate names {named}: data centres, zones and servers need different ones")
         if ALL in named:
-            raise ValueError(f"name {ALL!r} is not accepted, since it means every link; accepted: another one")
+            raise ValueError(f"name {ALL!r} is reserved: it means every link")
         if self.dc_lag is not None and len(layout.dcs) == 1:
             raise ValueError("--dc-lag is for several data centres, of which there is one")
         for link in self.lags:
@@ -224,7 +222,7 @@ def counted(
         given.setdefault("zones", ZONES_DEFAULT)
         return given, [f"{_option_of(name)} {shlex.quote(str(value))}" for name, value in given.items()]
     if given:
-        raise NotAccepted(f"--topology says all of it; accepted with it: no {', '.join(map(_option_of, given))}")
+        raise NotAccepted(f"--topology excludes {', '.join(map(_option_of, given))}")
     return read_topology(file), [f"--topology {shlex.quote(str(file))}"]
 
 

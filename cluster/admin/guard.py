@@ -50,7 +50,7 @@ class Guard:
     def _refusal(self, request: Request) -> JSONResponse | None:
         host = _name_of(request.headers.get("host", ""))
         if host not in self._hosts:
-            return refused(f"host {host!r} is not accepted; accepted: {', '.join(sorted(self._hosts))}", status=403)
+            return refused(f"host: got {host!r}; accepted: {', '.join(sorted(self._hosts))}", status=403)
         origin = request.headers.get("origin")
         if origin is not None and origin != f"http://{request.headers['host']}":
             return refused(f"pages of {origin} may not use this", status=403)

@@ -54,7 +54,7 @@ class SimCluster:
 
     def __init__(self, zones: Sequence[str], settings: SimSettings) -> None:
         if not zones or len(dict.fromkeys(zones)) != len(zones):
-            raise ClusterError(f"zone names {list(zones)} are not accepted; accepted: one or more, all different")
+            raise ClusterError(f"got zone names {list(zones)}; accepted: one or more, all different")
         self.epoch_ns = settings.epoch_ns
         self.runtime = SimRuntime(seed=settings.seed, schedule=settings.schedule, keep_trace=settings.keep_trace)
         self.clocks = {name: NodeClock(epoch_ns=settings.epoch_ns, run_ns=self.runtime.now_ns) for name in zones}

@@ -36,7 +36,7 @@ def write_template(path: Path) -> Written:
         with path.open("x", encoding="utf-8") as file:
             file.write(TEMPLATE.read_text(encoding="utf-8"))
     except FileExistsError:
-        raise NotAccepted(f"{path}: is there already; accepted: the name of a new file") from None
+        raise NotAccepted(f"{path}: exists already; choose a new file name") from None
     return Written(path)
 
 

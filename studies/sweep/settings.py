@@ -58,7 +58,7 @@ class Varied:
         if not (path and equals and all(values)):
             raise NotAccepted(f"--vary {text}: accepted: PATH=VALUE,VALUE,…, e.g. level=DC_ONE,DC_QUORUM")
         if len(set(values)) < len(values):
-            raise NotAccepted(f"--vary {text}: a value is there twice; accepted: each value once")
+            raise NotAccepted(f"--vary {text}: duplicate value")
         return cls(path=path, values=values)
 
 
@@ -74,7 +74,7 @@ def settings_of(
     paths = [one.path for one in varied]
     if len(set(paths)) < len(paths):
         twice = next(path for path in paths if paths.count(path) > 1)
-        raise NotAccepted(f"--vary {twice}: given twice; accepted: each path once, with all its values")
+        raise NotAccepted(f"--vary {twice}: duplicate path; give each once, with all its values")
     combinations = product(*(one.values for one in varied))
     load = partial(load_scenario, source, draws_faults=draws_faults)
     return tuple(_setting(load, overrides, paths, values) for values in combinations)

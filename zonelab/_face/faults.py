@@ -30,7 +30,7 @@ def checked_fault(kind: str, options: Mapping[str, Any], document: Mapping[str, 
         raise ScenarioError([words])
     if timed := [name for name in _OPENS if name in options]:
         raise ScenarioError(
-            [f"{SOURCE}: {timed[0]}: got {options[timed[0]]!r}; accepted: nothing, it lasts as the block"]
+            [f"{SOURCE}: {timed[0]}: got {options[timed[0]]!r}; the fault lasts as long as the block; leave it out"]
         )
     try:
         scenario = scenario_of({**document, "faults": [{"kind": kind, **_OPENS, **options}]}, source=SOURCE)

@@ -115,7 +115,7 @@ class Host:
         known = self.queues.get(name)
         if known is not None:
             if known.scenario != scenario:
-                raise ClusterError(f"queue {name!r} has other options here; accepted: the same, or another name")
+                raise ClusterError(f"queue {name!r} was opened with other options here; use those, or another name")
             return known
         adapter = queue_under_test(self.testbed, scenario, QueueNames(name=name, prefix=prefix, program=self._program))
         services = None

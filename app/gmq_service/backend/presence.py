@@ -56,7 +56,7 @@ class Presence:
         while (other := await self._keep()) is not None:
             if loop.time() > deadline_s:
                 raise ClusterError(
-                    f"{other['who']} (mode {other['mode']}) serves this data already; accepted beside it: none, since "
+                    f"{other['who']} (mode {other['mode']}) serves this data already; stop it first, since "
                     f"{'this one' if self._alone else 'that one'} runs as v1.0 and would miss the other's jobs"
                 )
             await asyncio.sleep(RENEW_S / 2)

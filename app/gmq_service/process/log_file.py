@@ -65,7 +65,7 @@ def _check(path: Path) -> None:
     if not path.exists():
         return
     if not path.is_file():
-        raise ClusterError(f"the log {path}: got what is no regular file; accepted: a regular file")
+        raise ClusterError(f"the log {path}: not a regular file")
     with path.open("rb") as file:
         begin = file.read(_BEGIN_BYTES)
     if begin and not _LINE.match(begin):

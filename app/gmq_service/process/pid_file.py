@@ -110,7 +110,7 @@ class PidFile:
         Raises ``ClusterError`` if either file is none of a service's: both will be emptied.
         """
         if not stat.S_ISREG(os.fstat(descriptor).st_mode):
-            raise ClusterError(f"the pid file {self.path}: got what is no regular file; accepted: a regular file")
+            raise ClusterError(f"the pid file {self.path}: not a regular file")
         text = os.pread(descriptor, _BYTES, 0)
         if text and _number(text) is None:
             raise ClusterError(f"the pid file {self.path}: got a file that holds no number; accepted: one number")
@@ -118,7 +118,7 @@ class PidFile:
             return False
         if self._facts.is_file() and not self._facts.is_symlink() and _began(self._facts):
             return "pid" not in self.facts()
-        raise ClusterError(f"{self._facts}: got a file that no service wrote; accepted: none, beside the pid file")
+        raise ClusterError(f"{self._facts}: not a file that a service wrote; remove it first")
 
     def _unfit(self, error: OSError) -> ClusterError:
         if error.errno == errno.ELOOP:

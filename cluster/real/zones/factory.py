@@ -37,7 +37,7 @@ def zones(
         container = DockerZoneSettings(persistence=persistence, image=image, run_id=run)
         made = [_docker_zone(name, container) for name in names]
     else:
-        raise ZoneError(f"zone kind {kind!r} is not accepted; accepted: {', '.join(KINDS)}")
+        raise ZoneError(f"zone kind: got {kind!r}; accepted: {', '.join(KINDS)}")
     return ZoneSet(made)
 
 

@@ -25,14 +25,12 @@ class ZoneSettings:
 
     def __post_init__(self) -> None:
         if self.port is not None and not 1 <= self.port <= 65_535:
-            raise ZoneError(f"port {self.port!r} is not accepted; accepted: 1 to 65535, or none for a free one")
+            raise ZoneError(f"port: got {self.port!r}; accepted: 1 to 65535, or none for a free one")
         if self.start_timeout_s <= 0 or self.warm_timeout_s <= 0:
             shortest = min(self.start_timeout_s, self.warm_timeout_s)
-            raise ZoneError(f"time-out {shortest!r} s is not accepted; accepted: more than 0")
+            raise ZoneError(f"time-out: got {shortest!r} s; accepted: more than 0")
         if not self.save_points or any(seconds < 1 or changes < 1 for seconds, changes in self.save_points):
-            raise ZoneError(
-                f"save points {self.save_points!r} are not accepted; accepted: (seconds, changes) of 1 or more"
-            )
+            raise ZoneError(f"save points: got {self.save_points!r}; accepted: (seconds, changes) of 1 or more")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -53,13 +51,11 @@ class DockerZoneSettings(ZoneSettings):
     def __post_init__(self) -> None:
         ZoneSettings.__post_init__(self)
         if not _NAME.fullmatch(self.run_id):
-            raise ZoneError(
-                f"run id {self.run_id!r} is not accepted; accepted: 1 to 31 of a-z, 0-9 and '-', not '-' first"
-            )
+            raise ZoneError(f"run id: got {self.run_id!r}; accepted: 1 to 31 of a-z, 0-9 and '-', not '-' first")
 
 
 def checked_name(name: str) -> str:
     """Zone names become parts of directory and container names."""
     if not _NAME.fullmatch(name):
-        raise ZoneError(f"zone name {name!r} is not accepted; accepted: 1 to 31 of a-z, 0-9 and '-', not '-' first")
+        raise ZoneError(f"zone name: got {name!r}; accepted: 1 to 31 of a-z, 0-9 and '-', not '-' first")
     return name

@@ -23,7 +23,7 @@ class ZoneSet:
         self._zones = {zone.name: zone for zone in zones}
         if len(self._zones) != len(zones) or not zones:
             names = ", ".join(zone.name for zone in zones) or "none"
-            raise ZoneError(f"zone names {names} are not accepted; accepted: one or more, all different")
+            raise ZoneError(f"got zone names {names}; accepted: one or more, all different")
         self._exit = contextlib.ExitStack()
 
     @property

@@ -23,7 +23,7 @@ from zonelab.cluster.zone import Address, ClusterError
 def _address(text: str) -> str:
     host, colon, port = text.rpartition(":")
     if not (host and colon and port.isdigit() and 0 < int(port) < 65536):
-        raise ValueError(f"{text!r} is not accepted; accepted: HOST:PORT")
+        raise ValueError(f"got {text!r}; accepted: HOST:PORT")
     return text
 
 
@@ -35,7 +35,7 @@ def _lag(text: str) -> str:
 def _link(text: str) -> str:
     source, arrow, target = text.partition(">")
     if not (source and arrow and target):
-        raise ValueError(f"{text!r} is not accepted; accepted: SOURCE>TARGET")
+        raise ValueError(f"got {text!r}; accepted: SOURCE>TARGET")
     return text
 
 
@@ -99,14 +99,14 @@ class GatewayConfiguration(BaseModel):
         if self.zone not in self.zones:
             raise ValueError(f"zone {self.zone!r} is not among the zones: {names}")
         if strange := [name for name in self.sockets if name not in self.zones]:
-            raise ValueError(f"sockets {strange} are not accepted; accepted: those of zones {names}")
+            raise ValueError(f"got sockets {strange}; accepted: sockets of zones {names}")
         for link in self.lags:
             if any(end not in self.zones for end in link.split(">", 1)):
                 raise ValueError(f"link {link!r} names no two of the zones: {names}")
         accepted = _limit_names(PortSettings) + _limit_names(CommandLimits)
         for name, value in self.limits.items():
             if name not in accepted or value < 1:
-                raise ValueError(f"limit {name}={value} is not accepted; accepted: 1 or more for {', '.join(accepted)}")
+                raise ValueError(f"limit {name}: got {value}; accepted: 1 or more for {', '.join(accepted)}")
         if (self.certificate is None) is not (self.private_key is None):
             raise ValueError("TLS needs both certificate and private_key, got only one of them")
         if self.strict and self.reload_scripts:
@@ -126,7 +126,7 @@ class GatewayConfiguration(BaseModel):
                 raise ValueError(f"zones {list(self.zones)} are not the topology's nodes {list(positions)}")
             known = list(positions) if len(self.topology.data_centres) > 1 else []
         if any(name not in known for name in self.peers):
-            raise ValueError(f"peers {list(self.peers)} are not accepted; accepted: {', '.join(known) or 'none'}")
+            raise ValueError(f"peers: got {list(self.peers)}; accepted: {', '.join(known) or 'none'}")
         if missing := [name for name in self._peers_needed() if name not in self.peers]:
             raise ValueError(f"peers {list(self.peers)} lack {', '.join(missing)}")
         if self.remote_lag is not None and not known:

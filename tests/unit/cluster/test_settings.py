@@ -159,11 +159,18 @@ BORDERS = [
     (PortSettings, {}, "zone_backlog_bytes", (1,), (0,), "zone_backlog_bytes must be at least 1, got 0"),
     (PortSettings, {}, "busy_poll_us", (0, 1_000_000), (-1, 1_000_001), "busy_poll_us must be 0 to 1000000, got"),
     *(
-        (kind, {}, name, (0.001,), (0,), "time-out 0 s is not accepted; accepted: more than 0")
+        (kind, {}, name, (0.001,), (0,), "time-out: got 0 s; accepted: more than 0")
         for kind in (ProcessZoneSettings, DockerZoneSettings)
         for name in ("start_timeout_s", "warm_timeout_s")
     ),
-    (ProcessZoneSettings, {}, "save_points", (((1, 1),),), (((1, 0),), ((9, 9), (0, 1))), "are not accepted"),
+    (
+        ProcessZoneSettings,
+        {},
+        "save_points",
+        (((1, 1),),),
+        (((1, 0),), ((9, 9), (0, 1))),
+        "accepted: (seconds, changes)",
+    ),
     (DockerZoneSettings, {}, "run_id", ("a", "0-" + "z" * 29), ("", "-a", "A", "a" * 32), "1 to 31 of a-z, 0-9"),
 ]
 

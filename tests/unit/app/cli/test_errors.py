@@ -115,7 +115,7 @@ def test_a_value_out_of_range_is_shown(words: list[str], told: str, capsys: pyte
             "Got unexpected extra argument(s) (x); accepted: [OPTIONS] {NAME|FILE} (try: zonelab run",
         ),
         (["fault", "port", "kill", "a", "--wipe"], "No such option: --wipe; accepted: --for, --json, "),
-        (["fault", "coordinator", "pause", "a", "--for", "soon"], "duration 'soon' is not accepted; accepted: "),
+        (["fault", "coordinator", "pause", "a", "--for", "soon"], "duration: got 'soon'; accepted: "),
     ],
 )
 def test_a_command_or_an_option_that_is_not_there_is_told_with_those_that_are(

@@ -61,8 +61,8 @@ def test_the_published_table_stands_beside_both_estimators(tmp_path: Path) -> No
         (("--model", "wan", "--probability", 1), "--probability: got 1; accepted: above 0 and below 1"),
         (("--model", "wan", "--trials", 0), "--trials: got 0; accepted: 1 to 3,846,153 with 13 rows"),
         (("--table", "--trials", 10**8), "--trials: got 100,000,000; accepted: 1 to 10,000,000"),
-        (("--model", "wan", "--at", "soon"), "duration 'soon' is not accepted"),
-        (("--table", "--r", 1), "--table: accepted with --trials, --seed and --json only"),
+        (("--model", "wan", "--at", "soon"), "duration: got 'soon'"),
+        (("--table", "--r", 1), "--table excludes all options but --trials, --seed and --json"),
     ],
 )
 def test_what_is_not_accepted_is_one_line_with_what_is(words: tuple[object, ...], told: str, tmp_path: Path) -> None:

@@ -91,9 +91,9 @@ def test_queues_are_shown_on_the_page_whose_address_is_printed(supervisor, capsy
 @pytest.mark.parametrize(
     ("words", "told"),
     [
-        (["--engine", "gmq"], "got one without --queue"),
+        (["--engine", "gmq"], "--set need --queue"),
         (["--queue", "jobs", "--set", "buckets"], "--set: got buckets; accepted: NAME=VALUE, e.g. buckets=5"),
-        (["--server", "127.0.0.1:1"], "accepted: with the addresses of coordinators"),
+        (["--server", "127.0.0.1:1"], "--server and --monitor-port need addresses of coordinators"),
         (["http://127.0.0.1:1", "--queue", "jobs"], "--server: got 0; accepted with --queue: 1, one a coordinator"),
     ],
 )
@@ -235,7 +235,7 @@ def test_watching_ends_quietly_with_ctrl_c_and_takes_no_json(supervisor, capsys)
 
     watch(lambda: status(zone("b")), console(), sleep=interrupted)
     assert run_cli(["status", "--watch", "--json"]) == 64
-    assert "--watch: got --json, too" in capsys.readouterr().err
+    assert "--watch and --json exclude each other" in capsys.readouterr().err
 
 
 def test_of_several_data_centres_what_passes_between_them_is_shown(supervisor, capsys):

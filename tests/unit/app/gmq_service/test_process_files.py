@@ -71,7 +71,7 @@ def test_a_hard_link_is_a_file_like_others(pid_file: PidFile, precious: Path):
 
 def test_what_is_no_file_is_refused_at_once(pid_file: PidFile):
     os.mkfifo(pid_file.path)
-    assert "no regular file" in refused(pid_file)
+    assert "not a regular file" in refused(pid_file)
 
 
 @pytest.mark.parametrize("content", ["", "4194304\n", "17"])
@@ -87,13 +87,13 @@ def test_what_a_killed_service_left_is_taken_over(pid_file: PidFile, content: st
 def test_the_file_beside_it_is_no_link_and_nobody_elses(pid_file: PidFile, precious: Path):
     beside = pid_file.path.with_name("gmq.pid.json")
     beside.symlink_to(precious)
-    assert "got a file that no service wrote" in refused(pid_file)
+    assert "not a file that a service wrote" in refused(pid_file)
     beside.unlink()
     os.mkfifo(beside)
-    assert "got a file that no service wrote" in refused(pid_file)
+    assert "not a file that a service wrote" in refused(pid_file)
     beside.unlink()
     beside.write_text(PRECIOUS)
-    assert "got a file that no service wrote" in refused(pid_file)
+    assert "not a file that a service wrote" in refused(pid_file)
     assert (precious.read_text(), beside.read_text()) == (PRECIOUS, PRECIOUS)
     beside.write_text('{"pid": 1}')
     with pid_file.held():

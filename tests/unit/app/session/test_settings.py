@@ -65,10 +65,10 @@ def test_a_number_is_accepted_up_to_its_borders(
         ({"port": 65_534}, "--port: got 65534; accepted: 0 to 65533, since 3 servers take a port each"),
         (
             {"data_centres": {"x": {"x": 1}, "w": {"y": 1}}},
-            "names ['x', 'w', 'x', 'y'] are not accepted; accepted: a name for one",
+            "duplicate names ['x', 'w', 'x', 'y']: data centres",
         ),
-        ({"data_centres": {"x": {"a": 2}, "a1": {"b": 1}}}, "names ['x', 'a1', 'a', 'b', 'a1', 'a2'] are not accepted"),
-        ({"data_centres": {"x": {"all": 1}}}, "name 'all' is not accepted, since it means every link"),
+        ({"data_centres": {"x": {"a": 2}, "a1": {"b": 1}}}, "duplicate names ['x', 'a1', 'a', 'b', 'a1', 'a2']"),
+        ({"data_centres": {"x": {"all": 1}}}, "name 'all' is reserved: it means every link"),
         ({"dc_lag": "2ms"}, "--dc-lag is for several data centres, of which there is one"),
         ({"lags": {"a>a": "1ms"}}, "links.overrides: got 'a>a'; accepted: two of a, b, c, as FROM>TO"),
         ({"lags": {"a>z": "1ms"}}, "links.overrides: got 'a>z'; accepted: two of a, b, c, as FROM>TO"),
@@ -121,9 +121,7 @@ def test_where_the_servers_are_is_asked_for_by_numbers_or_by_a_file(tmp_path: Pa
     assert (given["data_centres"], given["hash_tag"]) == ({"e": {"a": 2, "b": 2}}, "{}")
     assert (given["lag"], given["lags"]) == ("3ms", {"a1>b1": "9ms"})
     assert settings(**given).lags == {"a1>b1": "9ms"}
-    with pytest.raises(
-        NotAccepted, match=r"--topology says all of it; accepted with it: no --dcs, --nodes, --hash-tag"
-    ):
+    with pytest.raises(NotAccepted, match=r"--topology excludes --dcs, --nodes, --hash-tag"):
         counted(**asked, file=file)
 
 

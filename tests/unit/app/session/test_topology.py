@@ -59,10 +59,13 @@ def test_servers_are_named_by_their_zones_and_their_ports_follow_each_other(sett
         ({"nodes": 2, "hash_tag": "{"}, "hash tag: got '{'; accepted: two ASCII characters"),
         (
             {"data_centres": {"a": {"a": 1, "b": 1}, "x": {"c": 1}}},
-            r"names \['a', 'x', 'a', 'b', 'c'\] are not accepted",
+            r"duplicate names \['a', 'x', 'a', 'b', 'c'\]",
         ),
         ({"data_centres": {"x": {"a": 2, "a1": 1}}}, "node names: got"),
-        ({"data_centres": {"x": {"a": 2, "a1": 2}, "a2": {"d": 1}}}, "accepted: a name for one data centre, zone"),
+        (
+            {"data_centres": {"x": {"a": 2, "a1": 2}, "a2": {"d": 1}}},
+            "data centres, zones and servers need different ones",
+        ),
         ({"data_centres": {"x": dict.fromkeys("abcdefgh", 1)}}, "accepted: 1 to 7"),
     ],
 )
@@ -82,7 +85,7 @@ def test_the_options_that_repeat_a_session_say_where_its_servers_are(tmp_path):
     asked, options = counted(**{**nothing, "file": file})
     assert asked["data_centres"] == {"east": {"a": 1, "b": 2}}
     assert options == [f"--topology '{file}'"]
-    with pytest.raises(NotAccepted, match="--topology says all of it; accepted with it: no --zones, --nodes"):
+    with pytest.raises(NotAccepted, match="--topology excludes --zones, --nodes"):
         counted(**{**nothing, "zones": 2, "nodes": 2, "file": file})
 
 
