@@ -243,7 +243,8 @@ def ablate(
     engine: Annotated[
         str,
         typer.Option(
-            metavar="NAME", help="The engine whose hardened or fenced mode is tried, with dyno the default, too."
+            metavar="NAME",
+            help="The engine whose hardened or fenced mode is tried; with dyno and dyno-v2 the default mode, too.",
         ),
     ] = "dyno",
     state: State = None,
@@ -257,9 +258,9 @@ def ablate(
     """
     from zonelab.app.verbs.judged_studies import ablation_suite, options_suite
     from zonelab.scenarios.spec.engines import ENGINES
-    from zonelab.studies.guarantees.ablated_queue import parse_ablation
     from zonelab.studies.guarantees.ablation import conditions_of, each_off
     from zonelab.studies.guarantees.ablation_report import AblationReport, run_ablations
+    from zonelab.studies.guarantees.mechanisms import parse_ablation
     from zonelab.studies.guarantees.option_report import OptionReport, run_option_ablation
 
     hardened = [name for name, one in ENGINES.items() if {"hardened", "fenced"} & set(one.modes)]

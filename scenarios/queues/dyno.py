@@ -1,7 +1,8 @@
 """The shipped dyno-queues engines as the queue under test: version 1 and its pipelined version 2."""
 
 from abc import ABC, abstractmethod
-from collections.abc import AsyncIterator, Iterable, Mapping, Sequence
+from collections.abc import AsyncIterator, Collection, Iterable, Mapping, Sequence
+from functools import cached_property
 from typing import Any
 
 from zonelab.cluster.testbed import Testbed
@@ -15,6 +16,7 @@ from zonelab.engine.dyno import (
     RoundRobin,
     ShardingStrategy,
 )
+from zonelab.engine.dyno.mechanisms import DynoMechanism
 from zonelab.engine.dyno.v2 import PipelinedKeys, PipelinedQueue, PipelinedSettings
 from zonelab.engine.dyno.v2.multi import MultiQueue
 from zonelab.engine.message import Delivery
@@ -33,14 +35,23 @@ NAME = "jobs"
 class _ShardPerZone(ABC):
     """dyno-queues with a shard per zone, each served by the zone of its name, as its users deploy it.
 
-    Every consumer has an instance with its own unack handler; producers' instances only push.
+    Every consumer has an instance with its own unack handler; producers' instances only push. ``without``: mechanisms
+    that are off.
     """
 
     extends = True
 
-    def __init__(self, testbed: Testbed, scenario: Scenario, naming: QueueNames = OF_A_RUN) -> None:
+    def __init__(
+        self,
+        testbed: Testbed,
+        scenario: Scenario,
+        naming: QueueNames = OF_A_RUN,
+        *,
+        without: Collection[DynoMechanism] = (),
+    ) -> None:
         self._testbed = testbed
         self._scenario = scenario
+        self._without = tuple(without)
         self._name, self._prefix = naming.name or NAME, naming.prefix or PREFIX
         self.shards: Mapping[str, str] = {zone: zone for zone in scenario.zones}
 
@@ -63,9 +74,9 @@ class _ShardPerZone(ABC):
 class DynoUnderTest(_ShardPerZone):
     """Version 1: one queue over all shards."""
 
-    def __init__(self, testbed: Testbed, scenario: Scenario, naming: QueueNames = OF_A_RUN) -> None:
-        super().__init__(testbed, scenario, naming)
-        self._keys = QueueKeys(prefix=self._prefix, queue=self._name)
+    @cached_property
+    def _keys(self) -> QueueKeys:
+        return QueueKeys(prefix=self._prefix, queue=self._name)
 
     async def depth(self, shard: str) -> Depth:
         direct = self._testbed.direct(self.shards[shard])
@@ -97,15 +108,16 @@ class DynoUnderTest(_ShardPerZone):
             unack_ms=settings.unack_ms,
             unack_interval_ms=settings.unack_interval_ms,
             compat=settings.compat,
+            without=self._without,
         )
 
 
 class PipelinedUnderTest(_ShardPerZone):
     """Version 2: in every zone a multi-shard queue over the shards of all zones, of which it serves its own."""
 
-    def __init__(self, testbed: Testbed, scenario: Scenario, naming: QueueNames = OF_A_RUN) -> None:
-        super().__init__(testbed, scenario, naming)
-        self._keys = v2_keys(self.shards, name=self._name, prefix=self._prefix)
+    @cached_property
+    def _keys(self) -> dict[str, PipelinedKeys]:
+        return v2_keys(self.shards, name=self._name, prefix=self._prefix)
 
     async def depth(self, shard: str) -> Depth:
         keys = self._keys[shard]
@@ -137,6 +149,7 @@ class PipelinedUnderTest(_ShardPerZone):
             unack_ms=settings.unack_ms,
             unack_interval_ms=settings.unack_interval_ms,
             compat=settings.compat,
+            without=self._without,
         )
 
 

@@ -12,23 +12,30 @@ from zonelab.analysis.message_classes import FORBIDDEN_DEFAULT, MessageClass
 from zonelab.analysis.observation import Observation
 from zonelab.cluster.votes.levels import Level
 from zonelab.engine.dyno.hardened import Hardening
+from zonelab.engine.dyno.mechanisms import DynoMechanism
 from zonelab.engine.fifo.fenced.mechanisms import Fencing
 from zonelab.scenarios.fault_draws.fault_classes import FaultClass, classes_of, scenario_of_class
 from zonelab.scenarios.run.trial import attempt
-from zonelab.studies.guarantees.ablated_queue import ENGINE, ORDERED, Ablation
 from zonelab.studies.guarantees.ablation_costs import Cost, costs_of
-from zonelab.studies.guarantees.mechanisms import MECHANISMS, DynoMechanism, Mechanism
+from zonelab.studies.guarantees.mechanisms import (
+    ENGINE,
+    ORDERED,
+    PIPELINED,
+    Ablation,
+    ClusterMechanism,
+    Mechanism,
+    mechanisms_of,
+)
 from zonelab.studies.guarantees.paired import Conditions, PairedStudy, RowResult, run_pairs
 from zonelab.studies.many_runs.run_all import IN_THIS_PROCESS
 from zonelab.studies.many_runs.state import RunState
 from zonelab.studies.many_runs.task import Workers
 
-EACH_OFF = (
-    *map(Ablation.of, MECHANISMS),
-    Ablation.of(DynoMechanism.LEASE_NX, DynoMechanism.REMOVE_CHECK),
-    Ablation.of(Hardening.LEASE_HEARTBEAT, Hardening.DELIVERY_TOKENS),
+TOGETHER: tuple[tuple[Mechanism, ...], ...] = (
+    (DynoMechanism.LEASE_NX, DynoMechanism.REMOVE_CHECK),
+    (Hardening.LEASE_HEARTBEAT, Hardening.DELIVERY_TOKENS),
 )
-"""The last two, since each mechanism of them covers for most of what the other one prevents."""
+"""Rows of dyno-queues of two, since each mechanism of them covers for most of what the other one prevents."""
 
 WATCHED: tuple[Broken, ...] = (*FORBIDDEN_DEFAULT, MessageClass.ZOMBIE_ACK, MessageClass.ORPHAN)
 """Hardened mode promises that no late ack succeeds; nobody forbids it to the original. Orphans are forbidden where
@@ -56,8 +63,8 @@ WHERE: Mapping[Mechanism, tuple[Conditions, ...]] = {
     DynoMechanism.QUORUM_PAYLOAD_READ: _at_quorum(FaultClass.ZONE_KILLED_KEEP),
     DynoMechanism.DUE_CHECK: _at_both(FaultClass.NONE),
     DynoMechanism.LEASE_END_CHECK: _at_both(FaultClass.WORK_OVERLONG),
-    DynoMechanism.WARM_RESTART: _at_both(FaultClass.ZONE_KILLED_WARM),
-    DynoMechanism.HINTED_HANDOFF: _at_quorum(FaultClass.ZONE_KILLED_KEEP, FaultClass.CUT_DROP),
+    ClusterMechanism.WARM_RESTART: _at_both(FaultClass.ZONE_KILLED_WARM),
+    ClusterMechanism.HINTED_HANDOFF: _at_quorum(FaultClass.ZONE_KILLED_KEEP, FaultClass.CUT_DROP),
     Hardening.DELIVERY_TOKENS: _at_quorum(FaultClass.WORK_OVERLONG, FaultClass.CRASH_OVERLONG),
     Hardening.LEASE_PROOF: _at_quorum(FaultClass.ZONE_KILLED_KEEP),
     Hardening.TOMBSTONES: _at_quorum(FaultClass.ZONE_KILLED_KEEP, FaultClass.CUT_DROP, FaultClass.LAG_HEAVY),
@@ -92,12 +99,11 @@ def watched(engine: str) -> tuple[Broken, ...]:
 
 
 def each_off(engine: str) -> tuple[Ablation, ...]:
-    """``EACH_OFF``, of mechanisms that ``engine`` can be tried without."""
-    if engine == ENGINE:
-        return EACH_OFF
-    mechanisms = Fencing if engine == ORDERED else Hardening
-    each = [Ablation.of(mechanism, engine=engine) for mechanism in mechanisms]
-    return tuple(ablation for ablation in each if conditions_of(ablation))
+    """Return the rows of ``engine``: each mechanism off that its runs can show something of."""
+    together = TOGETHER if engine in (ENGINE, PIPELINED) else ()
+    rows = (*((one,) for one in mechanisms_of(engine)), *together)
+    ablations = [Ablation.of(*off, engine=engine) for off in rows]
+    return tuple(ablation for ablation in ablations if conditions_of(ablation))
 
 
 def conditions_of(ablation: Ablation) -> tuple[Conditions, ...]:

@@ -5,7 +5,6 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from zonelab.studies.guarantees.ablated_queue import ENGINE, ORDERED, Ablation
 from zonelab.studies.guarantees.ablation import (
     ablate,
     conditions_of,
@@ -16,7 +15,7 @@ from zonelab.studies.guarantees.ablation import (
     watched,
 )
 from zonelab.studies.guarantees.ablation_costs import Cost
-from zonelab.studies.guarantees.mechanisms import NOT_NEEDED, WITHOUT
+from zonelab.studies.guarantees.mechanisms import ENGINE, NOT_NEEDED, ORDERED, PIPELINED, WITHOUT, Ablation
 from zonelab.studies.guarantees.page import effort
 from zonelab.studies.guarantees.paired import RowResult
 from zonelab.studies.guarantees.paired_report import PairedReport, failing_json, failing_per_1000
@@ -66,7 +65,9 @@ the faults and levels that the mechanism is against; docs/guarantees.md describe
 """
 
 _SUBJECT = {
-    ENGINE: "Each mechanism of the dyno queue, and each of its hardened mode (docs/hardened.md),",
+    **dict.fromkeys(
+        (ENGINE, PIPELINED), "Each mechanism of the dyno queue, and each of its hardened mode (docs/hardened.md),"
+    ),
     ORDERED: "Each mechanism of fenced partitions (docs/fifo-fenced.md)",
 }
 _OF_ANOTHER = "Each mechanism of hardened mode (docs/hardened.md)"

@@ -4,6 +4,7 @@ import re
 from dataclasses import dataclass
 
 from zonelab.engine.dyno.hardened.mechanisms import Hardening
+from zonelab.engine.dyno.mechanisms import check_without
 
 _WORD = re.compile(r"\S+")
 
@@ -60,8 +61,7 @@ class HardenedSettings:
                 raise ValueError(f"{name} must be at least 0, got {getattr(self, name)!r}")
         if self.deliveries_max is not None and self.deliveries_max < 1:
             raise ValueError(f"deliveries_max must be at least 1 or None, got {self.deliveries_max!r}")
-        if unknown := [name for name in self.without if name not in tuple(Hardening)]:
-            raise ValueError(f"without must be among {', '.join(Hardening)}, got {', '.join(map(repr, unknown))}")
+        check_without(self.without, tuple(Hardening))
 
     def has(self, mechanism: Hardening) -> bool:
         return mechanism not in self.without

@@ -3,6 +3,7 @@
 from collections import OrderedDict
 
 from zonelab.engine.common.failures import Effects, operation
+from zonelab.engine.dyno.mechanisms import DynoMechanism
 from zonelab.engine.dyno.v1.context import Context
 from zonelab.engine.ports import Indeterminate
 
@@ -45,10 +46,14 @@ class Acks:
 
     async def _ack_lease(self, message_id: str, effects: Effects) -> bool:
         context = self._context
+        lease_first = context.settings.has(DynoMechanism.ACK_LEASE_FIRST)
+        if not lease_first:
+            effects.count += await context.quorum.hdel(context.keys.messages, message_id)
         for shard in context.settings.shards:
             if await context.quorum.zrem(context.keys.unack(shard), message_id):
                 effects.count += 1
-                await context.quorum.hdel(context.keys.messages, message_id)
+                if lease_first:
+                    await context.quorum.hdel(context.keys.messages, message_id)
                 self.forget(message_id)
                 return True
         return False

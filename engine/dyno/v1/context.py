@@ -4,6 +4,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 
 from zonelab.engine.common.timings import QueueMetrics
+from zonelab.engine.dyno.mechanisms import DynoMechanism
 from zonelab.engine.dyno.results import Counters
 from zonelab.engine.dyno.v1.commands import V1Commands
 from zonelab.engine.dyno.v1.keys import QueueKeys
@@ -24,6 +25,11 @@ class Context:
     settings: DynoSettings
     counters: Counters = field(default_factory=Counters)
     metrics: QueueMetrics | None = None
+
+    @property
+    def payload_reads(self) -> V1Commands:
+        """Return the connection on which pops and the unack handler read payloads."""
+        return self.quorum if self.settings.has(DynoMechanism.QUORUM_PAYLOAD_READ) else self.local
 
     def script(self, name: str) -> str:
         """The Lua script ``name``, with ``compat`` the one that has the original's defects."""

@@ -6,10 +6,11 @@ Source: https://github.com/Netflix/dyno-queues, ``RedisDynoQueue._pop``, ``popWi
 """
 
 from collections.abc import Sequence
+from functools import partial
 
-from zonelab.engine.common.failures import operation
+from zonelab.engine.common.failures import Effects, operation
+from zonelab.engine.dyno.mechanisms import DynoMechanism
 from zonelab.engine.dyno.message_json import decode
-from zonelab.engine.dyno.scores import eligible_until
 from zonelab.engine.dyno.v1.context import Context
 from zonelab.engine.message import Delivery
 from zonelab.engine.ports import Argument
@@ -27,10 +28,9 @@ async def lease(
     start_ms = context.clock.now_ms()
     end_ms = start_ms + context.settings.unack_ms if lease_end_ms is None else lease_end_ms
     with operation(f"pop of {message_id!r}") as effects:
-        effects.count = await context.quorum.zadd(context.keys.unack(shard), end_ms, message_id, flag="NX")
-        removed = effects.count and await context.quorum.zrem(context.keys.queue_of(shard), message_id)
+        taken = await _take(context, message_id, shard=shard, end_ms=end_ms, effects=effects)
         leased_ms = context.clock.now_ms()
-        raw = await context.quorum.hget(context.keys.messages, message_id) if removed else None
+        raw = await context.payload_reads.hget(context.keys.messages, message_id) if taken else None
     if raw is None:
         context.counters.misses += 1
         return None
@@ -43,22 +43,36 @@ async def lease(
     )
 
 
+async def _take(context: Context, message_id: str, *, shard: str, end_ms: int, effects: Effects) -> bool:
+    """Write the lease, then remove the message from the waiting set; false if another consumer was faster at either."""
+    has, quorum, queue = context.settings.has, context.quorum, context.keys.queue_of(shard)
+    lease = partial(
+        quorum.zadd, context.keys.unack(shard), end_ms, message_id, flag="NX" if has(DynoMechanism.LEASE_NX) else None
+    )
+    if not has(DynoMechanism.LEASE_BEFORE_REMOVE):
+        effects.count = await quorum.zrem(queue, message_id) or not has(DynoMechanism.REMOVE_CHECK)
+        if effects.count:
+            await lease()
+        return effects.count > 0
+    effects.count = await lease() or not has(DynoMechanism.LEASE_NX)
+    removed = effects.count and await quorum.zrem(queue, message_id)
+    return removed > 0 or (effects.count > 0 and not has(DynoMechanism.REMOVE_CHECK))
+
+
 async def lease_chosen(context: Context, message_id: str, *, shard: str) -> Delivery | None:
     """Lease ``message_id`` if it waits in ``shard`` and is due; with ``compat`` also if it is not due yet.
 
     Unlike ``lease`` it reads the payload first, so an id without payload is not leased. None is a miss.
     """
-    queue, unack = context.keys.queue_of(shard), context.keys.unack(shard)
     raw = None
-    if await _eligible(context, queue, message_id):
-        raw = await context.quorum.hget(context.keys.messages, message_id)
+    if await _eligible(context, context.keys.queue_of(shard), message_id):
+        raw = await context.payload_reads.hget(context.keys.messages, message_id)
     if raw is not None:
         start_ms = context.clock.now_ms()
         end_ms = start_ms + context.settings.unack_ms
         with operation(f"pop of {message_id!r}") as effects:
-            effects.count = await context.quorum.zadd(unack, end_ms, message_id, flag="NX")
-            removed = effects.count and await context.quorum.zrem(queue, message_id)
-        if removed:
+            taken = await _take(context, message_id, shard=shard, end_ms=end_ms, effects=effects)
+        if taken:
             return Delivery(
                 message=decode(raw, message_id=message_id),
                 shard=shard,
@@ -74,7 +88,7 @@ async def _eligible(context: Context, queue: str, message_id: str) -> bool:
     if context.settings.compat:
         return await context.local.zrank(queue, message_id) is not None
     score = await context.local.zscore(queue, message_id)
-    return score is not None and score <= eligible_until(context.clock.now_ms())
+    return score is not None and score <= context.settings.due_until(context.clock.now_ms())
 
 
 async def lease_together(
@@ -86,7 +100,7 @@ async def lease_together(
     tried, *found = await context.quorum.eval(
         context.script("bulk_pop"),
         context.keys_of(shards),
-        [count, eligible_until(start_ms), end_ms, *candidates],
+        [count, context.settings.due_until(start_ms), end_ms, *candidates],
     )
     leased_ms = context.clock.now_ms()
     context.counters.misses += tried - len(found) // 3

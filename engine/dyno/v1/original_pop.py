@@ -9,7 +9,6 @@ from collections.abc import Callable, Coroutine, Sequence
 from typing import Any
 
 from zonelab.engine.common.timings import measured
-from zonelab.engine.dyno.scores import eligible_until
 from zonelab.engine.dyno.v1.context import Context
 from zonelab.engine.dyno.v1.lease import lease, lease_together
 from zonelab.engine.message import Delivery
@@ -41,7 +40,7 @@ class Prefetch:
             if self.demand < 1:
                 self.demand = 0
                 return
-            until = eligible_until(context.clock.now_ms())
+            until = context.settings.due_until(context.clock.now_ms())
             read = context.local.ids_up_to(context.keys.queue_of(shard), until, limit=self.demand)
             ids = await measured(context, "prefetch", read, messages=self.demand)
             line.extend(ids)

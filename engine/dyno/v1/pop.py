@@ -8,7 +8,6 @@ from zonelab.engine.common.failures import COMMAND_FAILURES
 from zonelab.engine.common.polling import pop_in_rounds
 from zonelab.engine.common.timings import measured
 from zonelab.engine.dyno.errors import PayloadError
-from zonelab.engine.dyno.scores import eligible_until
 from zonelab.engine.dyno.v1.context import Context
 from zonelab.engine.dyno.v1.lease import lease, lease_together
 from zonelab.engine.dyno.v1.original_pop import Prefetch, V1OriginalPopper, take_one_by_one, take_together
@@ -99,7 +98,8 @@ class V1FreshPopper:
         key, claimed = context.keys.queue_of(shard), self._claims[shard]
         while True:
             limit = count + len(claimed)
-            read = context.local.ids_up_to(key, eligible_until(context.clock.now_ms()), limit=limit)
+            until = context.settings.due_until(context.clock.now_ms())
+            read = context.local.ids_up_to(key, until, limit=limit)
             ids = await measured(context, "prefetch", read, messages=limit)
             free = [(shard, message_id) for message_id in ids if message_id not in claimed]
             # Fewer free ones on a full page: another pop claimed some of them during the read, and more may follow.

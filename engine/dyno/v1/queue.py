@@ -13,6 +13,7 @@ from zonelab.engine.common.lifecycle import BackgroundQueue
 from zonelab.engine.common.periodic import Periodic
 from zonelab.engine.common.timings import MetricsSource, QueueMetrics, one, timed
 from zonelab.engine.dyno.errors import ack_failure, push_failure
+from zonelab.engine.dyno.mechanisms import DynoMechanism
 from zonelab.engine.dyno.message_json import decode, encode
 from zonelab.engine.dyno.results import Counters, ShardSize, UnackResult
 from zonelab.engine.dyno.scores import due_score
@@ -349,11 +350,15 @@ class DynoQueue(BackgroundQueue):
 
     async def _push_one(self, message: Message, raw: bytes) -> Receipt:
         self._acks.forget(message.id)
-        await self._quorum.hset(self.keys.messages, message.id, raw)
+        payload_first = self.settings.has(DynoMechanism.PAYLOAD_BEFORE_ID)
+        if payload_first:
+            await self._quorum.hset(self.keys.messages, message.id, raw)
         choose = self._strategy.next_shard if self.settings.compat else partial(chosen_shard, self._strategy)
         shard = choose(self.settings.shards, message)
         due_ms = self._clock.now_ms() + message.timeout_ms
         await self._quorum.zadd(self.keys.queue_of(shard), due_score(due_ms, priority=message.priority), message.id)
+        if not payload_first:
+            await self._quorum.hset(self.keys.messages, message.id, raw)
         return Receipt(id=message.id, shard=shard, due_ms=due_ms)
 
     async def _reschedule(self, message: Message, shard: str) -> None:

@@ -4,7 +4,6 @@ Source: https://github.com/Netflix/dyno-queues, ``RedisDynoQueue.getMsgWithPredi
 """
 
 from zonelab.engine.dyno.message_json import decode
-from zonelab.engine.dyno.scores import eligible_until
 from zonelab.engine.dyno.v1.context import Context
 from zonelab.engine.message import Delivery, Message
 from zonelab.engine.ports import Argument
@@ -24,7 +23,7 @@ async def pop(context: Context, pattern: str, *, own_shard_only: bool) -> Delive
     shards = (context.settings.shard,) if own_shard_only else context.settings.shards
     start_ms = context.clock.now_ms()
     end_ms = start_ms + context.settings.unack_ms
-    arguments: list[Argument] = [pattern, eligible_until(start_ms), end_ms]
+    arguments: list[Argument] = [pattern, context.settings.due_until(start_ms), end_ms]
     found = await context.quorum.eval(context.script("pop_by_pattern"), context.keys_of(shards), arguments)
     if not found:
         context.counters.misses += 1

@@ -3,6 +3,8 @@
 from dataclasses import dataclass
 from typing import Any
 
+from zonelab.engine.dyno.mechanisms import DynoMechanism, MechanismSwitches, check_without
+
 UNACK_MS = 60_000
 COMPAT_UNACK_MS = 60
 POLL_INTERVAL_MS = 50
@@ -11,7 +13,7 @@ _NOT_GIVEN: Any = None
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class DynoSettings:
+class DynoSettings(MechanismSwitches):
     """Settings of one instance of a queue.
 
     ``shards``: every shard of the queue, in the order in which they are searched. ``shard``: the one this instance
@@ -21,6 +23,7 @@ class DynoSettings:
     ``poll_interval_ms``: pause between two reads of a waiting pop (50, or 200 with ``compat``, if not given).
     ``unack_batch``: expired leases read at a time. ``single_ring``: all keys of a zone are on one server, so that the
     handler requeues by a script. ``compat``: reproduce the defects of the original, listed in docs/dyno-queues.md.
+    ``without``: mechanisms that are switched off.
     """
 
     prefix: str
@@ -46,6 +49,7 @@ class DynoSettings:
             value = getattr(self, name)
             if value is not None and value < 1:
                 raise ValueError(f"{name} must be at least 1, got {value!r}")
+        check_without(self.without, tuple(DynoMechanism))
 
     @property
     def pop_poll_ms(self) -> int:

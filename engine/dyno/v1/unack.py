@@ -4,10 +4,12 @@ Source: https://github.com/Netflix/dyno-queues, ``RedisDynoQueue.processUnacks``
 """
 
 from collections.abc import Callable, Coroutine, Sequence
+from functools import partial
 from typing import Any
 
 from zonelab.engine.common.periodic import Periodic
 from zonelab.engine.common.timings import record, timed
+from zonelab.engine.dyno.mechanisms import DynoMechanism
 from zonelab.engine.dyno.results import UnackResult
 from zonelab.engine.dyno.scores import requeue_score
 from zonelab.engine.dyno.v1.context import Context
@@ -57,7 +59,8 @@ async def waiting_total(context: Context) -> int:
 
 async def _expired(context: Context) -> list[ExpiredLease]:
     key = context.keys.unack(context.settings.shard)
-    return await context.local.scored_ids_up_to(key, context.clock.now_ms(), limit=context.settings.unack_batch)
+    until = context.settings.ended_until(context.clock.now_ms())
+    return await context.local.scored_ids_up_to(key, until, limit=context.settings.unack_batch)
 
 
 async def _end_leases_together(context: Context, expired: Sequence[ExpiredLease]) -> None:
@@ -65,7 +68,7 @@ async def _end_leases_together(context: Context, expired: Sequence[ExpiredLease]
         return
     compat = context.settings.compat
     ids: list[str | bytes] = [part for lease in expired for part in (lease if compat else lease[:1])]
-    arguments = [context.clock.now_ms(), *ids]
+    arguments = [context.settings.ended_until(context.clock.now_ms()), *ids]
     keys = context.keys_of([context.settings.shard])
     requeued, stale = await context.quorum.eval(context.script("process_unacks"), keys, arguments)
     context.counters.requeued += requeued
@@ -78,7 +81,7 @@ async def _end_leases(context: Context, expired: Sequence[ExpiredLease]) -> None
 
 
 async def _end_lease(context: Context, message_id: str, lease_end: bytes) -> None:
-    raw = await context.quorum.hget(context.keys.messages, message_id)
+    raw = await context.payload_reads.hget(context.keys.messages, message_id)
     if raw is None:
         await context.quorum.zrem(context.keys.unack(context.settings.shard), message_id)
         context.counters.stale += 1
@@ -90,8 +93,12 @@ async def _requeue(context: Context, message_id: str, raw: bytes, lease_end: byt
     """Listed before unlisted: a crash in between leaves the id in both sets, and the next run mends that."""
     shard = context.settings.shard
     score = lease_end if context.settings.compat else requeue_score(message_id, raw, lease_end)
-    added = await context.quorum.zadd(context.keys.queue_of(shard), score, message_id)
-    removed = await context.quorum.zrem(context.keys.unack(shard), message_id)
+    listed = partial(context.quorum.zadd, context.keys.queue_of(shard), score, message_id)
+    unleased = partial(context.quorum.zrem, context.keys.unack(shard), message_id)
+    if context.settings.has(DynoMechanism.REQUEUE_BEFORE_UNLEASE):
+        added, removed = await listed(), await unleased()
+    else:
+        removed, added = await unleased(), await listed()
     return added > 0 and removed > 0
 
 

@@ -6,6 +6,7 @@ from itertools import compress
 
 from zonelab.engine.common.failures import COMMAND_FAILURES, Effects, operation
 from zonelab.engine.dyno.errors import batch_ack_failure
+from zonelab.engine.dyno.mechanisms import DynoMechanism
 from zonelab.engine.dyno.v1.ack import INTERRUPTED_ACKS_MAX
 from zonelab.engine.dyno.v2 import steps
 from zonelab.engine.dyno.v2.context import PipelinedContext
@@ -56,6 +57,8 @@ class BatchAcks:
         return frozenset(each for each, score in zip(ids, scores, strict=True) if score is not None)
 
     async def _remove_leases(self, ids: Sequence[str], effects: Effects) -> list[bool]:
+        if not self._context.settings.has(DynoMechanism.ACK_LEASE_FIRST):
+            effects.count += sum(await steps.delete_payloads(self._context.quorum, self._context.keys, ids))
         removed = await steps.end_leases(self._context.quorum, self._context.keys, ids)
         effects.count += sum(removed)
         return removed

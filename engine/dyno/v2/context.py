@@ -2,6 +2,7 @@
 
 from dataclasses import dataclass, field
 
+from zonelab.engine.dyno.mechanisms import DynoMechanism
 from zonelab.engine.dyno.results import Counters
 from zonelab.engine.dyno.v2.keys import PipelinedKeys
 from zonelab.engine.dyno.v2.settings import PipelinedSettings
@@ -28,3 +29,8 @@ class PipelinedContext:
         The original reads them with a quorum all the same. Source: https://github.com/Netflix/dyno-queues/pull/62.
         """
         return self.quorum if self.settings.compat else self.local
+
+    @property
+    def payload_reads(self) -> Connection:
+        """Return the connection on which pops and the unack handler read payloads."""
+        return self.quorum if self.settings.has(DynoMechanism.QUORUM_PAYLOAD_READ) else self.local

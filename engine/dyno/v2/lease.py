@@ -9,8 +9,9 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from itertools import compress
 
-from zonelab.engine.common.failures import operation
+from zonelab.engine.common.failures import Effects, operation
 from zonelab.engine.dyno.errors import PayloadError
+from zonelab.engine.dyno.mechanisms import DynoMechanism
 from zonelab.engine.dyno.message_json import decode
 from zonelab.engine.dyno.v2 import steps
 from zonelab.engine.dyno.v2.context import PipelinedContext
@@ -40,18 +41,32 @@ async def lease_batch(context: PipelinedContext, ids: Sequence[str]) -> BatchLea
     A miss of the second step leaves its lease in place: to remove it could remove the lease of another consumer that a
     lagging or restarted replica did not show, and so lose a message. It ends by itself.
     """
-    quorum, keys = context.quorum, context.keys
+    keys = context.keys
     start_ms = context.clock.now_ms()
     end_ms = start_ms + context.settings.unack_ms
     with operation(f"pop of {len(ids)} messages") as effects:
-        leased = list(compress(ids, await steps.lease(quorum, keys, ids, end_ms=end_ms)))
-        effects.count += len(leased)
-        taken = list(compress(leased, await steps.unlist(quorum, keys, leased)))
+        taken = await _take(context, ids, end_ms=end_ms, effects=effects)
         lease = LeaseTimes(start_ms=start_ms, leased_ms=context.clock.now_ms(), end_ms=end_ms)
-        raws = await steps.payloads(quorum, keys, taken)
+        raws = await steps.payloads(context.payload_reads, keys, taken)
     found = deliveries_of(keys.shard, zip(taken, raws, strict=True), lease)
     context.counters.misses += len(ids) - len(found.deliveries)
     return found
+
+
+async def _take(context: PipelinedContext, ids: Sequence[str], *, end_ms: int, effects: Effects) -> list[str]:
+    """Write the leases, then remove from the waiting set what was leased; the ids that were in both steps the first."""
+    has, quorum, keys = context.settings.has, context.quorum, context.keys
+    nx = has(DynoMechanism.LEASE_NX)
+    lease_first = has(DynoMechanism.LEASE_BEFORE_REMOVE)
+    if lease_first:
+        ids = list(compress(ids, await steps.lease(quorum, keys, ids, end_ms=end_ms, nx=nx)))
+        effects.count += len(ids)
+    removed = await steps.unlist(quorum, keys, ids)
+    taken = list(compress(ids, removed)) if has(DynoMechanism.REMOVE_CHECK) else list(ids)
+    if not lease_first:
+        effects.count += len(taken)
+        await steps.lease(quorum, keys, taken, end_ms=end_ms, nx=nx)
+    return taken
 
 
 def deliveries_of(shard: str, taken: Iterable[tuple[str, bytes | None]], lease: LeaseTimes) -> BatchLease:

@@ -5,7 +5,6 @@ from collections.abc import Awaitable, Callable, Sequence
 from zonelab.engine.common.failures import COMMAND_FAILURES
 from zonelab.engine.common.mutex import Mutex
 from zonelab.engine.common.polling import NS_PER_MS, pop_in_rounds
-from zonelab.engine.dyno.scores import eligible_until
 from zonelab.engine.dyno.v2 import steps
 from zonelab.engine.dyno.v2.context import PipelinedContext
 from zonelab.engine.dyno.v2.lease import BatchLease, lease_batch
@@ -41,7 +40,7 @@ class V2FreshPopper:
         context = self._context
         while True:
             limit = count + len(self._claimed)
-            until = eligible_until(context.clock.now_ms())
+            until = context.settings.due_until(context.clock.now_ms())
             ids = await steps.due_ids(context.ranges, context.keys, until=until, limit=limit)
             free = [message_id for message_id in ids if message_id not in self._claimed]
             # Fewer free ones on a full page: another pop claimed some of them during the read, and more may follow.
@@ -99,7 +98,7 @@ class V2OriginalPopper:
         deadline_ms = runtime.now_ns() // NS_PER_MS + wait_ms
         deliveries: list[Delivery] = []
         while len(deliveries) < count:
-            until, missing = eligible_until(context.clock.now_ms()), count - len(deliveries)
+            until, missing = context.settings.due_until(context.clock.now_ms()), count - len(deliveries)
             ids = await steps.due_ids(context.ranges, context.keys, until=until, limit=missing)
             leased = await lease_batch(context, ids)
             if leased.error is not None:

@@ -4,6 +4,7 @@ from collections.abc import Sequence
 
 from zonelab.engine.common.failures import COMMAND_FAILURES
 from zonelab.engine.dyno.errors import batch_push_failure
+from zonelab.engine.dyno.mechanisms import DynoMechanism
 from zonelab.engine.dyno.message_json import encode
 from zonelab.engine.dyno.scores import due_score
 from zonelab.engine.dyno.v2 import steps
@@ -24,7 +25,8 @@ async def push_batch(context: PipelinedContext, messages: Sequence[Message]) -> 
     receipts = [
         Receipt(id=message.id, shard=keys.shard, due_ms=due) for message, due in zip(messages, due_ms, strict=True)
     ]
-    commands = steps.push_commands(keys, entries)
+    payload_first = context.settings.has(DynoMechanism.PAYLOAD_BEFORE_ID)
+    commands = steps.push_commands(keys, entries, payload_first=payload_first)
     try:
         replies = await context.quorum.execute(*commands) if commands else []
     except COMMAND_FAILURES as error:

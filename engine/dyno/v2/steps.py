@@ -35,12 +35,13 @@ class EndedLease:
     score: bytes
 
 
-def push_commands(keys: PipelinedKeys, entries: Sequence[ListingEntry]) -> list[Command]:
-    """Two commands an entry, its payload before its id: a pipeline that is cut leaves no id without payload."""
+def push_commands(keys: PipelinedKeys, entries: Sequence[ListingEntry], *, payload_first: bool) -> list[Command]:
+    """Return two commands an entry, its payload before its id: a pipeline that is cut leaves no id without payload."""
     commands: list[Command] = []
     for entry in entries:
-        commands.append(("HSET", keys.payload_of(entry.message_id), entry.message_id, entry.raw))
-        commands.append(("ZADD", keys.waiting, entry.score, entry.message_id))
+        store: Command = ("HSET", keys.payload_of(entry.message_id), entry.message_id, entry.raw)
+        listing: Command = ("ZADD", keys.waiting, entry.score, entry.message_id)
+        commands += (store, listing) if payload_first else (listing, store)
     return commands
 
 
@@ -50,10 +51,13 @@ async def due_ids(connection: Connection, keys: PipelinedKeys, *, until: int, li
     return [member.decode() for member in members]
 
 
-async def lease(connection: Connection, keys: PipelinedKeys, ids: Sequence[str], *, end_ms: int) -> list[bool]:
-    """Write leases until ``end_ms``; false for an id that has one already."""
-    commands: list[Command] = [("ZADD", keys.lease_of(each), "NX", end_ms, each) for each in ids]
-    return [reply > 0 for reply in await write(connection, commands, name="lease")]
+async def lease(
+    connection: Connection, keys: PipelinedKeys, ids: Sequence[str], *, end_ms: int, nx: bool
+) -> list[bool]:
+    """Write leases until ``end_ms``; with ``nx`` false for an id that has one already, without it over any other."""
+    flags = ("NX",) if nx else ()
+    commands: list[Command] = [("ZADD", keys.lease_of(each), *flags, end_ms, each) for each in ids]
+    return [reply > 0 or not nx for reply in await write(connection, commands, name="lease")]
 
 
 async def unlist(connection: Connection, keys: PipelinedKeys, ids: Sequence[str]) -> list[bool]:

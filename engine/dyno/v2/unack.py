@@ -32,7 +32,7 @@ async def process_unacks(context: PipelinedContext) -> UnackResult:
     requeued, stale = counters.requeued, counters.stale
     handled: dict[str, None] = {}
     while True:
-        until = context.clock.now_ms()
+        until = context.settings.ended_until(context.clock.now_ms())
         ended = await steps.ended_leases(context.ranges, context.keys, ALL_BUCKETS, until=until, limit=limit)
         # The local replica may still list what the quorum has already moved; twice moved would be delivered twice.
         fresh = [each for bucket in ended for each in bucket if each.message_id not in handled]
@@ -50,7 +50,7 @@ async def original_process_unacks(context: PipelinedContext) -> UnackResult:
     for bucket in ALL_BUCKETS:
         while True:
             depth = await waiting_count(context)
-            until = context.clock.now_ms()
+            until = context.settings.ended_until(context.clock.now_ms())
             (ended,) = await steps.ended_leases(
                 context.ranges, context.keys, [bucket], until=until, limit=context.settings.unack_batch
             )
@@ -62,21 +62,21 @@ async def original_process_unacks(context: PipelinedContext) -> UnackResult:
 
 
 async def _has_payload(context: PipelinedContext, ended: EndedLease) -> bool:
-    (raw,) = await steps.payloads(context.quorum, context.keys, [ended.message_id])
+    (raw,) = await steps.payloads(context.payload_reads, context.keys, [ended.message_id])
     if raw is None:
         await _drop(context, [ended.message_id])
     return raw is not None
 
 
 async def _end_batch(context: PipelinedContext, batch: Sequence[EndedLease]) -> None:
-    raws = await steps.payloads(context.quorum, context.keys, [each.message_id for each in batch])
+    raws = await steps.payloads(context.payload_reads, context.keys, [each.message_id for each in batch])
     await _drop(context, [each.message_id for each, raw in zip(batch, raws, strict=True) if raw is None])
     scored = [
         (each.message_id, requeue_score(each.message_id, raw, each.score))
         for each, raw in zip(batch, raws, strict=True)
         if raw is not None
     ]
-    now_ms = context.clock.now_ms()
+    now_ms = context.settings.ended_until(context.clock.now_ms())
     context.counters.requeued += await steps.requeue(context.quorum, context.keys, scored, now_ms=now_ms)
 
 

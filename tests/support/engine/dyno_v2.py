@@ -108,8 +108,9 @@ def make_multi(
 class PipelinedBench(OnServer):
     """A V2 queue of one shard, and ways to cut its next operation and to look at what it left."""
 
-    def __init__(self, lab, *, compat, unack_ms=LEASE_MS):
+    def __init__(self, lab, *, compat, unack_ms=LEASE_MS, without=()):
         super().__init__(lab, compat=compat)
+        self._without = without
         self._unack_ms = unack_ms
         self.connection = CuttingConnection(self.direct)
         self._name = fresh_name()
@@ -126,6 +127,7 @@ class PipelinedBench(OnServer):
             unack_ms=self._unack_ms,
             unack_interval_ms=100,
             compat=self.compat,
+            without=self._without,
         )
 
     def push(self, *ids, **fields):

@@ -42,7 +42,7 @@ from zonelab.scenarios.run.trial import attempt
 from zonelab.scenarios.spec.queue_settings import QueueMode
 from zonelab.scenarios.spec.reading import scenario_of
 from zonelab.scenarios.spec.scenario import Scenario
-from zonelab.studies.guarantees.ablated_queue import Ablation
+from zonelab.studies.guarantees.mechanisms import Ablation
 from zonelab.studies.shrink.queue_run import shrink
 
 STORE = Path(__file__).with_name("small_runs.yaml")

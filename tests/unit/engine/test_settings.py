@@ -80,8 +80,8 @@ NUMBERS = [
 
 OTHERS: dict[type, dict[str, Any]] = {
     HardenedSettings: {"payloads_compared": False, "without": ()},
-    DynoSettings: {"single_ring": False, "compat": False},
-    PipelinedSettings: {"compat": False},
+    DynoSettings: {"single_ring": False, "compat": False, "without": ()},
+    PipelinedSettings: {"compat": False, "without": ()},
     GmqSettings: {"prefix": "gmq", "topics": ("jobs",), "compat": False},
     YouzanSettings: {"prefix": "youzan", "topics": ("jobs",), "compat": False},
     ConsumerSettings: {
@@ -110,6 +110,19 @@ def test_a_number_has_its_default_and_its_borders(kind, name, default, least, mo
         if refused is not None:
             with pytest.raises(ValueError, match=rf"^{name} must be .*{least}.*, got {refused}$"):
                 kind(**{**needed, name: refused})
+
+
+@pytest.mark.parametrize(
+    ("kind", "name"),
+    [
+        (HardenedSettings, "lease-nx"),
+        (DynoSettings, "tombstones"),
+        (PipelinedSettings, "requeue-before-unlease"),
+    ],
+)
+def test_mechanisms_of_another_queue_cannot_be_switched_off(kind, name):
+    with pytest.raises(ValueError, match=f"^without must be among .*, got '{name}'$"):
+        kind(**NEEDED[kind], without=(name,))
 
 
 @pytest.mark.parametrize("kind", NEEDED)

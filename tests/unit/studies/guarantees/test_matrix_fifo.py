@@ -12,10 +12,10 @@ from zonelab.engine.fifo.settings import LeaseClock, Order
 from zonelab.scenarios.fault_draws.fault_classes import EngineMode, FaultClass, scenario_of_class
 from zonelab.scenarios.faults.clocks import ClockFault
 from zonelab.scenarios.run.trial import attempt
-from zonelab.studies.guarantees.ablated_queue import Ablation
 from zonelab.studies.guarantees.ablation import AblationRun, conditions_of, each_off
 from zonelab.studies.guarantees.ablation_report import run_ablations
 from zonelab.studies.guarantees.matrix import chosen, fill, matrix_state
+from zonelab.studies.guarantees.mechanisms import Ablation
 
 
 def drawn(seed, *, fault_class=FaultClass.ANY_OF_ONE_ZONE, level=Level.DC_QUORUM, mode=EngineMode.FENCED):

@@ -9,10 +9,10 @@ from pathlib import Path
 import pytest
 
 from zonelab.analysis.observation import Observation
+from zonelab.engine.dyno.mechanisms import DynoMechanism
 from zonelab.scenarios.fault_draws.fault_classes import FaultClass
-from zonelab.studies.guarantees.ablated_queue import Ablation
 from zonelab.studies.guarantees.ablation_report import AblationReport
-from zonelab.studies.guarantees.mechanisms import DynoMechanism
+from zonelab.studies.guarantees.mechanisms import Ablation
 from zonelab.studies.guarantees.paired import (
     Conditions,
     PairedStudy,

@@ -35,7 +35,7 @@ from zonelab.scenarios.spec.push_plan import explicit_operations
 from zonelab.scenarios.spec.reading import load_scenario
 from zonelab.scenarios.spec.rules import problems
 from zonelab.scenarios.spec.scenario import Scenario
-from zonelab.studies.guarantees.ablated_queue import Ablation
+from zonelab.studies.guarantees.mechanisms import Ablation
 from zonelab.studies.hunt.seeds import HuntTarget, hunt_seed
 from zonelab.studies.shrink import queue_run as shrink_module
 from zonelab.studies.shrink.ddmin import minimal_part

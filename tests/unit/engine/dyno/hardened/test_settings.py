@@ -16,7 +16,6 @@ from zonelab.engine.message import Message
         ({"deliveries_max": 0}, "deliveries_max must be at least 1 or None, got 0"),
         ({"shards": ("a", "a")}, "distinct names, got"),
         ({"prefix": ""}, "non-empty string, got ''"),
-        ({"without": ("tokens",)}, "without must be among delivery-tokens, .*, got 'tokens'"),
     ],
 )
 def test_settings_are_checked(wrong, told):

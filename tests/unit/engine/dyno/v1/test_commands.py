@@ -3,13 +3,15 @@
 Method: one table. The commands are recorded on their way to a simulated server. Q is the quorum connection, N the local
 one; keys are written H (payloads), Q:x and U:x (waiting and leased in shard x), scripts as their names, and times as
 ``now`` (when the message x was pushed and leased) and ``end`` (when its lease ends). The queue has the shards b and a,
-in that order, and serves a, where everything is pushed. Lines that hold in one mode only begin with its name.
+in that order, and serves a, where everything is pushed. Lines that hold in one mode only begin with its name. A second
+table has what is sent with a mechanism switched off.
 """
 
 import pytest
-from support.engine.dyno import EPOCH_MS
+from support.engine.dyno import EPOCH_MS, Interceptor
 from support.engine.dyno_bench import DynoBench
 
+from zonelab.engine.dyno.mechanisms import FOREVER_MS, DynoMechanism
 from zonelab.engine.dyno.v1.scripts import ORIGINAL_SCRIPTS, SCRIPTS
 from zonelab.engine.message import Message
 
@@ -24,8 +26,8 @@ CHOSEN = ["Q HGET H x", "Q ZADD U:a NX end x", "Q ZREM Q:a x"]
 EVERYWHERE = "5 H Q:b U:b Q:a U:a"
 
 
-def place(lab, *, compat):
-    return DynoBench(lab, compat=compat, shards=("b", "a"), unack_ms=LEASE_MS)
+def place(lab, *, compat, without=()):
+    return DynoBench(lab, compat=compat, shards=("b", "a"), unack_ms=LEASE_MS, without=without)
 
 
 def sent(bench, operation):
@@ -180,3 +182,61 @@ def test_an_operation_sends_exactly_these_commands(lab, before, operation, comma
 )
 def test_of_none_nothing_is_sent(lab, operation, count, compat):
     assert sent(place(lab, compat=compat), lambda queue: getattr(queue, operation)(count)) == []
+
+
+def leased_and_listed(bench):
+    pushed(bench)
+    bench.lease_of("x")
+
+
+# fmt: off
+READ = "N ZRANGEBYSCORE Q:a 0 now+1 LIMIT 0 1"
+ENDS = f"N ZRANGEBYSCORE U:a 0 {FOREVER_MS} WITHSCORES LIMIT 0 1000"
+REQUEUED = ["Q HGET H x", "Q ZADD Q:a end+0.03 x", "Q ZREM U:a x"]
+WITHOUT = [
+    ("unack-handler", expired, lambda queue: queue.process_unacks(),
+     [*DEPTH, "N ZRANGEBYSCORE U:a 0 -1 WITHSCORES LIMIT 0 1000"]),
+    ("lease-nx", leased_and_listed, lambda queue: queue.pop(1), [READ, "Q ZADD U:a end x", *TAKEN[1:]]),
+    ("lease-nx", leased_and_listed, lambda queue: queue.pop_with_id("x"),
+     ["N ZSCORE Q:a x", "Q HGET H x", "Q ZADD U:a end x", "Q ZREM Q:a x"]),
+    ("lease-before-remove", pushed, lambda queue: queue.pop(1), [READ, TAKEN[1], TAKEN[0], TAKEN[2]]),
+    ("requeue-before-unlease", expired, lambda queue: queue.process_unacks(),
+     [*EXPIRED, "Q HGET H x", "Q ZREM U:a x", "Q ZADD Q:a end+0.03 x"]),
+    ("ack-lease-first", leased, lambda queue: queue.ack("x"), ["Q HDEL H x", "Q ZREM U:b x", "Q ZREM U:a x"]),
+    ("payload-before-id", empty, lambda queue: queue.push([X]), X_PUSHED[::-1]),
+    ("quorum-payload-read", pushed, lambda queue: queue.pop(1), [READ, *TAKEN[:2], "N HGET H x"]),
+    ("quorum-payload-read", expired, lambda queue: queue.process_unacks(), [*EXPIRED, "N HGET H x", *REQUEUED[1:]]),
+    ("due-check", pushed, lambda queue: queue.pop(1), [f"N ZRANGEBYSCORE Q:a 0 {FOREVER_MS} LIMIT 0 1", *TAKEN]),
+    ("lease-end-check", leased, lambda queue: queue.process_unacks(), [*DEPTH, ENDS, *REQUEUED]),
+]
+# fmt: on
+
+
+@pytest.mark.parametrize(("off", "before", "operation", "commands"), WITHOUT)
+def test_without_a_mechanism_other_commands_are_sent(lab, off, before, operation, commands):
+    bench = place(lab, compat=False, without=(DynoMechanism(off),))
+    before(bench)
+    assert sent(bench, operation) == commands
+
+
+@pytest.mark.parametrize(
+    ("without", "at", "popped", "state"),
+    [
+        ((), "ZADD", [], "H U:a"),
+        (("remove-check",), "ZADD", ["x"], "H U:a"),
+        (("lease-before-remove",), "ZREM", [], "H"),
+        (("lease-before-remove", "remove-check"), "ZREM", ["x"], "H U:a"),
+    ],
+)
+def test_a_message_that_another_consumer_removed_meanwhile_is_a_miss_but_without_the_check(
+    lab, without, at, popped, state
+):
+    bench = place(lab, compat=False, without=without)
+    pushed(bench)
+
+    async def removed():
+        await bench.direct.execute(("ZREM", bench.queue.keys.queue_of("a"), "x"))
+
+    slow = bench.another(Interceptor(bench.direct, at, removed))
+    assert bench.outcome(slow.pop(1)) == popped
+    assert bench.states("x") == [state]

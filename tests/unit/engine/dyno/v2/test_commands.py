@@ -6,9 +6,10 @@ pipelines are exactly those of the original; lines that hold in one mode only be
 """
 
 import pytest
-from support.engine.dyno import EPOCH_MS
+from support.engine.dyno import EPOCH_MS, Interceptor
 from support.engine.dyno_v2 import PipelinedBench
 
+from zonelab.engine.dyno.mechanisms import FOREVER_MS, DynoMechanism
 from zonelab.engine.dyno.v2.steps import REQUEUE
 from zonelab.engine.message import Message
 
@@ -123,9 +124,65 @@ def test_an_operation_sends_exactly_these_commands(lab, mode, before, operation,
     if before is not None:
         before(bench)
 
+    lines = [(label.removeprefix(f"{mode}: "), *commands) for label, *commands in expected]
+    assert sent(bench, operation) == [line for line in lines if line[0] in "QN"]
+
+
+def sent(bench, operation):
     def word(part):
         text = "requeue" if part == REQUEUE else part.decode() if isinstance(part, bytes) else str(part)
         return text.replace("test.", "").replace(f".{bench.queue.keys.tag}", "")
 
-    lines = [(label.removeprefix(f"{mode}: "), *commands) for label, *commands in expected]
-    assert bench.sent(operation, word=word) == [line for line in lines if line[0] in "QN"]
+    return bench.sent(operation, word=word)
+
+
+def of_all_buckets(until):
+    return [("N", "ZCARD QUEUE"), ("N", *(one.replace("END", str(until)) for one in ENDED))]
+
+
+# fmt: off
+ENDED = [f"ZRANGEBYSCORE UNACK.{bucket} 0 END WITHSCORES LIMIT 0 1000" for bucket in BUCKETS]
+GOT = ("Q", "HGET MSG.17 id1")
+FOREVER_RANGE = RANGE.replace(str(NOW + 1), str(FOREVER_MS))
+LISTED = f"ZADD QUEUE {NOW + 0.05} id1"
+LEASED, REMOVED = ("Q", f"ZADD UNACK.17 NX {END} id1"), ("Q", "ZREM QUEUE id1")
+WITHOUT = [
+    ("unack-handler", lambda queue: queue.process_unacks(), of_all_buckets(-1)),
+    ("lease-end-check", lambda queue: queue.process_unacks(), of_all_buckets(FOREVER_MS)),
+    ("lease-nx", lambda queue: queue.pop(1), [("N", f"{RANGE} 1"), ("Q", f"ZADD UNACK.17 {END} id1"), REMOVED, GOT]),
+    ("lease-before-remove", lambda queue: queue.pop(1), [("N", f"{RANGE} 1"), REMOVED, LEASED, GOT]),
+    ("quorum-payload-read", lambda queue: queue.pop(1), [("N", f"{RANGE} 1"), LEASED, REMOVED, ("N", *GOT[1:])]),
+    ("due-check", lambda queue: queue.pop(1), [("N", f"{FOREVER_RANGE} 1"), LEASED, REMOVED, GOT]),
+    ("payload-before-id", lambda queue: queue.push([X]), [("Q", LISTED, HSET_X)]),
+    ("ack-lease-first", lambda queue: queue.ack("id1"), [("Q", "HDEL MSG.17 id1"), ("Q", "ZREM UNACK.17 id1")]),
+]
+# fmt: on
+
+
+@pytest.mark.parametrize(("off", "operation", "expected"), WITHOUT, ids=[row[0] for row in WITHOUT])
+def test_without_a_mechanism_other_commands_are_sent(lab, off, operation, expected):
+    bench = PipelinedBench(lab, compat=False, unack_ms=LEASE_MS, without=(DynoMechanism(off),))
+    bench.run(bench.queue.push([X]))
+    assert sent(bench, operation) == expected
+
+
+@pytest.mark.parametrize(
+    ("without", "at", "popped", "state"),
+    [
+        ((), "ZADD", [], "H U"),
+        (("remove-check",), "ZADD", ["id1"], "H U"),
+        (("lease-before-remove",), "ZREM", [], "H"),
+    ],
+)
+def test_a_message_that_another_consumer_removed_meanwhile_is_a_miss_but_without_the_check(
+    lab, without, at, popped, state
+):
+    bench = PipelinedBench(lab, compat=False, unack_ms=LEASE_MS, without=without)
+    bench.run(bench.queue.push([X]))
+
+    async def removed():
+        await bench.direct.execute(("ZREM", bench.queue.keys.waiting, "id1"))
+
+    slow = bench.another(Interceptor(bench.direct, at, removed))
+    assert bench.outcome(slow.pop(1)) == popped
+    assert bench.content().state("id1") == state
