@@ -138,7 +138,7 @@ def test_a_log_is_no_link_and_no_other_file(
             path.write_text(PRECIOUS)
         case _:
             os.mkfifo(path)
-    with pytest.raises(ClusterError, match=f"the log {path}: got "):
+    with pytest.raises(ClusterError, match=f"the log {path}: "):
         log_as_told(ServiceSettings(log_file=str(tmp_path / "gmq.log"), log_targets=("file",)), console=False)
     assert handlers == before
     assert precious.read_text() == PRECIOUS
