@@ -25,13 +25,22 @@ from zonelab.studies.many_runs.task import Task, Workers
 from zonelab.studies.sweep.settings import Setting, environment_of, experiment_of
 
 LEAST = 4
-"""Runs of each kind; with fewer hardly anything is known of how much they differ."""
+"""Runs of each kind before anything is decided.
+
+Student's factor of a 95 % interval is 12.7 with 2 runs, 4.3 with 3 and 3.2 with 4; from there on it falls slowly.
+"""
 
 FLOOR = 1.0
-"""All kinds together get the say of so many objectives, however little they seem to matter."""
+"""Weight, in objectives, that all kinds share evenly, however little they seem to matter.
+
+Which kind matters is itself an estimate from few runs: without it, a kind whose first runs show no case gets no more.
+"""
 
 KNOWN_PART = 2 / 3
-"""Of all runs, at most, are placed where they let rates given a fault be known well."""
+"""Largest part of the runs that is spent on knowing rates given a fault well.
+
+Rare faults would take any budget; the rest is left for deciding the objectives, which is what was asked.
+"""
 
 _LEAST_S = 1e-3
 
