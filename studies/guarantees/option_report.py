@@ -35,18 +35,18 @@ _PAGE = """# What the options of replication and of clients are good for
 {provenance}{interrupted}
 
 Dynomite repairs nothing unless its read repair is on, and the other three options are ours; all are off unless a
-scenario, a gateway or `zonelab up` says otherwise ([topology](topology.md#options)). What clients do about errors is
-their policy ([client policy](client-policy.md)): failover to another zone, and one retry. Here clients of three zones
+scenario, a gateway or `zonelab up` sets them ([topology](topology.md#options)). What clients do about errors is
+their policy ([client policy](client-policy.md)): failover to another zone, and one retry. Clients of three zones
 use {keys} registers (reads and writes) or sets (additions, and reads of all members) at {level}, {rate:g} operations a
 second in each zone for a second, in simulation, while the faults of a class happen ([guarantees](guarantees.md)
 describes them; in coordinator-lost one zone's coordinator is gone for 300 to 700 ms). A row has {seeds} seeds; runs of
-one seed differ by the options alone.
+one seed differ by the options alone. Rows of options that did nothing and changed nothing are left out.
 
 - *failing*: seeds with any class that makes such a run invalid ([consistency](consistency.md#what-is-checked)), with
   the 95 % interval (Clopper-Pearson).
 - *against none*: classes that have fewer or more cases than the runs without options, and whether more or fewer
-  operations are answered, in so many more pairs of runs
-  than the other way round that chance would do this in less than 5 % of such tables (one-sided sign test, Bonferroni).
+  operations are answered, in more pairs of runs than the other way round, by a difference that chance would produce in
+  less than 5 % of such tables (one-sided sign test, Bonferroni).
 
 {table}
 
@@ -54,6 +54,9 @@ one seed differ by the options alone.
 
 {sentences}
 """
+
+_NOTHING = "nothing that chance would not do"
+_DID_NOTHING, _UNCHANGED = "nothing", "–"
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -89,46 +92,46 @@ class OptionReport(PairedReport[Cell]):
         rows = self.study.rows
         for conditions in dict.fromkeys(conditions for _, conditions in rows):
             for options in dict.fromkeys(options for options, _ in rows):
-                yield self._row((options, conditions))
+                cell = self._row((options, conditions))
+                if not options or cell[-2:] != (_DID_NOTHING, _UNCHANGED):
+                    yield cell
 
     def _row(self, cell: Cell) -> tuple[str, ...]:
         result, (options, _) = self.study.rows[cell], cell
         runs, begun = max(1, result.runs), result.numbers.get(BEGUN, 0)
         classes = (f"{name} {1000 * result.failing_runs(name) / runs:.0f}" for name in result.failing)
-        done = _done_by_options(result).items()
-        fewer, more = changed(self.study, cell)
-        changes = [f"fewer: {', '.join(fewer)}"] if fewer else []
-        changes += [f"more: {', '.join(more)}"] if more else []
-        changes += [f"answered: {side}"] if (side := answers(self.study, cell)) else []
+        done = {
+            name: f"{number / runs:.1f}" for name, number in _done_by_options(result).items() if "rounds" not in name
+        }
         return (
             _words(cell),
             " + ".join(options) or "none",
             failing_per_1000(result),
             "; ".join(classes) or "none",
             f"{100 * result.numbers.get(ANSWERED, 0) / begun:.1f}" if begun else "–",
-            "; ".join(f"{name} {number / runs:.1f}" for name, number in done if "rounds" not in name) or "nothing",
-            "; ".join(changes) or "–" if options else "",
+            "; ".join(f"{name} {number}" for name, number in done.items() if float(number)) or _DID_NOTHING,
+            "; ".join(self._changes(cell)) or _UNCHANGED if options else "",
         )
+
+    def _changes(self, cell: Cell) -> list[str]:
+        """Return what the options change against none, in so many words; empty for what chance would do."""
+        fewer, more = changed(self.study, cell)
+        changes = [f"fewer: {', '.join(fewer)}"] if fewer else []
+        changes += [f"more: {', '.join(more)}"] if more else []
+        return changes + ([f"answered: {side}"] if (side := answers(self.study, cell)) else [])
 
     def _sentences(self) -> Iterator[str]:
         rows = self.study.rows
         for options in dict.fromkeys(options for options, _ in rows):
             if not options:
                 continue
-            fewer, more, answered, nothing = [], [], [], []
-            for cell in rows:
-                if cell[0] == options:
-                    less, further = changed(self.study, cell)
-                    fewer += [f"{', '.join(less)} ({_words(cell)})"] if less else []
-                    more += [f"{', '.join(further)} ({_words(cell)})"] if further else []
-                    side = answers(self.study, cell)
-                    answered += [f"{side} operations answered ({_words(cell)})"] if side else []
-                    nothing += [_words(cell)] if not (less or further or side) else []
-            said = [f"fewer {'; '.join(fewer)}"] if fewer else []
-            said += [f"more {'; '.join(more)}"] if more else []
-            said += ["; ".join(answered)] if answered else []
-            said += [f"nothing that chance would not do: {'; '.join(nothing)}"] if nothing else []
-            yield f"**{' + '.join(options)}**: {'. '.join(one[0].upper() + one[1:] for one in said)}."
+            found: dict[str, dict[str, list[str]]] = {}
+            for cell in (cell for cell in rows if cell[0] == options):
+                for change in self._changes(cell) or [_NOTHING]:
+                    found.setdefault(change, {}).setdefault(str(cell[1].workload), []).append(cell[1].fault_class)
+            elsewhere = " Elsewhere nothing that chance would not do." if found.pop(_NOTHING, None) else ""
+            parts = [f"{change} ({_places(places)})" for change, places in found.items()]
+            yield f"**{' + '.join(options)}**: {'; '.join(parts) or _NOTHING}.{elsewhere if parts else ''}"
         problems = [text for result in rows.values() for text in _problems(result)]
         if problems:
             yield f"{len(problems)} runs did not end as they should, the first: {problems[0]}."
@@ -136,6 +139,11 @@ class OptionReport(PairedReport[Cell]):
 
 def _words(cell: Cell) -> str:
     return f"{cell[1].workload}, {cell[1].fault_class}"
+
+
+def _places(places: dict[str, list[str]]) -> str:
+    """Return workloads with their classes of faults."""
+    return "; ".join(f"{workload}: {', '.join(classes)}" for workload, classes in places.items())
 
 
 def _done_by_options(result: RowResult) -> dict[str, float]:
