@@ -3,6 +3,7 @@
 Exit codes: 0 done, 2 interrupted, 3 it failed or no cluster is up, 64 bad usage, such as a zone that is not there.
 """
 
+import math
 import shlex
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
@@ -112,19 +113,27 @@ def up(
     """Start zones, each with a coordinator that any Redis client can use, and leave them running."""
     options = {name: value for name, value in locals().items() if name not in _OF_LAYOUT}
     from zonelab.app.session.launch import up as start
-    from zonelab.app.session.settings import checked_settings, counted
+    from zonelab.app.session.settings import SessionSettings, checked_settings, counted
     from zonelab.app.session.state_file import StateDirectory
     from zonelab.app.session.status_tables import print_endpoints
+    from zonelab.cluster.wiring.settings import Links
 
     layout, words = counted(dcs=dcs, zones=zones, nodes=nodes, hash_tag=hash_tag, file=topology)
     command = " ".join(["zonelab up", *words, *_words(options)])
-    if options["lag"] is None:
-        del options["lag"]
-    elif "lag" in layout:
-        raise NotAccepted(f"--lag: excluded by links.lag in {topology}")
-    del options["as_json"], options["on"], options["anti_entropy"]
-    anti_entropy_s = 0.0 if anti_entropy is None else parse_duration_s(anti_entropy)
-    options |= {"kind": on, "anti_entropy_s": anti_entropy_s, "runs": runs.absolute()}
+    links = layout.pop("links", Links()).model_dump(exclude_unset=True)
+    if lag is not None:
+        if "lag" in links:
+            raise NotAccepted(f"--lag: excluded by links.lag in {topology}")
+        links["lag"] = lag
+    replication = {
+        "read_repair": read_repair,
+        "hinted_handoff": {} if hinted_handoff else None,
+        "votes": votes,
+        "anti_entropy": anti_entropy and {"interval_ms": math.ceil(1e3 * parse_duration_s(anti_entropy))},
+        "strict": strict,
+    }
+    options = {name: options[name] for name in SessionSettings.model_fields.keys() & options.keys()}
+    options |= {"kind": on, "links": links, "replication": replication, "runs": runs.absolute()}
     ready = start(checked_settings(**layout, **options, command=command), StateDirectory.of_user())
     if as_json:
         print_json(ready)

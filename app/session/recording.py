@@ -63,7 +63,7 @@ class Recording:
             "queue": {"engine": "none", "shards": {}},
             "session": {
                 "zones": settings.names,
-                "lag": settings.lag,
+                "lag": settings.links.lag,
                 "dc_lag": settings.dc_lag,
                 "time_factor": settings.time_factor,
                 "data_centres": {} if settings.layout.flat else placed(settings.layout),

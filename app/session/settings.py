@@ -1,30 +1,25 @@
 """What ``zonelab up`` was asked for, checked before anything is started."""
 
-import math
 import shlex
 from functools import cached_property
 from pathlib import Path
-from typing import Annotated, Any, TypeVar
+from typing import Any, TypeVar
 
-from pydantic import AfterValidator, BaseModel, ConfigDict, Field, ValidationError, model_validator
+from pydantic import BaseModel, Field, ValidationError, model_validator
 
-from zonelab.cluster.fields import parse_link
-from zonelab.cluster.links.lag_text import parse_lag
-from zonelab.cluster.options.hinted_handoff import HandoffSettings
-from zonelab.cluster.options.versions.settings import AntiEntropySettings, VoteBy
+from zonelab.cluster.fields import DelayText, Section, parse_link
 from zonelab.cluster.random_streams import SEED_MAX
 from zonelab.cluster.resp.busy_poll import BUSY_POLL_US, BUSY_POLL_US_MAX
 from zonelab.cluster.topology.described import topology_of
 from zonelab.cluster.topology.key_hashes import KeyHash
 from zonelab.cluster.topology.topology import ZONES_MAX, Topology, one_dc
 from zonelab.cluster.votes.levels import Level
-from zonelab.cluster.wiring.settings import NetworkSettings
+from zonelab.cluster.wiring.settings import Links, ReplicationOptions
 from zonelab.cluster.zone import ClusterError, Persistence
 from zonelab.scenarios.arms import ZoneKind
 from zonelab.scenarios.errors import NotAccepted
 from zonelab.scenarios.spec.reading import explained, read_yaml_file
-from zonelab.scenarios.spec.scenario import Links
-from zonelab.scenarios.spec.topology import TopologySection as TopologySection
+from zonelab.scenarios.spec.topology import TopologySection
 
 NAME = "session"
 """Takes the place of a scenario's name in the run directory."""
@@ -32,43 +27,31 @@ NAME = "session"
 PORT_DEFAULT = 7401
 PORT_MAX = 65_535
 
-HINTS = 100_000
-"""So many writes hinted handoff keeps for each zone."""
-
 ZONES_DEFAULT = 3
 DCS_MAX = 3
 NODES_MAX = 32
 """Each is a server and a coordinator, so twice as many processes."""
 
-ANTI_ENTROPY_S_MAX = 86_400.0
-
 ALL = "all"
 """What faults call every link, so that no place can be called so."""
 
-_OPTIONS = {"anti_entropy_s": "anti-entropy", "kind": "on"}
+_OPTIONS = {"interval_ms": "anti-entropy", "kind": "on"}
 """Those of ``zonelab up`` that are called otherwise than the settings."""
+
+_SECTIONS = ("links", "replication", "anti_entropy")
 
 _Counts = dict[str, dict[str, int]]
 """By data centre its zones, and how many nodes each has."""
 
 
-def _lag(text: str) -> str:
-    parse_lag(text)
-    return text
-
-
-class SessionSettings(BaseModel):
+class SessionSettings(Section):
     """``port`` is that of the first zone's coordinator, the others follow; 0 takes any free ones.
 
     ``monitor_port``: of the live page and its metrics; 0 takes a free one.
     ``seed`` decides what lags and losses are drawn. ``runs``: absolute, where the run directory is made.
     ``busy_poll_us``: how long coordinators stay awake after each request.
     ``data_centres`` takes the place of ``dcs``, ``zones`` and ``nodes``. ``dc_lag``: of links between data centres.
-    ``lags``: of single links, written ``a>b``.
-    ``anti_entropy_s``: how often zones are compared; 0: never.
     """
-
-    model_config = ConfigDict(extra="forbid", frozen=True)
 
     zones: int = Field(default=ZONES_DEFAULT, ge=1, le=ZONES_MAX)
     dcs: int = Field(default=1, ge=1, le=DCS_MAX)
@@ -78,9 +61,8 @@ class SessionSettings(BaseModel):
     hash_tag: str | None = None
     kind: ZoneKind = ZoneKind.PROCESS
     level: Level = Level.DC_QUORUM
-    lag: Annotated[str, AfterValidator(_lag)] = "0"
-    dc_lag: Annotated[str, AfterValidator(_lag)] | None = None
-    lags: dict[str, Annotated[str, AfterValidator(_lag)]] = Field(default_factory=dict)
+    links: Links = Links()
+    dc_lag: DelayText | None = None
     port: int = Field(default=PORT_DEFAULT, ge=0)
     monitor_port: int = Field(default=0, ge=0, le=PORT_MAX)
     password: str | None = Field(default=None, min_length=1, repr=False)
@@ -88,11 +70,7 @@ class SessionSettings(BaseModel):
     busy_poll_us: int = Field(default=BUSY_POLL_US, ge=0, le=BUSY_POLL_US_MAX)
     persistence: Persistence = Persistence.AOF_EVERYSEC
     seed: int = Field(default=0, ge=0, le=SEED_MAX)
-    read_repair: bool = False
-    hinted_handoff: bool = False
-    votes: VoteBy = VoteBy.VALUE
-    anti_entropy_s: float = Field(default=0.0, ge=0, le=ANTI_ENTROPY_S_MAX)
-    strict: bool = False
+    replication: ReplicationOptions = ReplicationOptions()
     reload_scripts: bool = False
     runs: Path
     command: str = "zonelab up"
@@ -119,7 +97,7 @@ class SessionSettings(BaseModel):
             raise ValueError(f"name {ALL!r} is reserved: it means every link")
         if self.dc_lag is not None and len(layout.dcs) == 1:
             raise ValueError("--dc-lag is for several data centres, of which there is one")
-        for link in self.lags:
+        for link in self.links.overrides:
             ends = parse_link(link)
             if ends[0] == ends[1] or not set(ends) <= set(layout.nodes):
                 raise ValueError(
@@ -127,25 +105,13 @@ class SessionSettings(BaseModel):
                 )
         if self.hash_tag is not None and all(len(rack.nodes) == 1 for rack in layout.racks):
             raise ValueError(f"--hash-tag {self.hash_tag!r} is for zones of several servers; each has one here")
-        self._options_fit(layout)
-        return self
-
-    def _options_fit(self, layout: Topology) -> None:
-        if self.strict and self.reload_scripts:
+        if self.replication.strict and self.reload_scripts:
             raise ValueError("--reload-scripts is not accepted with --strict, as Dynomite does not do it")
-        comparing = AntiEntropySettings() if self.anti_entropy_s else None
         try:
-            NetworkSettings(
-                seed=0,
-                topology=layout,
-                read_repair=self.read_repair,
-                hinted_handoff=HandoffSettings() if self.hinted_handoff else None,
-                votes=self.votes,
-                anti_entropy=comparing,
-                strict=self.strict,
-            )
+            self.replication.fit(layout)
         except ClusterError as error:
             raise ValueError(str(error)) from error
+        return self
 
     @cached_property
     def layout(self) -> Topology:
@@ -160,18 +126,6 @@ class SessionSettings(BaseModel):
     def names(self) -> tuple[str, ...]:
         """Of the nodes: a, b, c; where zones have several: a1, a2, b1, b2."""
         return self.layout.nodes
-
-    @property
-    def options(self) -> dict[str, Any]:
-        """The part of a coordinator's configuration that says which options are on."""
-        return {
-            "read_repair": self.read_repair,
-            "hinted_handoff": HINTS if self.hinted_handoff else 0,
-            "votes": self.votes.value,
-            "anti_entropy_ms": math.ceil(1e3 * self.anti_entropy_s),
-            "strict": self.strict,
-            "reload_scripts": self.reload_scripts,
-        }
 
     def port_of(self, node: str) -> int | None:
         """Where the coordinator of ``node`` is to listen; None if anywhere."""
@@ -203,9 +157,10 @@ def checked_settings(**values: Any) -> SessionSettings:
 
 def _said(wrong: Any) -> str:
     said = str(wrong["msg"]).removeprefix("Value error, ")
-    if not wrong["loc"]:
+    place = [str(part) for part in wrong["loc"] if part not in _SECTIONS]
+    if not place:
         return said
-    option = "-".join(_OPTIONS.get(str(part), str(part).replace("_", "-")) for part in wrong["loc"])
+    option = "-".join(_OPTIONS.get(part, part.replace("_", "-")) for part in place)
     return f"--{option}: got {str(wrong['input'])!r}; {said}"
 
 
@@ -231,7 +186,7 @@ def _option_of(name: str) -> str:
 
 
 def read_topology(path: Path) -> dict[str, Any]:
-    """``data_centres``, ``hash``, ``hash_tag`` and links of ``SessionSettings``. Raises ``NotAccepted``.
+    """Return ``data_centres``, ``hash``, ``hash_tag`` and ``links`` of ``SessionSettings``. Raises ``NotAccepted``.
 
     The file may hold the section by itself, or have it under ``topology``, as a scenario has; ``links`` are beside it.
     """
@@ -247,16 +202,8 @@ def read_topology(path: Path) -> dict[str, Any]:
         )
     read = _validated(TopologySection, section, path, "topology")
     counts = read.data_centres or {"dc1": dict.fromkeys(read.zones, 1)}
-    return {"data_centres": counts, "hash": read.hash, "hash_tag": read.hash_tag, **_links_of(links, path)}
-
-
-def _links_of(section: Any, path: Path) -> dict[str, Any]:
-    """``lag`` and ``lags`` out of a section as scenarios have it, of which a session has no more."""
-    names = {"lag": "lag", "overrides": "lags"}
-    read = _validated(Links, section, path, "links")
-    if others := sorted(read.model_fields_set - names.keys()):
-        raise NotAccepted(f"--topology: {path}: links: got {', '.join(others)}; accepted: lag, and overrides by link")
-    return {names[name]: value for name, value in read.model_dump(include=read.model_fields_set).items()}
+    placed = {"data_centres": counts, "hash": read.hash, "hash_tag": read.hash_tag}
+    return {**placed, "links": _validated(Links, links, path, "links")}
 
 
 _Section = TypeVar("_Section", bound=BaseModel)

@@ -8,12 +8,13 @@ from typing import Any
 from zonelab.analysis.comparison.confirmation import MedianPair, Typical, medians_ms, pairs_of
 from zonelab.analysis.comparison.work import Work, fitted
 from zonelab.analysis.observation import Observation
+from zonelab.cluster.wiring.settings import Links
 from zonelab.scenarios.arms import Arm, ZoneKind
 from zonelab.scenarios.errors import NotAccepted, ScenarioError
 from zonelab.scenarios.run.trial import attempt
 from zonelab.scenarios.spec.reading import load_scenario
 from zonelab.scenarios.spec.rules import problems
-from zonelab.scenarios.spec.scenario import Links, Scenario
+from zonelab.scenarios.spec.scenario import Scenario
 from zonelab.scenarios.spec.simulation import StationSection
 from zonelab.studies.evaluate.one_run import measured
 from zonelab.studies.evaluate.real_run import RealRuns, RealRunsEnded

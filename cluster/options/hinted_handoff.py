@@ -16,13 +16,16 @@ clients send meanwhile waits behind the hints.
 
 from collections import deque
 from collections.abc import Callable
-from dataclasses import dataclass
 from functools import partial
+from typing import Annotated
+
+from pydantic import Field
 
 from zonelab.cluster.commands.keys import key_bytes, keys_of
 from zonelab.cluster.commands.routes import CommandRoute, route
 from zonelab.cluster.connections.batch import Answer, Batch, Channel
 from zonelab.cluster.connections.failures import STORAGE_REFUSED, ZoneFailure
+from zonelab.cluster.fields import Count, Millis, Section
 from zonelab.cluster.options.codec import CommandCodec, PlainCodec
 from zonelab.engine.ports import Command, Runtime
 
@@ -31,24 +34,20 @@ WINDOW = 256
 
 WINDOW_BYTES = 1024 * 1024
 
+_NS_PER_MS = 1_000_000
 
-@dataclass(frozen=True, kw_only=True)
-class HandoffSettings:
-    """``queue``: so many writes are kept for each zone, of ``queue_bytes`` in wire form; those beyond are dropped.
 
-    Every ``look_ns`` it looks whether the server is reached again. What clients send waits up to ``wait_ns`` behind the
-    hints; then it is answered with a failure, and becomes a hint if it is a write.
-    """
+class HandoffSettings(Section):
+    """How many writes are kept for each zone, and how long clients wait behind them."""
 
-    queue: int = 100_000
-    queue_bytes: int = 256 * 1024 * 1024
-    look_ns: int = 50_000_000
-    wait_ns: int = 5_000_000_000
-
-    def __post_init__(self) -> None:
-        for name in ("queue", "queue_bytes", "look_ns", "wait_ns"):
-            if getattr(self, name) < 1:
-                raise ValueError(f"{name} must be at least 1, got {getattr(self, name)}")
+    queue: Count = 100_000
+    """So many are kept for each zone by each coordinator; those beyond are dropped."""
+    queue_bytes: Annotated[int, Field(strict=True, ge=1)] = 256 * 1024 * 1024
+    """Their size in wire form; those beyond are dropped."""
+    look_ms: Millis = 50
+    """It looks so often whether the server is reached again."""
+    wait_ms: Millis = 5_000
+    """What clients send waits so long behind the hints; then it fails, and becomes a hint if it is a write."""
 
     @property
     def window_bytes(self) -> int:
@@ -183,7 +182,7 @@ class HintedChannel:
 
     def _queue(self, batch: Batch, done: Callable[[Answer], None], *, way: Channel | None = None) -> bool:
         """Put ``batch`` behind the hints; False if there is no room. A write without room is refused here and now."""
-        deadline_ns = self._runtime.now_ns() + self._settings.wait_ns
+        deadline_ns = self._runtime.now_ns() + self._settings.wait_ms * _NS_PER_MS
         waiting = _Kept(batch, done, deadline_ns=deadline_ns, way=way)
         if self._has_room_for(waiting):
             self._remember(waiting)
@@ -217,7 +216,7 @@ class HintedChannel:
     def _look_later(self) -> None:
         if not self._looking:
             self._looking = True
-            self._runtime.call_later(self._settings.look_ns, self._look)
+            self._runtime.call_later(self._settings.look_ms * _NS_PER_MS, self._look)
 
     def _look(self) -> None:
         self._looking = False

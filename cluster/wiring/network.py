@@ -131,7 +131,7 @@ class Network:
             )
         else:
             coordinator = make(zone=name, channels=channels, runtime=self._run, statistics=statistics)
-        if self._settings.strict:
+        if self._settings.replication.strict:
             coordinator.door = StrictDoor(
                 zones=len(self.topology.positions[name].dc.racks),
                 data_centres=len(self.topology.dcs),
@@ -143,7 +143,7 @@ class Network:
 
     def making(self, name: str) -> MakeCoordinator:
         """Return what makes the coordinators of ``name``, with the options of the settings."""
-        settings = self._settings
+        settings = self._settings.replication
         if settings.read_repair:
             return partial(RepairingCoordinator, now_ms=self._clocks[name].now_ms, codec=self._codec)
         if not settings.versioned:
@@ -162,7 +162,7 @@ class Network:
         self, source: str, channels: Mapping[str, Channel], statistics: CoordinatorStatistics
     ) -> Mapping[str, Channel]:
         """``channels`` of ``source``, with hints for those in its own data centre if the settings say so."""
-        settings = self._settings.hinted_handoff
+        settings = self._settings.replication.hinted_handoff
         if settings is None:
             return channels
         hinted = {
@@ -177,7 +177,7 @@ class Network:
 
     def compare_zones(self, coordinator: Coordinator) -> None:
         """Begin to compare the zone of ``coordinator`` with the others, if the settings say so."""
-        settings = self._settings.anti_entropy
+        settings = self._settings.replication.anti_entropy
         if settings is not None:
             comparing = AntiEntropy(
                 coordinator,
@@ -249,7 +249,7 @@ class Network:
             inbound=self.links[target, source],
             runtime=self._run,
             timeouts=timeouts.between_data_centres() if self._apart(source, target) else timeouts,
-            hinted=self._settings.hinted_handoff is not None,
+            hinted=self._settings.replication.hinted_handoff is not None,
         )
         self._peers[peer] = None
         return peer

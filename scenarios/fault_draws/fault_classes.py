@@ -15,6 +15,7 @@ from typing import Any
 from zonelab.analysis.message_classes import FORBIDDEN_DEFAULT, MessageClass
 from zonelab.cluster.random_streams import Streams
 from zonelab.cluster.votes.levels import Level
+from zonelab.cluster.wiring.settings import Links
 from zonelab.scenarios.arms import Arm
 from zonelab.scenarios.fault_draws.loads import LOAD_S, POISON_MAX, ZONES, happens, load_of, poisoned, retried, swept
 from zonelab.scenarios.fault_draws.ordered import in_order, loss_and_takeover
@@ -192,7 +193,7 @@ def scenario_of_class(
         arm=Arm.SIM,
         seed=seed,
         level=level,
-        links=spec.Links(lag=_HEAVY_LAG if heavy else _LAG),
+        links=Links(lag=_HEAVY_LAG if heavy else _LAG),
         queue=queue_settings("dyno" if ordered else engine, **_queue(mode, fault_class)),
         load=_LOADS.get(fault_class, load_of)(seed),
         consumers=spec.ConsumerSection(

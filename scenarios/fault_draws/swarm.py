@@ -10,13 +10,14 @@ from typing import Any
 
 from zonelab.cluster.random_streams import Streams
 from zonelab.cluster.sim.schedule import TieBreak
+from zonelab.cluster.wiring.settings import Links
 from zonelab.scenarios.arms import Arm
 from zonelab.scenarios.faults.catalogue import AnyFault
 from zonelab.scenarios.faults.programs import ConsumerCrash, ServiceCrash
 from zonelab.scenarios.faults.seen import ANY_COMMAND, ANY_WRITE, LATE_MS_MAX, CommandDelay, ProgramPause
 from zonelab.scenarios.spec.push_plan import explicit_operations
 from zonelab.scenarios.spec.rules import problems
-from zonelab.scenarios.spec.scenario import ConsumerSection, Drain, Links, Load, Scenario
+from zonelab.scenarios.spec.scenario import ConsumerSection, Drain, Load, Scenario
 
 LAGS = ("0", "constant:1ms", "exponential:5ms", "lognormal:2ms:15ms", "0.9*constant:1ms + 0.1*exponential:50ms")
 

@@ -20,7 +20,7 @@ from zonelab.scenarios.logs import LOGGER
 from zonelab.scenarios.queues.catalogue import MakeQueue, queue_under_test
 from zonelab.scenarios.run.carry_out import carry_out
 from zonelab.scenarios.run.in_directory import ENDING, RunWriter, run_in_directory
-from zonelab.scenarios.run.network_settings import network_options
+from zonelab.scenarios.run.network_settings import network_of
 from zonelab.scenarios.run_files.record import RunRecord
 from zonelab.scenarios.run_phases import Onlooker, Watcher
 from zonelab.scenarios.spec.scenario import Scenario
@@ -63,7 +63,7 @@ async def _run(
 ) -> RunRecord:
     stalls = StallMonitor(asyncio.get_running_loop())
     testbed = RealCluster(
-        zones(kind.value, scenario.servers, persistence=scenario.persistence), RealSettings(**network_options(scenario))
+        zones(kind.value, scenario.servers, persistence=scenario.persistence), network_of(RealSettings, scenario)
     )
     writer.begin(epoch_ns=testbed.epoch_ns, where={"arm": Arm.REAL, "zones": kind})
     halt = Halt(testbed.runtime)

@@ -24,7 +24,7 @@ from zonelab.scenarios.logs import LOGGER
 from zonelab.scenarios.queues.catalogue import MakeQueue, queue_under_test
 from zonelab.scenarios.run.carry_out import carry_out
 from zonelab.scenarios.run.in_directory import ENDING, RunWriter, run_in_directory
-from zonelab.scenarios.run.network_settings import network_options
+from zonelab.scenarios.run.network_settings import network_of
 from zonelab.scenarios.run.program_times import BusyTestbed
 from zonelab.scenarios.run_files.record import Note, RunRecord, unnoted
 from zonelab.scenarios.run_files.run_json import identity
@@ -153,8 +153,9 @@ def settings_of(scenario: Scenario, *, keep_trace: bool = False) -> SimSettings:
         reply_ns=0,
         service=None if service.server is None else parse_lag(service.server),
     )
-    return SimSettings(
-        **network_options(scenario),
+    return network_of(
+        SimSettings,
+        scenario,
         schedule=Schedule(tie_break=scenario.simulation.tie_break),
         server=server,
         coordinator=_station(service.coordinator),

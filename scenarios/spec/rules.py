@@ -13,6 +13,7 @@ from zonelab.cluster.fields import Problem
 from zonelab.cluster.links.lag_text import parse_lag
 from zonelab.cluster.random_streams import Streams
 from zonelab.cluster.topology.topology import TopologyError
+from zonelab.cluster.zone import ClusterError
 from zonelab.scenarios.arms import Arm
 from zonelab.scenarios.faults.catalogue import AnyFault
 from zonelab.scenarios.faults.fault import no_link, no_zone
@@ -90,11 +91,10 @@ def _elsewhere(scenario: Scenario, fault: AnyFault) -> Iterator[AnyFault]:
 
 
 def _shared_zones(scenario: Scenario) -> Iterator[Problem]:
-    if scenario.replication.anti_entropy is not None and (
-        scenario.servers != scenario.zones or scenario.topology.data_centres
-    ):
-        accepted = "null, or one data centre (topology.zones)"
-        yield Problem.of("replication.anti_entropy", "a section", accepted)
+    try:
+        scenario.replication.fit(scenario.topology.layout)
+    except ClusterError as error:
+        yield Problem("replication", str(error))
     if scenario.queue.mode is QueueMode.HARDENED and scenario.servers != scenario.zones:
         yield Problem.of("queue.mode", scenario.queue.mode.value, "default; hardened needs zones of one server")
 

@@ -30,6 +30,7 @@ from zonelab.cluster.fields import (
 )
 from zonelab.cluster.random_streams import SEED_MAX
 from zonelab.cluster.votes.levels import Level, Levels, Setting
+from zonelab.cluster.wiring.settings import Links
 from zonelab.cluster.zone import Persistence
 from zonelab.engine.fifo.producer import SendMode
 from zonelab.engine.fifo.settings import Order
@@ -78,16 +79,6 @@ def _rate(value: Any) -> float | dict[str, float]:
         if isinstance(rate, bool) or not isinstance(rate, int | float) or not 0 <= rate <= RATE_MAX_PER_S:
             raise ValueError(f"got {value!r}; accepted: {accepted}")
     return {str(zone): float(rate) for zone, rate in value.items()} if isinstance(value, dict) else float(value)
-
-
-class Links(Section):
-    lag: DelayText = "0"
-    overrides: dict[str, DelayText] = Field(default_factory=dict)
-    """By link, written ``a>b``: from coordinator a to zone b."""
-    coherence_ms: NonNegative = 25.0
-    """A drawn lag holds this long: messages sent within it take equally long. 0: every message draws its own."""
-    loss: Annotated[float, Field(strict=True, ge=0, lt=1)] = 0.0
-    """Share of transmissions that are lost; TCP repeats them after 200 ms, 400 ms and so on."""
 
 
 class Priority(Section):

@@ -6,6 +6,7 @@ from dataclasses import dataclass, replace
 from enum import StrEnum
 
 from zonelab.analysis.message_classes import MessageClass
+from zonelab.cluster.options.hinted_handoff import HandoffSettings
 from zonelab.cluster.testbed import Testbed
 from zonelab.engine.dyno.hardened import Hardening
 from zonelab.engine.dyno.mechanisms import DynoMechanism
@@ -16,7 +17,6 @@ from zonelab.scenarios.fault_draws.fault_classes import EngineMode
 from zonelab.scenarios.faults.zones import Kill
 from zonelab.scenarios.queues.under_test import QueueUnderTest
 from zonelab.scenarios.spec.engines import shipped
-from zonelab.scenarios.spec.replication import Handoff
 from zonelab.scenarios.spec.scenario import Checks, Scenario
 
 ENGINE, PIPELINED = "dyno", "dyno-v2"
@@ -148,7 +148,7 @@ class Ablation:
         """Return ``scenario`` as it is run without the mechanisms: options, forbidden classes, restarts of zones."""
         changes: dict[str, object] = {}
         if ClusterMechanism.HINTED_HANDOFF in self.on:
-            changes["replication"] = scenario.replication.model_copy(update={"hinted_handoff": Handoff()})
+            changes["replication"] = scenario.replication.model_copy(update={"hinted_handoff": HandoffSettings()})
         if self.mode is EngineMode.HARDENED:
             forbid = (*scenario.checks.forbid, MessageClass.ZOMBIE_ACK)
             changes["checks"] = Checks(forbid=forbid, late_ms=scenario.checks.late_ms)

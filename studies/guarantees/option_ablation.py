@@ -10,14 +10,15 @@ from typing import Any
 from zonelab.analysis.checkers.consistency.verdict import FORBIDDEN_OF, Anomaly
 from zonelab.analysis.observation import Observation
 from zonelab.analysis.workloads import WorkloadKind
-from zonelab.cluster.options.versions.settings import VoteBy
+from zonelab.cluster.options.hinted_handoff import HandoffSettings
+from zonelab.cluster.options.versions.settings import AntiEntropySettings, VoteBy
 from zonelab.scenarios.arms import Arm
 from zonelab.scenarios.fault_draws.fault_classes import EngineMode, FaultClass, scenario_of_class
 from zonelab.scenarios.fault_draws.loads import LOAD_S
 from zonelab.scenarios.run.trial import attempt_accesses
 from zonelab.scenarios.spec import scenario as spec
 from zonelab.scenarios.spec.clients import Clients
-from zonelab.scenarios.spec.replication import AntiEntropy, Handoff, Replication
+from zonelab.scenarios.spec.replication import Replication
 from zonelab.scenarios.spec.scenario import Scenario
 from zonelab.studies.guarantees.paired import Conditions, PairedStudy, run_pairs
 from zonelab.studies.many_runs.run_all import IN_THIS_PROCESS
@@ -70,8 +71,8 @@ class Option(StrEnum):
 
 SETTINGS: Mapping[Option, Mapping[str, Any]] = {
     Option.READ_REPAIR: {"read_repair": True},
-    Option.HINTED_HANDOFF: {"hinted_handoff": Handoff()},
-    Option.ANTI_ENTROPY: {"anti_entropy": AntiEntropy(interval_ms=INTERVAL_MS)},
+    Option.HINTED_HANDOFF: {"hinted_handoff": HandoffSettings()},
+    Option.ANTI_ENTROPY: {"anti_entropy": AntiEntropySettings(interval_ms=INTERVAL_MS)},
     Option.VERSION_VOTES: {"votes": VoteBy.VERSION},
 }
 """Of the replication layer."""

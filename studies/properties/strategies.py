@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 from pydantic import TypeAdapter
 
 from zonelab.cluster.votes.levels import LEVELS_OF_ONE_DC, Level
+from zonelab.cluster.wiring.settings import Links
 from zonelab.cluster.zone import Restart
 from zonelab.engine.message import PRIORITY_MAX, PRIORITY_MIN
 from zonelab.scenarios.arms import Arm
@@ -17,7 +18,7 @@ from zonelab.scenarios.faults.catalogue import CLASSES, AnyFault
 from zonelab.scenarios.faults.fault import ANY_LAG, Choices, Targets
 from zonelab.scenarios.spec.queue_settings import DynoQueueSettings
 from zonelab.scenarios.spec.rules import RECONNECT_MAX_S, problems
-from zonelab.scenarios.spec.scenario import Drain, Links, Load, PushOperation, Scenario
+from zonelab.scenarios.spec.scenario import Drain, Load, PushOperation, Scenario
 from zonelab.scenarios.spec.topology import TopologySection
 
 ZONE_NAMES = ("a", "b", "c")

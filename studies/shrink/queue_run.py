@@ -7,12 +7,13 @@ from typing import Any
 from zonelab.analysis.checkers.verdict import Broken
 from zonelab.analysis.message_classes import MessageClass
 from zonelab.cluster.sim.schedule import TieBreak
+from zonelab.cluster.wiring.settings import Links
 from zonelab.cluster.zone import Persistence
 from zonelab.scenarios.faults.programs import ClientCrash, ConsumerCrash, ProducerCrash, ServiceCrash
 from zonelab.scenarios.queues.catalogue import MakeQueue, queue_under_test
 from zonelab.scenarios.run.trial import QueueTrial, attempt
 from zonelab.scenarios.spec.queue_settings import QueueMode, ShardedSettings, Sharding
-from zonelab.scenarios.spec.scenario import Links, PushOperation, Scenario
+from zonelab.scenarios.spec.scenario import PushOperation, Scenario
 from zonelab.studies.shrink.search import (
     RUNS_MAX,
     NotFailing,

@@ -9,11 +9,12 @@ from zonelab.analysis.checkers.consistency.verdict import Anomaly
 from zonelab.analysis.runs.accesses import VALUES, VALUES_NAME
 from zonelab.analysis.runs.history import OPERATIONS
 from zonelab.cluster.sim.schedule import TieBreak
+from zonelab.cluster.wiring.settings import Links
 from zonelab.cluster.zone import Persistence
 from zonelab.scenarios.run.trial import AccessTrial, attempt_accesses
 from zonelab.scenarios.run_files.tables import OPERATIONS_NAME, rows
 from zonelab.scenarios.spec.replication import Replication
-from zonelab.scenarios.spec.scenario import Links, Scenario, ToldAccess
+from zonelab.scenarios.spec.scenario import Scenario, ToldAccess
 from zonelab.studies.shrink.search import (
     RUNS_MAX,
     OnSmaller,

@@ -8,6 +8,7 @@ of several planted bugs makes zones differ, or hold the wrong value, in a schedu
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
+from support.cluster.sim_lab import settings_of
 
 from zonelab.cluster.connections.timeouts import Timeouts
 from zonelab.cluster.links.lag import ConstantLag
@@ -113,8 +114,8 @@ class Outcome:
 
 def play(steps, *, entries=1_000, rounds=12):
     """Write, cut and mend as told, mend everything, compare, and say what every zone holds."""
-    comparing = AntiEntropySettings(interval_ns=100 * MS, entries=entries)
-    options = SimSettings(seed=1, lag=ConstantLag(3), timeouts=Timeouts(factor=0.02), anti_entropy=comparing)
+    comparing = AntiEntropySettings(interval_ms=100, entries=entries)
+    options = settings_of(SimSettings, lag=ConstantLag(3), timeouts=Timeouts(factor=0.02), anti_entropy=comparing)
     cluster = SimCluster(ZONES, options)
     model, outcome = Model(), Outcome()
 

@@ -24,7 +24,7 @@ from zonelab.engine.ports import Indeterminate
 pytestmark = pytest.mark.real
 
 QUORUM = Level.DC_QUORUM
-FAST = AntiEntropySettings(interval_ns=50_000_000)
+FAST = AntiEntropySettings(interval_ms=50)
 servers = partial(on_servers, timeouts=Timeouts(factor=0.2))
 KEYS = ("string", "hash", "set", "zset", "mixed")
 

@@ -16,7 +16,7 @@ from zonelab.cluster.testbed import Testbed
 from zonelab.cluster.zone import ClusterError
 from zonelab.engine.sync import CoroutineRunner
 from zonelab.scenarios.arms import On
-from zonelab.scenarios.run.network_settings import network_options
+from zonelab.scenarios.run.network_settings import network_of
 from zonelab.scenarios.run.simulated import settings_of
 from zonelab.scenarios.spec.reading import scenario_of
 from zonelab.scenarios.spec.scenario import Scenario
@@ -305,7 +305,7 @@ class _OnServers:
             raise
 
     async def _start(self) -> Testbed:
-        scenario, settings = self._scenario, RealSettings(**network_options(self._scenario))
+        scenario, settings = self._scenario, network_of(RealSettings, self._scenario)
         servers = real_zones(self._on.zones.value, scenario.servers, persistence=scenario.persistence)
         cluster = self._cluster = RealCluster(servers, settings)
         await cluster.start()

@@ -1,9 +1,11 @@
 """Settings of versions: whether votes go by them, and how zones are compared in the background."""
 
-from dataclasses import dataclass
 from enum import StrEnum
+from typing import Annotated
 
-DAY_NS = 86_400 * 1_000_000_000
+from pydantic import Field
+
+from zonelab.cluster.fields import Count, Millis, Positive, Section
 
 
 class VoteBy(StrEnum):
@@ -13,20 +15,21 @@ class VoteBy(StrEnum):
     VERSION = "version"  # the newest version
 
 
-@dataclass(frozen=True, kw_only=True)
-class AntiEntropySettings:
-    """A coordinator compares its zone with every other one each ``interval_ns``.
+class AntiEntropySettings(Section):
+    """A coordinator compares its zone with every other one at each interval."""
 
-    A round looks at no more than ``entries`` records of each other zone and copies no more than ``copy_bytes`` of
-    values at once. What has been removed is remembered for ``retention_ns``; a zone that is away for longer may bring
-    it back.
-    """
+    interval_ms: Millis = 1_000
+    entries: Count = 1_000
+    """So many records a round looks at, for each other zone."""
+    copy_bytes: Annotated[int, Field(strict=True, ge=1)] = 1 << 20
+    """So many bytes of values it copies at once."""
+    retention_s: Positive = 864_000.0
+    """What was removed is remembered so long: ten days. A zone that is away for longer may bring it back."""
 
-    interval_ns: int = 1_000_000_000
-    entries: int = 1_000
-    copy_bytes: int = 1 << 20
-    retention_ns: int = 10 * DAY_NS
+    @property
+    def interval_ns(self) -> int:
+        return self.interval_ms * 1_000_000
 
-    def __post_init__(self) -> None:
-        if min(self.interval_ns, self.entries, self.copy_bytes, self.retention_ns) < 1:
-            raise ValueError(f"interval, entries, copy_bytes and retention must be at least 1, got {self}")
+    @property
+    def retention_ns(self) -> int:
+        return round(self.retention_s * 1e9)

@@ -4,19 +4,16 @@ from dataclasses import fields, replace
 from pathlib import Path
 from typing import Annotated
 
-from pydantic import AfterValidator, BaseModel, ConfigDict, Field, model_validator
+from pydantic import AfterValidator, Field, model_validator
 
-from zonelab.cluster.connections.timeouts import Timeouts
-from zonelab.cluster.links.lag_text import parse_lag
-from zonelab.cluster.options.hinted_handoff import HandoffSettings
-from zonelab.cluster.options.versions.settings import DAY_NS, AntiEntropySettings, VoteBy
+from zonelab.cluster.fields import DelayText, Section, parse_link
 from zonelab.cluster.process.settings_file import read_settings
 from zonelab.cluster.resp.busy_poll import BUSY_POLL_US, BUSY_POLL_US_MAX
 from zonelab.cluster.resp.protocol.scanner import CommandLimits
 from zonelab.cluster.resp.settings import PortSettings
 from zonelab.cluster.topology.described import Placement
 from zonelab.cluster.votes.levels import Level
-from zonelab.cluster.wiring.settings import NetworkSettings
+from zonelab.cluster.wiring.settings import Links, NetworkSettings, ReplicationOptions
 from zonelab.cluster.zone import Address, ClusterError
 
 
@@ -27,43 +24,22 @@ def _address(text: str) -> str:
     return text
 
 
-def _lag(text: str) -> str:
-    parse_lag(text)
-    return text
-
-
-def _link(text: str) -> str:
-    source, arrow, target = text.partition(">")
-    if not (source and arrow and target):
-        raise ValueError(f"got {text!r}; accepted: SOURCE>TARGET")
-    return text
-
-
 _AddressText = Annotated[str, AfterValidator(_address)]
-_LagText = Annotated[str, AfterValidator(_lag)]
-_LinkText = Annotated[str, AfterValidator(_link)]
-
 
 _NO_LIMITS = ("port", "busy_poll_us", "in_flight_begin")
 
 
-class GatewayConfiguration(BaseModel):
+class GatewayConfiguration(Section):
     """Everything a gateway process needs. Only ``zone`` and ``zones`` have no default.
 
     ``zones``: address of each zone's server. ``sockets``: socket files of those that have one on this machine; they are
-    tried first. ``lags``: for single links, written ``a>b``. ``limits``: any number of ``PortSettings`` or
-    ``CommandLimits``. ``busy_poll_us``: see ``PortSettings``. A password in this file is as safe as the file.
+    tried first. ``limits``: any number of ``PortSettings`` or ``CommandLimits``. ``busy_poll_us``: see
+    ``PortSettings``. ``reload_scripts``: scripts that clients have sent are loaded into servers that come back. A
+    password in this file is as safe as the file. ``replication`` is the same for all coordinators.
 
     With a ``topology``, ``zone`` and ``zones`` are nodes. ``remote_lag``: of links between data centres, by default
-    ``lag``. ``peers``: where coordinators listen to those of other data centres.
-
-    Options, the same for all coordinators: ``read_repair``; ``hinted_handoff``: so many writes are kept for each zone
-    that cannot be reached, 0 keeps none; ``votes``; ``anti_entropy_ms``: so often zones are compared, 0 never, with
-    what was removed remembered for ``retention_s``; ``strict``: what Dynomite does not do is refused;
-    ``reload_scripts``: scripts that clients have sent are loaded into servers that come back.
+    that of ``links``. ``peers``: where coordinators listen to those of other data centres.
     """
-
-    model_config = ConfigDict(extra="forbid", frozen=True)
 
     zone: str
     zones: dict[str, _AddressText] = Field(min_length=1)
@@ -73,24 +49,16 @@ class GatewayConfiguration(BaseModel):
     level: Level = Level.DC_ONE
     seed: int = 0
     time_factor: float = Field(default=1.0, gt=0)
-    lag: _LagText = "0"
-    lags: dict[_LinkText, _LagText] = Field(default_factory=dict)
-    coherence_ms: float = Field(default=25.0, ge=0)
-    loss: float = Field(default=0.0, ge=0, lt=1)
+    links: Links = Links()
+    replication: ReplicationOptions = ReplicationOptions()
     password: str | None = Field(default=None, min_length=1, repr=False)
     certificate: Path | None = None
     private_key: Path | None = None
     limits: dict[str, int] = Field(default_factory=dict)
     busy_poll_us: int = Field(default=BUSY_POLL_US, ge=0, le=BUSY_POLL_US_MAX)
     topology: Placement | None = None
-    remote_lag: _LagText | None = None
+    remote_lag: DelayText | None = None
     peers: dict[str, _AddressText] = Field(default_factory=dict)
-    read_repair: bool = False
-    hinted_handoff: int = Field(default=0, ge=0)
-    votes: VoteBy = VoteBy.VALUE
-    anti_entropy_ms: int = Field(default=0, ge=0)
-    retention_s: float = Field(default=10 * DAY_NS / 1e9, gt=0)
-    strict: bool = False
     reload_scripts: bool = False
 
     @model_validator(mode="after")
@@ -100,8 +68,8 @@ class GatewayConfiguration(BaseModel):
             raise ValueError(f"zone {self.zone!r} is not among the zones: {names}")
         if strange := [name for name in self.sockets if name not in self.zones]:
             raise ValueError(f"got sockets {strange}; accepted: sockets of zones {names}")
-        for link in self.lags:
-            if any(end not in self.zones for end in link.split(">", 1)):
+        for link in self.links.overrides:
+            if any(end not in self.zones for end in parse_link(link)):
                 raise ValueError(f"link {link!r} names no two of the zones: {names}")
         accepted = _limit_names(PortSettings) + _limit_names(CommandLimits)
         for name, value in self.limits.items():
@@ -109,7 +77,7 @@ class GatewayConfiguration(BaseModel):
                 raise ValueError(f"limit {name}: got {value}; accepted: 1 or more for {', '.join(accepted)}")
         if (self.certificate is None) is not (self.private_key is None):
             raise ValueError("TLS needs both certificate and private_key, got only one of them")
-        if self.strict and self.reload_scripts:
+        if self.replication.strict and self.reload_scripts:
             raise ValueError("reload_scripts is not accepted with strict, as Dynomite does not do it")
         self._peers_fit()
         try:
@@ -147,38 +115,27 @@ class GatewayConfiguration(BaseModel):
         return {name: _parsed(text) for name, text in self.peers.items()}
 
     def network(self) -> NetworkSettings:
-        """Return what the network of a zone's process is built from."""
-        lags = {(ends[0], ends[1]): parse_lag(lag) for link, lag in self.lags.items() for ends in [link.split(">", 1)]}
+        """Return what the network of a zone's process is built from. Raises ``ClusterError``."""
+        links = self.links
         layout = None if self.topology is None else self.topology.layout
         if layout is not None and self.remote_lag is not None:
-            remote = parse_lag(self.remote_lag)
-            lags = dict.fromkeys(layout.remote_links(), remote) | lags
-        return NetworkSettings(
+            remote = {f"{source}>{target}": self.remote_lag for source, target in layout.remote_links()}
+            links = links.model_copy(update={"overrides": remote | links.overrides})
+        return NetworkSettings.of(
             seed=self.seed,
-            lag=parse_lag(self.lag),
-            lags=lags,
-            coherence_ns=round(self.coherence_ms * 1e6),
-            loss=self.loss,
-            timeouts=Timeouts(factor=self.time_factor),
+            links=links,
+            replication=self._replication(),
+            time_factor=self.time_factor,
             topology=layout,
-            read_repair=self.read_repair,
-            hinted_handoff=self._handoff(),
-            votes=self.votes,
-            anti_entropy=self._anti_entropy(),
-            strict=self.strict,
         )
 
-    def _handoff(self) -> HandoffSettings | None:
-        """Hints of a zone may take as much memory as what waits to be sent to it."""
-        if not self.hinted_handoff:
-            return None
-        return HandoffSettings(queue=self.hinted_handoff, queue_bytes=self.port_settings().zone_backlog_bytes)
-
-    def _anti_entropy(self) -> AntiEntropySettings | None:
-        if not self.anti_entropy_ms:
-            return None
-        retention_ns = round(self.retention_s * 1e9)
-        return AntiEntropySettings(interval_ns=self.anti_entropy_ms * 1_000_000, retention_ns=retention_ns)
+    def _replication(self) -> ReplicationOptions:
+        """Let the hints of a zone take as much memory as what waits to be sent to it, if the file does not say."""
+        handoff = self.replication.hinted_handoff
+        if handoff is None or "queue_bytes" in handoff.model_fields_set:
+            return self.replication
+        handoff = handoff.model_copy(update={"queue_bytes": self.port_settings().zone_backlog_bytes})
+        return self.replication.model_copy(update={"hinted_handoff": handoff})
 
     def port_settings(self) -> PortSettings:
         """Return what the zone's port is opened with, and what it bounds."""

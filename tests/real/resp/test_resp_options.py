@@ -13,9 +13,9 @@ pytestmark = pytest.mark.real
 
 OPTIONS = {
     "votes by version": {"votes": "version"},
-    "versions for anti-entropy only": {"anti_entropy_ms": 50},
+    "versions for anti-entropy only": {"anti_entropy": {"interval_ms": 50}},
     "read repair": {"read_repair": True},
-    "hinted handoff": {"hinted_handoff": 1_000},
+    "hinted handoff": {"hinted_handoff": {"queue": 1_000}},
 }
 
 COMMANDS = (
@@ -81,14 +81,14 @@ def test_records_of_versions_show_in_no_list_of_keys(cluster, quorum, name, keys
         return list(listed(client))
 
     plain = told(quorum, ask)  # beforehand: anti-entropy writes records into the same servers at any time
-    with cluster.gateway("a", **OPTIONS[name]) as gateway:
+    with cluster.gateway("a", replication=OPTIONS[name]) as gateway:
         assert told(gateway, ask) == plain
 
 
 @pytest.mark.parametrize("name", list(OPTIONS))
 def test_a_client_cannot_tell_that_an_option_is_on(cluster, quorum, name):
     plain = told(quorum, answers)
-    with cluster.gateway("a", **OPTIONS[name]) as gateway:
+    with cluster.gateway("a", replication=OPTIONS[name]) as gateway:
         assert told(gateway, answers) == plain
 
 
@@ -103,7 +103,7 @@ def add_if_unchanged(client, number):
 def test_5000_hints_of_4_kb_reach_a_zone_that_was_away_and_no_watched_transaction_overtakes_them(cluster):
     limits = {"zone_backlog_bytes": 32 * 1024 * 1024}
     with (
-        cluster.gateway("a", hinted_handoff=10_000, limits=limits) as gateway,
+        cluster.gateway("a", replication={"hinted_handoff": {"queue": 10_000}}, limits=limits) as gateway,
         gateway.client() as client,
         cluster.direct("b") as direct,
     ):

@@ -38,7 +38,7 @@ def gateways(cluster):
                 if example.far:
                     options["topology"] = {"data_centres": example.data_centres}
                     options["peers"] = stack.enter_context(peers("a", *example.far))
-                made[wanted] = stack.enter_context(cluster.gateway("a", strict=strict, **options))
+                made[wanted] = stack.enter_context(cluster.gateway("a", replication={"strict": strict}, **options))
             return made[wanted]
 
         yield gateway
@@ -100,7 +100,7 @@ def test_what_dynomite_takes_as_well_is_answered_as_without_strict_mode(cluster,
 
 
 def test_a_client_with_a_password_logs_in(cluster):
-    with cluster.gateway("a", strict=True, password="secret") as gateway:
+    with cluster.gateway("a", replication={"strict": True}, password="secret") as gateway:
         with gateway.client(protocol=2, password="secret") as client:
             assert client.set("k", "v")
         with gateway.client(protocol=3, password="secret") as client, pytest.raises(redis.ResponseError, match="HELLO"):

@@ -5,6 +5,7 @@ from collections.abc import Awaitable, Callable
 from typing import Any
 
 import uvloop
+from support.cluster.sim_lab import settings_of
 from support.coroutines import given
 
 from zonelab.cluster.real.cluster import RealCluster, RealSettings
@@ -42,14 +43,14 @@ async def outcome(connection: Connection, *commands: Command) -> Any:
 
 
 def on_servers(names: str = "abc", **settings: Any) -> Callable[[Callable[..., Awaitable[None]]], Callable[..., None]]:
-    """As ``support.cluster.sim_lab.simulated``, on server processes; ``settings`` are of ``RealSettings``."""
+    """As ``support.cluster.sim_lab.simulated``, on server processes; ``settings`` as there."""
 
     def carry_out(test: Callable[[RealCluster], Awaitable[None]]) -> None:
         topology = settings.get("topology")
 
         async def whole() -> None:
             servers = zones("process", topology.nodes if topology else names)
-            async with RealCluster(servers, RealSettings(**{"seed": 1, **settings})) as cluster:
+            async with RealCluster(servers, settings_of(RealSettings, **settings)) as cluster:
                 await test(cluster)
 
         with asyncio.Runner(loop_factory=uvloop.new_event_loop) as runner:

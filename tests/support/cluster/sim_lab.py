@@ -13,9 +13,11 @@ from zonelab.cluster.links.lag_text import parse_lag
 from zonelab.cluster.options.strict.door import REFUSED
 from zonelab.cluster.sim.cluster import SimCluster, SimSettings
 from zonelab.cluster.votes.levels import Level
+from zonelab.cluster.wiring.settings import NetworkSettings, ReplicationOptions
 from zonelab.engine.ports import Connection, Runtime
 
 T = TypeVar("T")
+Network = TypeVar("Network", bound=NetworkSettings)
 
 
 class SimLab:
@@ -44,9 +46,15 @@ class SimLab:
         return sum(each.statistics.options.get(REFUSED, 0) for each in self.cluster.coordinators.values())
 
 
+def settings_of(kind: type[Network], *, seed: int = 1, **settings: Any) -> Network:
+    """Return settings with those of ``ReplicationOptions`` among ``settings`` in their place."""
+    options = {name: settings.pop(name) for name in ReplicationOptions.model_fields.keys() & settings.keys()}
+    return kind(seed=seed, replication=ReplicationOptions(**options), **settings)
+
+
 @contextmanager
 def simulated_lab(*names: str, lag: str = "constant:1ms", seed: int = 1, strict: bool = False) -> Iterator[SimLab]:
-    lab = SimLab(SimCluster(names, SimSettings(seed=seed, lag=parse_lag(lag), strict=strict)))
+    lab = SimLab(SimCluster(names, settings_of(SimSettings, seed=seed, lag=parse_lag(lag), strict=strict)))
     lab.run(lab.cluster.start())
     try:
         yield lab
@@ -57,7 +65,7 @@ def simulated_lab(*names: str, lag: str = "constant:1ms", seed: int = 1, strict:
 def simulated(zones: str = "abc", **settings: Any) -> Callable[[Callable[..., Awaitable[T]]], Callable[..., T]]:
     """A decorator for a coroutine, usually a test: it is run in a started cluster, which it gets as ``cluster``.
 
-    ``settings``: of ``SimSettings``. With a topology the zones are its nodes.
+    ``settings``: as for ``settings_of``. With a topology the zones are its nodes.
 
     Example::
 
@@ -67,7 +75,7 @@ def simulated(zones: str = "abc", **settings: Any) -> Callable[[Callable[..., Aw
 
     def carry_out(test: Callable[[SimCluster], Coroutine[Any, Any, T]]) -> T:
         topology = settings.get("topology")
-        cluster = SimCluster(topology.nodes if topology else tuple(zones), SimSettings(**{"seed": 1, **settings}))
+        cluster = SimCluster(topology.nodes if topology else tuple(zones), settings_of(SimSettings, **settings))
 
         async def whole() -> T:
             async with cluster:

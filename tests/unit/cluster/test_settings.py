@@ -11,6 +11,7 @@ import pytest
 from zonelab.cluster.connections.timeouts import Timeouts
 from zonelab.cluster.links.lag import ConstantLag
 from zonelab.cluster.options.hinted_handoff import HandoffSettings
+from zonelab.cluster.options.versions.clock import COORDINATORS_MAX
 from zonelab.cluster.options.versions.settings import AntiEntropySettings, VoteBy
 from zonelab.cluster.real.cluster import RealSettings
 from zonelab.cluster.real.zones.settings import DockerZoneSettings, ProcessZoneSettings, checked_name
@@ -21,7 +22,7 @@ from zonelab.cluster.sim.schedule import Schedule, TieBreak
 from zonelab.cluster.sim.server import ServerSettings
 from zonelab.cluster.sim.station import StationSettings
 from zonelab.cluster.topology.described import topology_of
-from zonelab.cluster.wiring.settings import NetworkSettings
+from zonelab.cluster.wiring.settings import Links, NetworkSettings, ReplicationOptions
 from zonelab.cluster.zone import ClusterError, Persistence, ZoneError
 
 US, MS, S, DAY = 1_000, 1_000_000, 1_000_000_000, 86_400_000_000_000
@@ -36,11 +37,7 @@ NETWORK = {
     "loss": 0.0,
     "timeouts": Timeouts(),
     "topology": None,
-    "read_repair": False,
-    "hinted_handoff": None,
-    "votes": VoteBy.VALUE,
-    "anti_entropy": None,
-    "strict": False,
+    "replication": ReplicationOptions(),
 }
 ZONES = {
     "persistence": Persistence.NONE,
@@ -49,6 +46,23 @@ ZONES = {
     "start_timeout_s": 30.0,
     "warm_timeout_s": 60.0,
 }
+HINTS, COMPARED = HandoffSettings(), AntiEntropySettings()
+SECTIONS = [
+    (Links(), {"lag": "0", "overrides": {}, "coherence_ms": 25.0, "loss": 0.0}),
+    (HINTS, {"queue": 100_000, "queue_bytes": 256 * MIB, "look_ms": 50, "wait_ms": 5_000}),
+    (COMPARED, {"interval_ms": 1_000, "entries": 1_000, "copy_bytes": MIB, "retention_s": 10 * 86_400.0}),
+    (
+        ReplicationOptions(),
+        {"read_repair": False, "hinted_handoff": None, "votes": "value", "anti_entropy": None, "strict": False},
+    ),
+]
+
+
+@pytest.mark.parametrize(("section", "stated"), SECTIONS)
+def test_each_section_has_its_stated_defaults(section, stated):
+    assert section.model_dump() == stated
+
+
 DEFAULTS = [
     (NetworkSettings, {"seed": 3}, NETWORK),
     (RealSettings, {"seed": 3}, NETWORK | {"greetings": {}}),
@@ -77,8 +91,6 @@ DEFAULTS = [
             "factor": 1.0,
         },
     ),
-    (HandoffSettings, {}, {"queue": 100_000, "queue_bytes": 256 * MIB, "look_ns": 50 * MS, "wait_ns": 5 * S}),
-    (AntiEntropySettings, {}, {"interval_ns": S, "entries": 1_000, "copy_bytes": MIB, "retention_ns": 10 * DAY}),
     (
         ServerSettings,
         {},
@@ -139,11 +151,10 @@ def test_each_field_has_its_stated_default(kind, needed, stated):
 
 BORDERS = [
     # settings, what they need, field, accepted, refused, what is said of these
-    *((HandoffSettings, {}, name, (1,), (0, -1), "must be at least 1") for name in DEFAULTS[4][2]),
-    *(
-        (AntiEntropySettings, {}, name, (1,), (0,), "interval, entries, copy_bytes and retention must be at least 1")
-        for name in DEFAULTS[5][2]
-    ),
+    *((HandoffSettings, {}, name, (1,), (0, -1), "greater than or equal to 1") for name in SECTIONS[1][1]),
+    *((AntiEntropySettings, {}, name, (1,), (0,), "greater than") for name in SECTIONS[2][1]),
+    (Links, {}, "coherence_ms", (0,), (-0.1,), "greater than or equal to 0"),
+    (Links, {}, "loss", (0, 0.999), (-0.001, 1), "than"),
     *(
         (ServerSettings, {}, name, (0,), (-1,), f"{name} must be 0 or more nanoseconds, got -1")
         for name in ("request_ns", "reply_ns", "service_ns", "fsync_ns", "start_ns")
@@ -206,28 +217,37 @@ def test_hints_go_out_in_windows_of_half_the_queue_at_most():
     assert windows == [1, 1, 4, MIB, MIB, MIB]
 
 
-HINTS, COMPARED = HandoffSettings(), AntiEntropySettings()
-TWO_SERVERS, TWO_DCS = topology_of({"x": {"a": ["a1", "a2"]}}), topology_of({"x": {"a": ["a"]}, "y": {"b": ["b"]}})
-TOGETHER = [
-    ({"read_repair": True, "votes": VoteBy.VERSION}, "one or the other"),
-    ({"read_repair": True, "anti_entropy": COMPARED}, "one or the other"),
-    ({"strict": True, "hinted_handoff": HINTS}, "strict goes with none of"),
-    ({"strict": True, "anti_entropy": COMPARED}, "strict goes with none of"),
-    (
-        {"anti_entropy": COMPARED, "topology": topology_of({"x": {"a": ["a1", "a2"]}})},
-        "zones of one server",
-    ),
-    (
-        {"anti_entropy": COMPARED, "topology": topology_of({"x": {"a": ["a"]}, "y": {"b": ["b"]}})},
-        "one data",
-    ),
-]
+VERSIONS = {"votes": VoteBy.VERSION}
+REPAIR, STRICT = "read_repair: got true; accepted: false", "strict: got true; accepted: false"
 
 
-@pytest.mark.parametrize(("options", "said"), TOGETHER)
+@pytest.mark.parametrize(
+    ("options", "said"),
+    [
+        ({"read_repair": True, **VERSIONS}, REPAIR),
+        ({"read_repair": True, "anti_entropy": COMPARED}, REPAIR),
+        ({"strict": True, "read_repair": True}, STRICT),
+        ({"strict": True, **VERSIONS}, STRICT),
+        ({"strict": True, "hinted_handoff": HINTS}, STRICT),
+        ({"strict": True, "anti_entropy": COMPARED}, STRICT),
+    ],
+)
 def test_options_that_do_not_go_together_are_refused(options, said):
+    with pytest.raises(ValueError, match=said):
+        ReplicationOptions(**options)
+
+
+@pytest.mark.parametrize(
+    ("options", "data_centres", "said"),
+    [
+        ({"anti_entropy": COMPARED}, {"x": {"a": ["a1", "a2"]}}, "zones of one server"),
+        ({"anti_entropy": COMPARED}, {"x": {"a": ["a"]}, "y": {"b": ["b"]}}, "one data centre"),
+        (VERSIONS, {"x": {"a": [f"a{number}" for number in range(COORDINATORS_MAX + 1)]}}, "up to 16 servers, got 17"),
+    ],
+)
+def test_a_topology_that_cannot_have_an_option_is_refused(options, data_centres, said):
     with pytest.raises(ClusterError, match=said):
-        NetworkSettings(seed=1, **options)
+        NetworkSettings(seed=1, topology=topology_of(data_centres), replication=ReplicationOptions(**options))
 
 
 @pytest.mark.parametrize(
@@ -237,11 +257,10 @@ def test_options_that_do_not_go_together_are_refused(options, said):
         ({"read_repair": True, "hinted_handoff": HINTS}, False),
         ({"votes": VoteBy.VERSION, "hinted_handoff": HINTS}, True),
         ({"anti_entropy": COMPARED}, True),
-        ({"anti_entropy": COMPARED, "topology": topology_of({"x": {"a": ["a"], "b": ["b"]}})}, True),
     ],
 )
 def test_writes_carry_versions_where_an_option_needs_them(options, versioned):
-    assert NetworkSettings(seed=1, **options).versioned is versioned
+    assert ReplicationOptions(**options).versioned is versioned
 
 
 def test_a_simulation_is_made_of_its_settings():

@@ -9,17 +9,17 @@ from typing import Any
 import pytest
 
 from zonelab.app.session.settings import SessionSettings, checked_settings, counted, read_topology
+from zonelab.cluster.wiring.settings import Links, ReplicationOptions
 from zonelab.scenarios.errors import NotAccepted
 
 HERE = Path("/runs")
 DEFAULTS = {
     **{"zones": 3, "dcs": 1, "nodes": 1, "data_centres": {}, "hash": "murmur", "hash_tag": None, "kind": "process"},
-    **{"level": "DC_QUORUM", "lag": "0", "dc_lag": None, "lags": {}, "port": 7401, "monitor_port": 0},
-    **{"time_factor": 1.0, "busy_poll_us": 200, "persistence": "aof-everysec", "seed": 0, "read_repair": False},
-    **{"hinted_handoff": False, "votes": "value", "anti_entropy_s": 0.0, "strict": False, "reload_scripts": False},
-    **{"runs": "/runs", "command": "zonelab up", "password": False},
+    **{"level": "DC_QUORUM", "links": Links().model_dump(), "dc_lag": None, "port": 7401, "monitor_port": 0},
+    **{"time_factor": 1.0, "busy_poll_us": 200, "persistence": "aof-everysec", "seed": 0, "reload_scripts": False},
+    **{"replication": ReplicationOptions().model_dump(mode="json"), "password": False},
+    **{"runs": "/runs", "command": "zonelab up"},
 }
-OFF = {"read_repair": False, "hinted_handoff": 0, "votes": "value", "anti_entropy_ms": 0}
 
 
 def settings(**given: Any) -> SessionSettings:
@@ -30,12 +30,6 @@ def test_what_is_not_asked_for_is_as_stated_and_the_password_is_never_told() -> 
     assert settings().told() == DEFAULTS
     told = settings(password="secret", seed=7).told()
     assert told == {**DEFAULTS, "password": True, "seed": 7}
-    assert settings().options == {**OFF, "strict": False, "reload_scripts": False}
-    on = {"votes": "version", "anti_entropy_s": 0.0015, "hinted_handoff": True, "reload_scripts": True}
-    told = {"read_repair": False, "hinted_handoff": 100_000, "votes": "version", "anti_entropy_ms": 2}
-    assert settings(**on).options == {**told, "strict": False, "reload_scripts": True}
-    assert settings(read_repair=True).options == {**settings().options, "read_repair": True}
-    assert settings(strict=True).options == {**OFF, "strict": True, "reload_scripts": False}
 
 
 @pytest.mark.parametrize(
@@ -43,7 +37,7 @@ def test_what_is_not_asked_for_is_as_stated_and_the_password_is_never_told() -> 
     [
         *[("zones", 1, 7, (0, 8)), ("nodes", 1, 10, (0, 33)), ("port", 0, 65_533, (-1, 65_534))],
         *[("monitor_port", 0, 65_535, (-1, 65_536)), ("time_factor", 1e-9, 1_000, (0, 1_000.1))],
-        *[("busy_poll_us", 0, 1_000_000, (-1, 1_000_001)), ("anti_entropy_s", 0, 86_400, (-1, 86_401))],
+        *[("busy_poll_us", 0, 1_000_000, (-1, 1_000_001))],
     ],
 )
 def test_a_number_is_accepted_up_to_its_borders(
@@ -54,7 +48,7 @@ def test_a_number_is_accepted_up_to_its_borders(
     for number in beyond:
         with pytest.raises(NotAccepted, match="got '?" + str(number).replace(".", r"\.")) as error:
             settings(**{name: number})
-        assert str(error.value).startswith("--" + name.replace("_", "-").replace("anti-entropy-s", "anti-entropy"))
+        assert str(error.value).startswith("--" + name.replace("_", "-"))
 
 
 @pytest.mark.parametrize(
@@ -70,12 +64,15 @@ def test_a_number_is_accepted_up_to_its_borders(
         ({"data_centres": {"x": {"a": 2}, "a1": {"b": 1}}}, "duplicate names ['x', 'a1', 'a', 'b', 'a1', 'a2']"),
         ({"data_centres": {"x": {"all": 1}}}, "name 'all' is reserved: it means every link"),
         ({"dc_lag": "2ms"}, "--dc-lag is for several data centres, of which there is one"),
-        ({"lags": {"a>a": "1ms"}}, "links.overrides: got 'a>a'; accepted: two of a, b, c, as FROM>TO"),
-        ({"lags": {"a>z": "1ms"}}, "links.overrides: got 'a>z'; accepted: two of a, b, c, as FROM>TO"),
+        ({"links": {"overrides": {"a>a": "1ms"}}}, "links.overrides: got 'a>a'; accepted: two of a, b, c, as FROM>TO"),
+        ({"links": {"overrides": {"a>z": "1ms"}}}, "links.overrides: got 'a>z'; accepted: two of a, b, c, as FROM>TO"),
         ({"hash_tag": "{}"}, "--hash-tag '{}' is for zones of several servers; each has one here"),
-        ({"strict": True, "reload_scripts": True}, "--reload-scripts is not accepted with --strict"),
+        ({"replication": {"strict": True}, "reload_scripts": True}, "--reload-scripts is not accepted with --strict"),
         ({"kind": "steam"}, "--on: got 'steam'; "),
-        ({"lag": "gamma:1ms"}, "--lag: got 'gamma:1ms'; unknown lag"),
+        ({"replication": {"strict": True, "read_repair": True}}, "strict: got true; accepted: false with"),
+        ({"replication": {"anti_entropy": {"interval_ms": 0}}}, "--anti-entropy: got '0'; "),
+        ({"dcs": 2, "replication": {"anti_entropy": {}}}, "anti_entropy needs one data centre"),
+        ({"links": {"lag": "gamma:1ms"}}, "--lag: got 'gamma:1ms'; unknown lag"),
         ({"password": ""}, "--password: got ''; "),
     ],
 )
@@ -119,8 +116,8 @@ def test_where_the_servers_are_is_asked_for_by_numbers_or_by_a_file(tmp_path: Pa
     assert words == [f"--topology '{file}'"]
     assert given == read_topology(file)
     assert (given["data_centres"], given["hash_tag"]) == ({"e": {"a": 2, "b": 2}}, "{}")
-    assert (given["lag"], given["lags"]) == ("3ms", {"a1>b1": "9ms"})
-    assert settings(**given).lags == {"a1>b1": "9ms"}
+    assert given["links"] == Links(lag="3ms", overrides={"a1>b1": "9ms"})
+    assert settings(**given).links == given["links"]
     with pytest.raises(NotAccepted, match=r"--topology excludes --dcs, --nodes, --hash-tag"):
         counted(**asked, file=file)
 
@@ -141,4 +138,5 @@ def test_a_file_that_says_something_else_is_refused(text: str, told: str, tmp_pa
         read_topology(file)
     assert told in str(error.value)
     file.write_text("topology: {zones: [z, y]}\n")
-    assert read_topology(file) == {"data_centres": {"dc1": {"z": 1, "y": 1}}, "hash": "murmur", "hash_tag": None}
+    placed = {"data_centres": {"dc1": {"z": 1, "y": 1}}, "hash": "murmur", "hash_tag": None}
+    assert read_topology(file) == {**placed, "links": Links()}

@@ -14,6 +14,7 @@ from zonelab.app.session.fault_board import Conflict
 from zonelab.app.session.settings import checked_settings, counted, read_topology
 from zonelab.app.session.targets import Places
 from zonelab.cluster.topology.topology import DataCentre, Topology
+from zonelab.cluster.wiring.settings import Links
 from zonelab.cluster.zone import ClusterError, Restart, ZoneState
 from zonelab.scenarios.errors import NotAccepted
 
@@ -95,7 +96,8 @@ def test_a_file_may_be_the_section_or_a_scenario_that_has_it(tmp_path, text):
     section = "{data_centres: {east: {a: 1}, west: {b: 3}}, hash: murmur3, hash_tag: '[]'}"
     file.write_text(text.format(section))
     found = read_topology(file)
-    assert found == {"data_centres": {"east": {"a": 1}, "west": {"b": 3}}, "hash": "murmur3", "hash_tag": "[]"}
+    placed = {"data_centres": {"east": {"a": 1}, "west": {"b": 3}}, "hash": "murmur3", "hash_tag": "[]"}
+    assert found == {**placed, "links": Links()}
 
 
 @pytest.mark.parametrize(
@@ -123,11 +125,11 @@ def test_a_file_that_is_no_topology_is_told_in_one_line(tmp_path, text, words):
     assert "\n" not in str(told.value)
 
 
-def test_a_file_may_say_the_lags_of_links(tmp_path):
+def test_a_file_may_say_everything_of_links(tmp_path):
     path = tmp_path / "t.yaml"
-    path.write_text("topology: {zones: [a, b]}\nlinks: {lag: constant:2ms, overrides: {a>b: constant:80ms}}\n")
+    path.write_text("topology: {zones: [a, b]}\nlinks: {lag: 2ms, overrides: {a>b: 80ms}, loss: 0.1}\n")
     made = checked_settings(**read_topology(path), runs=tmp_path)
-    assert (made.lag, made.lags) == ("constant:2ms", {"a>b": "constant:80ms"})
+    assert made.links == Links(lag="2ms", overrides={"a>b": "80ms"}, loss=0.1)
 
 
 @pytest.mark.parametrize(
@@ -135,7 +137,7 @@ def test_a_file_may_say_the_lags_of_links(tmp_path):
     [
         ("{overrides: {a>z: constant:1ms}}", "--topology: links.overrides: got 'a>z'; accepted: two of a, b"),
         ("{overrides: {a>b: quick}}", "links.overrides['a>b']: unknown lag 'quick'; accepted: 0, 2ms"),
-        ("{loss: 0.1}", "links: got loss; accepted: lag, and overrides by link"),
+        ("{loss: 2.0}", "links.loss: got 2.0; accepted: "),
     ],
 )
 def test_lags_of_links_that_are_not_accepted_are_told(tmp_path, links, words):

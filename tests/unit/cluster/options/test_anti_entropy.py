@@ -124,7 +124,7 @@ async def test_an_older_record_is_not_taken_even_if_it_is_sent(cluster):
 
 @versioned()
 async def test_removals_are_forgotten_after_their_retention_and_bring_nothing_back_before(cluster):
-    retention = {"retention_ns": 10 * S}
+    retention = {"retention_s": 10.0}
     connection = cluster.connection("a", QUORUM)
     await connection.execute(("SET", "k", "v"), ("HSET", "h", "f", 1))
     await cluster.runtime.sleep(10 * MS)
@@ -152,7 +152,7 @@ return count
 
 @versioned()
 async def test_a_zone_that_was_away_for_longer_than_the_retention_brings_back_what_was_removed(cluster):
-    retention = {"retention_ns": S}
+    retention = {"retention_s": 1.0}
     await cluster.connection("a", QUORUM).execute(("SET", "k", "v"))
     await cluster.runtime.sleep(10 * MS)
     await only_in_a(cluster, ("DEL", "k"))
@@ -211,7 +211,7 @@ OVERWRITTEN = [
 
 
 @pytest.mark.parametrize(("old", "new"), OVERWRITTEN, ids=[new[0] for _, new in OVERWRITTEN])
-@versioned(anti_entropy=AntiEntropySettings(interval_ns=S, retention_ns=60 * S))
+@versioned(anti_entropy=AntiEntropySettings(interval_ms=1_000, retention_s=60.0))
 async def test_what_was_overwritten_is_gone_everywhere_once_the_newer_has_expired_and_stays_so(cluster, old, new):
     await cluster.connection("a", QUORUM).execute(old)
     await cluster.runtime.sleep(10 * MS)
@@ -264,7 +264,7 @@ async def test_a_zone_that_cannot_be_asked_breaks_a_round_off_and_leaves_it_not_
 
 
 @pytest.mark.parametrize("running", [True, False])
-@versioned(anti_entropy=AntiEntropySettings(interval_ns=100 * MS))
+@versioned(anti_entropy=AntiEntropySettings(interval_ms=100))
 async def test_the_process_of_a_coordinator_that_is_down_does_nothing(cluster, running):
     await only_in_a(cluster, ("SET", "k", "v"))
     for zone in "bc":

@@ -60,7 +60,7 @@ def test_the_queue_is_bounded_and_what_is_beyond_it_is_dropped_and_counted():
     assert counts == {"hints stored": 20, "hints dropped": 260, "hints replayed": 20}
 
 
-@simulated(hinted_handoff=HandoffSettings(look_ns=1_000 * S), lag=ConstantLag(1))
+@simulated(hinted_handoff=HandoffSettings(look_ms=1_000_000), lag=ConstantLag(1))
 async def test_it_is_for_links_too_and_old_hints_go_before_new_writes(cluster):
     for pair in (("a", "b"), ("b", "a")):
         cluster.links[pair].cut(Cut.DROP)

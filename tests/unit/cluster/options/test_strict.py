@@ -5,6 +5,7 @@ Method: examples of every form, through the coordinator of zone a of a simulated
 """
 
 import pytest
+from support.cluster.sim_lab import settings_of
 from support.cluster.strict_forms import EXAMPLES, TAKEN, THREE
 from support.project_files import ROOT
 
@@ -12,12 +13,9 @@ from zonelab.cluster.commands.routes import is_write
 from zonelab.cluster.links.lag import ConstantLag
 from zonelab.cluster.options.strict.door import REFUSED
 from zonelab.cluster.options.strict.forms import FORMS, PREFIX, REQUESTS, VOTES
-from zonelab.cluster.options.versions.settings import VoteBy
 from zonelab.cluster.sim.cluster import SimCluster, SimSettings
 from zonelab.cluster.topology.described import topology_of
 from zonelab.cluster.votes.levels import Level
-from zonelab.cluster.wiring.settings import NetworkSettings
-from zonelab.cluster.zone import ClusterError
 from zonelab.engine.ports import Indeterminate, PortError, ServerError, Unavailable
 
 PAGE = ROOT / "docs/strict.md"
@@ -27,7 +25,7 @@ IN_PROCESS = [example for example in EXAMPLES if not example.at_port]
 def play(program, *, strict, zones=THREE, data_centres=None, lag_ms=0):
     lag = ConstantLag(lag_ms)
     topology = topology_of(data_centres or {"dc": {zone: [zone] for zone in zones}})
-    cluster = SimCluster(zones, SimSettings(seed=1, strict=strict, lag=lag, topology=topology))
+    cluster = SimCluster(zones, settings_of(SimSettings, strict=strict, lag=lag, topology=topology))
 
     async def whole():
         async with cluster:
@@ -130,12 +128,6 @@ def test_one_key_and_an_error_of_the_own_zone_are_no_form_of_the_table():
     own_first = play(lambda cluster: program(cluster, ("MSET", "k", "1", "l", "2"), down="ab"), strict=True, lag_ms=1)
     assert [type(error) for error in one_key + own_first] == [Unavailable, Indeterminate]
     assert not any(PREFIX in str(error) for error in one_key + own_first)
-
-
-@pytest.mark.parametrize("other", [{"read_repair": True}, {"votes": VoteBy.VERSION}])
-def test_strict_mode_goes_with_no_option_that_dynomite_does_not_have(other):
-    with pytest.raises(ClusterError, match=r"strict goes with none of .*accepted: one or the other"):
-        NetworkSettings(seed=1, strict=True, **other)
 
 
 def test_the_page_lists_every_form_and_what_dynomite_does():

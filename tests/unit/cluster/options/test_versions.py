@@ -16,11 +16,10 @@ from zonelab.cluster.links.lag import ConstantLag
 from zonelab.cluster.links.link import Cut
 from zonelab.cluster.options.versions.clock import COORDINATORS_MAX, VersionClock
 from zonelab.cluster.options.versions.script_commands import rewritten
-from zonelab.cluster.options.versions.settings import AntiEntropySettings, VoteBy
-from zonelab.cluster.sim.cluster import SimSettings
+from zonelab.cluster.options.versions.settings import VoteBy
 from zonelab.cluster.topology.topology import DataCentre, Topology
 from zonelab.cluster.votes.levels import Level, Levels
-from zonelab.cluster.zone import ClusterError, Restart
+from zonelab.cluster.zone import Restart
 from zonelab.engine.ports import Indeterminate, ServerError, Unavailable
 
 MS = 1_000_000
@@ -320,19 +319,6 @@ def test_versions_go_on_beyond_those_that_were_seen_and_never_back():
 )
 def test_other_commands_go_past_the_versions(command):
     assert rewritten(command, lambda: 1) is None
-
-
-def test_settings_that_do_not_fit_together_are_refused():
-    with pytest.raises(ClusterError, match="read_repair"):
-        SimSettings(seed=1, read_repair=True, votes=VoteBy.VERSION)
-    two = Topology((DataCentre("dc", (even_rack("a", 2),)),))
-    with pytest.raises(ClusterError, match="one data centre and zones of one server"):
-        SimSettings(seed=1, topology=two, anti_entropy=AntiEntropySettings())
-    many = Topology((DataCentre("dc", (even_rack("a", COORDINATORS_MAX + 1),)),))
-    with pytest.raises(ClusterError, match="17"):
-        SimSettings(seed=1, topology=many, votes=VoteBy.VERSION)
-    with pytest.raises(ValueError, match="at least 1"):
-        AntiEntropySettings(entries=0)
 
 
 @versioned()

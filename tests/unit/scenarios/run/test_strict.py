@@ -12,7 +12,7 @@ from support.scenarios.sim_runs import run_in_memory, small
 from zonelab.cluster.options.strict.door import REFUSED
 from zonelab.cluster.sim.cluster import SimCluster, SimSettings
 from zonelab.scenarios.errors import ScenarioError
-from zonelab.scenarios.run.network_settings import network_options
+from zonelab.scenarios.run.network_settings import network_of
 
 ENGINES = {
     "V1": {},
@@ -40,7 +40,7 @@ def test_an_engine_runs_in_strict_mode_as_it_does_without(engine, level):
 
 def test_a_scenario_in_strict_mode_refuses_its_clients_what_dynomite_does_not_do():
     scenario = small(replication={"strict": True})
-    cluster = SimCluster(scenario.servers, SimSettings(**network_options(scenario)))
+    cluster = SimCluster(scenario.servers, network_of(SimSettings, scenario))
 
     async def program():
         async with cluster:

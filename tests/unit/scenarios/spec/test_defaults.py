@@ -20,8 +20,9 @@ seed: 1
 level: DC_QUORUM
 topology: {data_centres: {}, hash: murmur, hash_tag: null, zones: [a, b, c]}
 persistence: aof-everysec
-replication: {time_factor: 0.1, read_level: null, read_repair: false, hinted_handoff: {queue: 100000}, votes:
-  value, anti_entropy: {interval_ms: 1000, entries: 1000, retention_s: 864000.0}, strict: false}
+replication: {time_factor: 0.1, read_level: null, read_repair: false, votes: value, strict: false,
+  hinted_handoff: {queue: 100000, queue_bytes: 268435456, look_ms: 50, wait_ms: 5000},
+  anti_entropy: {interval_ms: 1000, entries: 1000, copy_bytes: 1048576, retention_s: 864000.0}}
 links: {lag: '0', overrides: {}, coherence_ms: 25.0, loss: 0.0}
 queue: {engine: dyno, mode: default, unack_ms: 2000, unack_interval_ms: 500, compat: false, factory: null,
   sharding: round_robin, deliveries_max: null, v1_producers: false}

@@ -7,9 +7,10 @@ import pytest
 import yaml
 
 from zonelab.cluster.options.versions.settings import AntiEntropySettings, VoteBy
+from zonelab.cluster.real.cluster import RealSettings
 from zonelab.cluster.votes.levels import Level
 from zonelab.scenarios.errors import ScenarioError
-from zonelab.scenarios.run.network_settings import network_options
+from zonelab.scenarios.run.network_settings import network_of
 from zonelab.scenarios.run.simulated import recorded, simulate
 from zonelab.scenarios.run_files.tables import MemoryTables
 from zonelab.scenarios.spec.reading import dump_scenario, load_scenario
@@ -160,9 +161,10 @@ def test_a_read_level_of_its_own_and_read_repair_are_settings_of_the_run(tmp_pat
 
 def test_votes_by_version_and_anti_entropy_are_settings_of_a_scenario(tmp_path):
     replication = {"votes": "version", "anti_entropy": {"interval_ms": 200, "entries": 50, "retention_s": 60.0}}
-    options = network_options(loaded(tmp_path, {"zones": ["a", "b", "c"]}, replication=replication))
-    assert options["votes"] is VoteBy.VERSION
-    assert options["anti_entropy"] == AntiEntropySettings(interval_ns=200_000_000, entries=50, retention_ns=60 * 10**9)
+    scenario = loaded(tmp_path, {"zones": ["a", "b", "c"]}, replication=replication)
+    options = network_of(RealSettings, scenario).replication
+    assert options.votes is VoteBy.VERSION
+    assert options.anti_entropy == AntiEntropySettings(interval_ms=200, entries=50, retention_s=60.0)
 
 
 @pytest.mark.parametrize(
