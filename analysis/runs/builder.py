@@ -75,16 +75,18 @@ class RunBuilder:
         zone: str = "a",
         shard: str = "a",
         priority: int = 0,
-        lease_ms: int | None = None,
         intended_ms: float | None = None,
         error: str | None = None,
         body: str = "",
+        **columns: Any,
     ) -> None:
-        """``due_ms`` defaults to the moment of the push, unless that is in doubt; ``outcome`` ``None``: nothing is
+        """Add a push. ``columns``: others of ``Touched``, such as ``lease_ms``.
+
+        ``due_ms`` defaults to the moment of the push, unless that is in doubt; ``outcome`` ``None``: nothing is
         recorded but the attempt.
         """
         due = _wall_ms(at_ms if due_ms is None else due_ms)
-        asked = Touched(message_id=message_id, shard=shard, priority=priority, lease_ms=lease_ms, body=body_sum(body))
+        asked = Touched(message_id=message_id, shard=shard, priority=priority, body=body_sum(body), **columns)
         if outcome == "info" and due_ms is not None:
             asked = asked._replace(due_ms=due)
         self._add("push", zone, at_ms, took_ms, outcome, asked, asked._replace(due_ms=due), None, intended_ms, error)
@@ -103,10 +105,11 @@ class RunBuilder:
         error: str | None = None,
         body: str = "",
         process: str | None = None,
+        **columns: Any,
     ) -> Pop:
-        """One pop that delivers ``message_ids`` under a lease of one second, written at some time within the pop.
+        """Add a pop that delivers ``message_ids`` under a lease of one second, written at some time within the pop.
 
-        ``process``: the program that pops; one for each zone if not given.
+        ``process``: the program that pops; one for each zone if not given. ``columns``: others of ``Touched``.
         """
         done_ms = at_ms + took_ms
         rows = [
@@ -117,6 +120,7 @@ class RunBuilder:
                 leased_ms=_wall_ms(done_ms if leased_ms is None else leased_ms),
                 lease_end_ms=_wall_ms(at_ms + 1_000 if lease_end_ms is None else lease_end_ms),
                 body=body_sum(body),
+                **columns,
             )
             for message_id in message_ids
         ]

@@ -12,7 +12,7 @@ Simulation and real servers write the same columns, and every checker works from
 
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any, Literal, NamedTuple
+from typing import Annotated, Any, Literal, NamedTuple, get_type_hints
 from zlib import crc32
 
 import pyarrow as pa
@@ -23,34 +23,64 @@ from zonelab.analysis.runs.tables import Table
 EventType = Literal["invoke", "ok", "fail", "info"]
 
 _CATEGORY = pa.dictionary(pa.int32(), pa.string())
+_LATER = "later"
+"""Marks a column that older histories lack; there it is null."""
+
+_Category = Annotated[str, _CATEGORY]
+_Number = Annotated[int, pa.int64()]
+_NumberOrNull = Annotated[int | None, pa.int64()]
+_TextOrNull = Annotated[str | None, pa.string()]
+
+
+class Event(NamedTuple):
+    """The columns after ``index`` that are the same in each row of an event, in their order."""
+
+    time_ns: _Number  # run time of the event
+    invoke_ns: _NumberOrNull  # on completions: run time of the invocation
+    intended_ns: _NumberOrNull  # when the load plan wanted it to start (open loop)
+    process: _Category  # e.g. producer-a-0; does one thing at a time unless open-loop
+    zone: _Category  # zone whose coordinator it talks to
+    f: _Category  # push, pop, ack, extend, …
+    type: _Category  # invoke, ok, fail, info
+    op_id: _Number  # joins invocation and completion
+
+
+class Touched(NamedTuple):
+    """The columns that concern one message, in their order; all are null in an event that touches none.
+
+    A new column is a field here, marked ``_LATER``: then rows, files, their readers and the views of Spark have it.
+    """
+
+    message_id: Annotated[str, pa.string()]
+    key: _TextOrNull = None  # ordering key, for ordered queues
+    shard: Annotated[str | None, _CATEGORY] = None
+    delivery: _NumberOrNull = None  # op_id of the pop that made the delivery this row is about
+    due_ms: _NumberOrNull = None  # wall clock before which the message must not be delivered
+    lease_start_ms: _NumberOrNull = None  # wall clock read just before the lease was written
+    leased_ms: _NumberOrNull = None  # wall clock read just after the lease was confirmed
+    lease_end_ms: _NumberOrNull = None  # wall clock at which the lease ends
+    priority: Annotated[int | None, pa.int16()] = None
+    lease_ms: Annotated[_NumberOrNull, _LATER] = None  # on pushes: a lease of the message's own; 0: at most once
+    body: Annotated[_NumberOrNull, _LATER] = None  # on pushes and deliveries: CRC-32 of the body; null: empty
+
+
+_MARKS = {
+    name: hint.__metadata__
+    for part in (Event, Touched)
+    for name, hint in get_type_hints(part, include_extras=True).items()
+}
+_NEVER_NULL = ("time_ns", "process", "zone", "f", "type", "op_id")
 
 OPERATIONS = pa.schema(
     [
         pa.field("index", pa.int64(), nullable=False),  # position of the event in the run, from 0
-        pa.field("time_ns", pa.int64(), nullable=False),  # run time of the event
-        pa.field("invoke_ns", pa.int64()),  # on completions: run time of the invocation
-        pa.field("intended_ns", pa.int64()),  # when the load plan wanted it to start (open loop)
-        pa.field("process", _CATEGORY, nullable=False),  # e.g. producer-a-0; does one thing at a time unless open-loop
-        pa.field("zone", _CATEGORY, nullable=False),  # zone whose coordinator it talks to
-        pa.field("f", _CATEGORY, nullable=False),  # push, pop, ack, extend, …
-        pa.field("type", _CATEGORY, nullable=False),  # invoke, ok, fail, info
-        pa.field("op_id", pa.int64(), nullable=False),  # joins invocation and completion
-        pa.field("message_id", pa.string()),
-        pa.field("key", pa.string()),  # ordering key, for ordered queues
-        pa.field("shard", _CATEGORY),
-        pa.field("delivery", pa.int64()),  # op_id of the pop that made the delivery this row is about
-        pa.field("due_ms", pa.int64()),  # wall clock before which the message must not be delivered
-        pa.field("lease_start_ms", pa.int64()),  # wall clock read just before the lease was written
-        pa.field("leased_ms", pa.int64()),  # wall clock read just after the lease was confirmed
-        pa.field("lease_end_ms", pa.int64()),  # wall clock at which the lease ends
-        pa.field("priority", pa.int16()),
-        pa.field("lease_ms", pa.int64()),  # on pushes: a lease of the message's own; 0: none, at most once
-        pa.field("body", pa.int64()),  # on pushes and deliveries: CRC-32 of the body; null: empty
+        *(pa.field(name, kind, nullable=name not in _NEVER_NULL) for name, (kind, *_) in _MARKS.items()),
         pa.field("error", pa.string()),
     ]
 )
+"""The columns of a history: those of ``Event`` and of ``Touched`` between the index and the error."""
 
-ADDED = ("lease_ms", "body")
+ADDED = tuple(name for name, marks in _MARKS.items() if _LATER in marks)
 """Columns that older histories lack; there they are null."""
 
 FAULTS = pa.schema(
@@ -68,8 +98,8 @@ FAULTS = pa.schema(
 
 def fault_row(*, fault: str, kind: str, target: str, begin_ns: int, colour: str, detail: str) -> dict[str, Any]:
     """Return the row of ``FAULTS`` of a fault that begins; ``end_ns`` is given when it ends."""
-    told = {"fault": fault, "kind": kind, "target": target, "begin_ns": begin_ns, "end_ns": None}
-    return {**told, "colour": colour, "detail": detail}
+    row = {"fault": fault, "kind": kind, "target": target, "begin_ns": begin_ns, "end_ns": None}
+    return {**row, "colour": colour, "detail": detail}
 
 
 FINAL_STATE = pa.schema(
@@ -93,29 +123,10 @@ DEPTH = pa.schema(
 )
 
 
-class Touched(NamedTuple):
-    """The part of an event that concerns one message; fields as in ``OPERATIONS``, and in that order."""
-
-    message_id: str
-    key: str | None = None
-    shard: str | None = None
-    delivery: int | None = None
-    due_ms: int | None = None
-    lease_start_ms: int | None = None
-    leased_ms: int | None = None
-    lease_end_ms: int | None = None
-    priority: int | None = None
-    lease_ms: int | None = None
-    body: int | None = None
-
-
 def body_sum(body: str) -> int | None:
-    """What the column ``body`` has of a message's body; None for an empty one, of which nothing can be said."""
+    """Return what the column ``body`` has of a message's body; None for an empty one."""
     return crc32(body.encode("utf-8", "surrogatepass")) if body else None
 
-
-_Who = tuple[int | None, str, str, str]
-"""Intended time, process, zone and f."""
 
 _UNTOUCHED: Sequence[tuple[Any, ...]] = ((None,) * len(Touched._fields),)
 
@@ -129,7 +140,7 @@ class History:
 
     def __init__(self, table: Table) -> None:
         self._table = table
-        self._open: dict[int, tuple[int, _Who, Sequence[Touched]]] = {}  # op_id → when, who, what
+        self._open: dict[int, tuple[Event, Sequence[Touched]]] = {}  # by op_id: the invocation
         self._next_op = 0
         self._next_index = 0
         self._last_ns = 0
@@ -144,12 +155,12 @@ class History:
         intended_ns: int | None = None,
         messages: Sequence[Touched] = (),
     ) -> int:
-        """Write that an operation begins, and return the number by which its end is told."""
+        """Write that an operation begins, and return the number that ``complete`` takes."""
         op_id = self._next_op
         self._next_op += 1
-        who = (intended_ns, process, zone, f)
-        self._open[op_id] = (time_ns, who, messages)
-        self._write(op_id, who, "invoke", time_ns, None, messages, None)
+        event = Event(time_ns, None, intended_ns, process, zone, f, "invoke", op_id)
+        self._open[op_id] = event, messages
+        self._write(event, messages, None)
         return op_id
 
     def complete(
@@ -162,31 +173,21 @@ class History:
         error: str | None = None,
     ) -> None:
         """End the operation. ``messages`` default to those of the invocation. ``KeyError`` if it is not open."""
-        invoke_ns, who, invoked = self._open.pop(op_id)
-        self._write(op_id, who, type, time_ns, invoke_ns, invoked if messages is None else messages, error)
+        began, invoked = self._open.pop(op_id)
+        ended = began._replace(time_ns=time_ns, invoke_ns=began.time_ns, type=type)
+        self._write(ended, invoked if messages is None else messages, error)
 
     def close(self) -> None:
         for op_id in list(self._open):
             self.complete(op_id, time_ns=self._last_ns, type="info", error="never completed")
         self._table.close()
 
-    def _write(
-        self,
-        op_id: int,
-        who: _Who,
-        type: EventType,
-        time_ns: int,
-        invoke_ns: int | None,
-        messages: Sequence[Touched],
-        error: str | None,
-    ) -> None:
-        if time_ns > self._last_ns:
-            self._last_ns = time_ns
+    def _write(self, event: Event, messages: Sequence[Touched], error: str | None) -> None:
+        self._last_ns = max(self._last_ns, event.time_ns)
         index = self._next_index
         self._next_index += 1
-        event = (index, time_ns, invoke_ns, *who, type, op_id)
         for touched in messages or _UNTOUCHED:
-            self._table.append_values((*event, *touched, error))
+            self._table.append_values((index, *event, *touched, error))
 
 
 class HistoryWriter(History):

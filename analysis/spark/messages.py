@@ -7,14 +7,19 @@ The rows of the others are read once more, for ``zonelab.analysis.spark.leases``
 
 from collections.abc import Mapping
 
+from zonelab.analysis.runs.history import Touched
+
 # Zones and shards by number, as sums cannot be made of names; ``names`` has them.
 _CODE = "IF({name} IS NULL, NULL, xxhash64({name}))"
+
+_CODED = ("message_id", "key", "shard", "delivery")
+_AS_RECORDED = ", ".join(name for name in Touched._fields if name not in _CODED)
 
 EVENTS = f"""
     SELECT run, message_id, index, op_id, f, type, time_ns, coalesce(invoke_ns, time_ns) AS invoke_ns,
            xxhash64(zone) AS zone, xxhash64(process) AS program, {_CODE.format(name="shard")} AS shard,
            IF(f = 'pop', coalesce(delivery, op_id), delivery) AS delivery,
-           due_ms, lease_start_ms, leased_ms, lease_end_ms, priority, lease_ms, body
+           {_AS_RECORDED}
     FROM history WHERE message_id IS NOT NULL
 """
 

@@ -6,9 +6,9 @@ from typing import Any
 import pyarrow as pa
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as sf
-from pyspark.sql.types import LongType, StructField, StructType
+from pyspark.sql.types import LongType, StringType, StructField, StructType
 
-from zonelab.analysis.runs.history import ADDED, FAULTS
+from zonelab.analysis.runs.history import ADDED, FAULTS, OPERATIONS
 from zonelab.analysis.spark import queries
 from zonelab.analysis.spark.inputs import RunInput, place_of
 from zonelab.analysis.spark.session import kept
@@ -125,7 +125,7 @@ def _read(session: SparkSession, runs: Mapping[int, RunInput], name: str, *, add
     table = session.read.parquet(*owner_of)
     lacking = [column for column in added if column not in table.columns]
     if lacking:
-        fields = [*table.schema.fields, *(StructField(column, LongType()) for column in lacking)]
+        fields = [*table.schema.fields, *(StructField(column, _type_of(column)) for column in lacking)]
         table = session.read.schema(StructType(fields)).parquet(*owner_of)
     if len(numbers := set(owner_of.values())) == 1:
         return table.withColumn("run", sf.lit(*numbers))
@@ -133,3 +133,8 @@ def _read(session: SparkSession, runs: Mapping[int, RunInput], name: str, *, add
     owners = [(file, owner_of[place_of(file)]) for file in table.inputFiles()]
     owner = small_table(session, owners, _OWNERS)
     return table.withColumn("file", sf.input_file_name()).join(sf.broadcast(owner), "file").drop("file")
+
+
+def _type_of(column: str) -> LongType | StringType:
+    """Return the type of a column of operations as Spark reads it."""
+    return LongType() if pa.types.is_integer(OPERATIONS.field(column).type) else StringType()

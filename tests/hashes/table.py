@@ -37,8 +37,11 @@ from zonelab.studies.many_runs.processes import Processes
 from zonelab.studies.many_runs.run_all import run_all
 from zonelab.studies.many_runs.task import Task
 
-DERIVED = ("body",)
-"""Columns of operations that runs of the table did not have, of which the load and its seed decide the values."""
+HASHED = (
+    *("index", "time_ns", "invoke_ns", "intended_ns", "process", "zone", "f", "type", "op_id", "message_id", "key"),
+    *("shard", "delivery", "due_ms", "lease_start_ms", "leased_ms", "lease_end_ms", "priority", "lease_ms", "error"),
+)
+"""The columns of operations that the table's hashes cover. A later one is left out, so that the table stays."""
 
 FOLDER = Path(__file__).resolve().parent
 ROOT = FOLDER.parents[1]
@@ -145,8 +148,8 @@ class Line:
 def _rows(trial: QueueTrial) -> dict[str, list[str]]:
     """The rows of every table, each as JSON: enumerations as text, so their names in the code do not matter.
 
-    A column that older histories lack is left out of a row in which it is null; ``DERIVED`` ones always are. A fault
-    that has ended has the row that tells so, and no other, as it had when there was none at its begin.
+    Of operations, the columns ``HASHED``; one that older histories lack is left out of a row in which it is null. A
+    fault that has ended has the row that tells so, and no other, as it had when there was none at its begin.
     """
     tables = {name: table.rows for name, table in sorted(trial.tables.tables.items())}
     if FAULTS_NAME in tables:
@@ -158,7 +161,7 @@ def _said(name: str, row: Sequence[Any]) -> Sequence[Any]:
     if name != OPERATIONS_NAME:
         return row
     named = zip(OPERATIONS.names, row, strict=True)
-    return [value for column, value in named if column not in DERIVED and (value is not None or column not in ADDED)]
+    return [value for column, value in named if column in HASHED and (value is not None or column not in ADDED)]
 
 
 def _digest(rows: Mapping[str, Sequence[str]]) -> str:

@@ -10,6 +10,8 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
+from zonelab.analysis.runs.history import Touched
+
 Ints = NDArray[np.int64]
 Bools = NDArray[np.bool_]
 
@@ -20,21 +22,67 @@ INVOKE, OK, FAIL, INFO = range(4)
 _F = {"push": PUSH, "pop": POP, "ack": ACK, "extend": EXTEND}
 _TYPE = {"invoke": INVOKE, "ok": OK, "fail": FAIL, "info": INFO}
 
-_TIMES = ("due_ms", "lease_start_ms", "leased_ms", "lease_end_ms")
+
+@dataclass(frozen=True, slots=True)
+class Rows:
+    """Events of one partition as arrays of equal length; ``message``: position of the row's id among the ids.
+
+    A field that ``zonelab.analysis.runs.history.Touched`` has, too, is that column of the history.
+    """
+
+    message: Ints
+    index: Ints
+    time_ns: Ints
+    invoke_ns: Ints
+    op_id: Ints
+    delivery: Ints
+    due_ms: Ints
+    lease_start_ms: Ints
+    leased_ms: Ints
+    lease_end_ms: Ints
+    lease_ms: Ints
+    body: Ints
+    program: NDArray[np.int32]
+    zone: NDArray[np.int16]
+    shard: NDArray[np.int16]
+    priority: NDArray[np.int16]
+    f: NDArray[np.int8]
+    type: NDArray[np.int8]
+
+    @classmethod
+    def of(cls, table: pa.Table, message: Ints) -> "Rows":
+        return cls(message, *(table[name].to_numpy() for name in cls.__slots__[1:]))
+
+    def where(self, mask: Bools | Ints) -> "Rows":
+        return Rows(*(getattr(self, name)[mask] for name in self.__slots__))
+
+    def completions(self) -> "Rows":
+        """Without the invocations; but one that nothing completed for its message stays, as what it is: in doubt."""
+        invoked = self.type == INVOKE
+        pair = self.op_id * (int(self.message.max(initial=0)) + 1) + self.message
+        in_doubt = invoked & ~np.isin(pair, pair[~invoked])
+        kind = np.where(in_doubt, np.int8(INFO), self.type)
+        return replace(self, type=kind).where(~invoked | in_doubt)
+
+    def __len__(self) -> int:
+        return len(self.message)
+
+
+_CODED = ("shard", "priority", "delivery")
+_PLAIN = tuple(name for name in Touched._fields if name in Rows.__slots__ and name not in _CODED)
 HISTORY_COLUMNS = (
-    *("index", "time_ns", "invoke_ns", "process", "zone", "f", "type", "op_id"),
-    *("message_id", "shard", "delivery", *_TIMES, "priority", "lease_ms", "body"),
+    *("index", "time_ns", "invoke_ns", "process", "zone", "f", "type", "op_id", "message_id"),
+    *(*_CODED, *_PLAIN),
 )
+_NARROW = {
+    "program": pa.int32(),
+    **dict.fromkeys(("zone", "shard", "priority"), pa.int16()),
+    **dict.fromkeys(("f", "type"), pa.int8()),
+}
 EVENTS = pa.schema(
     [
         pa.field("message_id", pa.string()),
-        *(
-            pa.field(name, pa.int64())
-            for name in ("index", "time_ns", "invoke_ns", "op_id", "delivery", *_TIMES, "lease_ms", "body")
-        ),
-        pa.field("program", pa.int32()),
-        *(pa.field(name, pa.int16()) for name in ("zone", "shard", "priority")),
-        *(pa.field(name, pa.int8()) for name in ("f", "type")),
+        *(pa.field(name, _NARROW.get(name, pa.int64())) for name in Rows.__slots__[1:]),
     ]
 )
 STATE_COLUMNS = ("zone", "shard", "place", "message_id", "serving")
@@ -82,7 +130,7 @@ def event_batch(batch: pa.RecordBatch, *, zones: Names, shards: Names, programs:
         "invoke_ns": pc.coalesce(batch["invoke_ns"], batch["time_ns"]),
         "op_id": batch["op_id"],
         "delivery": pc.fill_null(delivery, ABSENT),
-        **{name: pc.fill_null(batch[name], ABSENT) for name in (*_TIMES, "lease_ms", "body")},
+        **{name: pc.fill_null(batch[name], ABSENT) for name in _PLAIN},
         "program": programs.encode(batch["process"]),
         "zone": zones.encode(batch["zone"]).astype(np.int16),
         "shard": shards.encode(batch["shard"]).astype(np.int16),
@@ -104,48 +152,6 @@ def state_batch(batch: pa.RecordBatch, *, zones: Names, shards: Names) -> pa.Rec
         "serving": batch["serving"],
     }
     return pa.RecordBatch.from_pydict(columns, schema=STATES)
-
-
-@dataclass(frozen=True, slots=True)
-class Rows:
-    """Events of one partition as arrays of equal length; ``message``: position of the row's id among the ids."""
-
-    message: Ints
-    index: Ints
-    time_ns: Ints
-    invoke_ns: Ints
-    op_id: Ints
-    delivery: Ints
-    due_ms: Ints
-    lease_start_ms: Ints
-    leased_ms: Ints
-    lease_end_ms: Ints
-    lease_ms: Ints
-    body: Ints
-    program: NDArray[np.int32]
-    zone: NDArray[np.int16]
-    shard: NDArray[np.int16]
-    priority: NDArray[np.int16]
-    f: NDArray[np.int8]
-    type: NDArray[np.int8]
-
-    @classmethod
-    def of(cls, table: pa.Table, message: Ints) -> "Rows":
-        return cls(message, *(table[name].to_numpy() for name in cls.__slots__[1:]))
-
-    def where(self, mask: Bools | Ints) -> "Rows":
-        return Rows(*(getattr(self, name)[mask] for name in self.__slots__))
-
-    def completions(self) -> "Rows":
-        """Without the invocations; but one that nothing completed for its message stays, as what it is: in doubt."""
-        invoked = self.type == INVOKE
-        pair = self.op_id * (int(self.message.max(initial=0)) + 1) + self.message
-        in_doubt = invoked & ~np.isin(pair, pair[~invoked])
-        kind = np.where(in_doubt, np.int8(INFO), self.type)
-        return replace(self, type=kind).where(~invoked | in_doubt)
-
-    def __len__(self) -> int:
-        return len(self.message)
 
 
 @dataclass(frozen=True, slots=True)
