@@ -40,7 +40,7 @@ def made(rollout: Rollout, runs: int, first: int, folder: Path) -> list[Key]:
     """Evaluate, and tell which runs that took."""
     done = run_evaluation(rollout, budget=Budget(runs=runs), first_seed=first, runs=folder, command="evaluate_cost")
     evaluation = Evaluation(rollout, first_seed=first)
-    with evaluation.state(done.directory, evaluation.environment()) as state:
+    with evaluation.experiment.state(done.directory) as state:
         return list(state.results)
 
 

@@ -93,9 +93,6 @@ Master = Annotated[
 ]
 Conf = Annotated[list[str] | None, typer.Option(metavar="KEY=VALUE", help="A setting of Spark. May be repeated.")]
 SeedFrom = Annotated[int, typer.Option(min=0, max=SEED_MAX, help="The first seed.")]
-State = Annotated[
-    Path | None, typer.Option(metavar="FILE", help="Keep results in this file, and continue from it next time.")
-]
 Page = Annotated[Path | None, typer.Option(metavar="FILE", help="Also write a page, as Markdown.")]
 
 

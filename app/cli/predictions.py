@@ -191,17 +191,16 @@ def limit(
     Ctrl-C prints the results so far; the same command continues from there. Exits 0, 2 if it was interrupted, 3 if a
     search found no limit.
     """
-    from zonelab.app.verbs.every_setting import command_of, run_every_setting
-    from zonelab.studies.limit.limits import Limits
+    from zonelab.app.verbs.every_setting import command_of, run_limits
     from zonelab.studies.sweep.settings import settings_of
 
     overrides = overrides_of(set_, queue=queue, level=level)
-    limits = Limits(settings=settings_of(scenario, vary=vary or (), overrides=overrides))
+    settings = settings_of(scenario, vary=vary or (), overrides=overrides)
     seeds, where = range(seed_from, seed_from + runs), where_of(jobs, master, conf)
     command = command_of(
         "limit", scenario, vary=vary or (), seeds=seeds, where=where, overrides=overrides, runs=directory
     )
-    done = run_every_setting(limits, seeds=seeds, where=where, runs=directory, command=command)
+    done = run_limits(settings, seeds=seeds, where=where, runs=directory, command=command)
     show(done, as_json=as_json)
     if done.problems:
         raise LabError(done.problems[0])

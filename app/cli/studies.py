@@ -20,7 +20,6 @@ from zonelab.app.cli.options import (
     RunsDirectory,
     SeedFrom,
     Source,
-    State,
     Vary,
     overrides_of,
     where_of,
@@ -66,7 +65,7 @@ def hunt(
         scenario, level=loaded.level, seeds=seeds, where=where, messages=messages, overrides=overrides, runs=directory
     )
     target = HuntTarget(scenario=loaded, messages=messages)
-    hunted = run_hunt(target, seeds=seeds, workers=where.workers, runs=directory, command=command)
+    hunted = run_hunt(target, seeds=seeds, where=where, runs=directory, command=command)
     if junit is not None:
         junit.write(hunt_suite(hunted, loaded))
     show(hunted, as_json=as_json)
@@ -103,19 +102,17 @@ def sweep(
     Ctrl-C prints the results so far; the same command continues from there. Exits 0 whatever failed, 2 if it was
     interrupted, 3 if the lab failed.
     """
-    from zonelab.app.verbs.every_setting import command_of, run_every_setting
+    from zonelab.app.verbs.every_setting import command_of, run_sweep
     from zonelab.app.verbs.judged_studies import sweep_suite
     from zonelab.studies.sweep.settings import settings_of
-    from zonelab.studies.sweep.sweep import Sweep
 
     overrides = overrides_of(set_, queue=queue, level=level)
     settings = settings_of(scenario, vary=vary or (), overrides=overrides, draws_faults=draw)
     seeds, where, drawn = range(seed_from, seed_from + runs), where_of(jobs, master, conf), messages if draw else None
-    sweeping = Sweep(settings=settings, messages=drawn)
     command = command_of(
         "sweep", scenario, vary=vary or (), seeds=seeds, where=where, overrides=overrides, runs=directory, drawn=drawn
     )
-    done = run_every_setting(sweeping, seeds=seeds, where=where, runs=directory, command=command)
+    done = run_sweep(settings, seeds=seeds, messages=drawn, where=where, runs=directory, command=command)
     if junit is not None:
         junit.write(sweep_suite(done, {setting.name: setting.scenario.forbidden for setting in settings}))
     show(done, as_json=as_json)
@@ -158,9 +155,11 @@ def matrix(
     master: Master = None,
     conf: Conf = None,
     out: Page = None,
-    files: Annotated[Path, typer.Option("--dir", metavar="DIR", help="Where counterexamples are written.")] = Path(
-        "runs/matrix"
-    ),
+    directory: RunsDirectory = Path("runs"),
+    files: Annotated[
+        Path | None,
+        typer.Option("--counterexamples", metavar="DIR", help="Where these are written, if not beside the results."),
+    ] = None,
     shrink_runs: Annotated[
         int, typer.Option(min=1, max=RUNS_MAX, help="Runs spent on making a counterexample smaller.")
     ] = 60,
@@ -176,13 +175,13 @@ def matrix(
         list[str] | None,
         typer.Option(metavar="NAME", help="Only this class of faults, e.g. zone-wiped. May be repeated."),
     ] = None,
-    state: State = None,
     junit: AsJUnit = None,
     as_json: AsJson = False,
 ) -> None:
     """Run every level under every class of faults, in simulation, and print what held and what broke how often.
 
-    Ctrl-C prints the results so far. Exits 0 whatever broke, 2 if it was interrupted, 3 if the lab failed.
+    Ctrl-C prints the results so far; the same command continues from there. Exits 0 whatever broke, 2 if it was
+    interrupted, 3 if the lab failed.
     """
     from zonelab.app.verbs.judged_studies import matrix_suite
     from zonelab.scenarios.fault_draws.fault_classes import EngineMode, FaultClass, classes_of
@@ -215,7 +214,7 @@ def matrix(
         out=out,
         files=files,
         shrink_runs=shrink_runs,
-        state=state,
+        runs=directory,
         where=where_of(jobs, master, conf),
     )
     if junit is not None:
@@ -247,14 +246,15 @@ def ablate(
             help="The engine whose hardened or fenced mode is tried; with dyno and dyno-v2 the default mode, too.",
         ),
     ] = "dyno",
-    state: State = None,
+    directory: RunsDirectory = Path("runs"),
     out: Page = None,
     junit: AsJUnit = None,
     as_json: AsJson = False,
 ) -> None:
     """Switch off each safety mechanism of the queue, in simulation, and print what fails without it.
 
-    Ctrl-C prints the results so far. Exits 0 whatever failed, 2 if it was interrupted.
+    Ctrl-C prints the results so far; the same command continues from there. Exits 0 whatever failed, 2 if it was
+    interrupted.
     """
     from zonelab.app.verbs.judged_studies import ablation_suite, options_suite
     from zonelab.scenarios.spec.engines import ENGINES
@@ -278,9 +278,9 @@ def ablate(
             raise NotAccepted(f"--off: got {ablation.name}; accepted with engine {engine}: {useful}")
     seeds, where = range(seed_from, seed_from + runs), where_of(jobs, master, conf)
     if options:
-        report: AblationReport | OptionReport = run_option_ablation(seeds=seeds, out=out, where=where, state=state)
+        report: AblationReport | OptionReport = run_option_ablation(seeds=seeds, out=out, where=where, runs=directory)
     else:
-        report = run_ablations(ablations, seeds=seeds, out=out, engine=engine, where=where, state=state)
+        report = run_ablations(ablations, seeds=seeds, out=out, engine=engine, where=where, runs=directory)
     if junit is not None:
         junit.write(options_suite(report) if isinstance(report, OptionReport) else ablation_suite(report))
     show(report, as_json=as_json)

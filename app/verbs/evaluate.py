@@ -9,7 +9,6 @@ from pathlib import Path
 from zonelab.analysis.evaluation_page import write_evaluation_page
 from zonelab.analysis.rates.recommendation import changes
 from zonelab.analysis.whole_files import write_json
-from zonelab.app.verbs.every_setting import made
 from zonelab.scenarios.arms import Arm, ZoneKind
 from zonelab.scenarios.errors import ScenarioError
 from zonelab.scenarios.spec.rules import problems
@@ -18,7 +17,7 @@ from zonelab.studies.evaluate.evaluation import Budget, Evaluation
 from zonelab.studies.evaluate.real_run import RealRuns
 from zonelab.studies.evaluate.result import EvaluationResult, of_year
 from zonelab.studies.evaluate.rollout import Rollout
-from zonelab.studies.limit.limits import Limits
+from zonelab.studies.limit.limits import limit_rows, limits_of
 from zonelab.studies.limit.rows import LimitRow
 from zonelab.studies.many_runs.where import HERE, Where
 from zonelab.studies.reporting.progress import RunBar
@@ -74,13 +73,12 @@ def run_evaluation(
     Raises ``OSError``, ``NotAccepted`` if the budget is too small or another program writes there, ``ManyRunsFailed``.
     """
     evaluation = Evaluation(rollout, first_seed=first_seed, workers=where.workers)
-    environment = evaluation.environment()
-    directory = runs / rollout.scenario.name / f"evaluate-{environment.naming(evaluation.experiment())}"
-    with evaluation.state(directory, environment) as state:
+    directory = evaluation.experiment.directory(runs)
+    with evaluation.experiment.state(directory) as state:
         with RunBar(f"{rollout.scenario.name} evaluate", done=len(state.results)) as bar:
             evaluation.progress = bar.show
             evaluation.begins = partial(bar.tell, f"evaluate: {_words_before(rollout, budget)}")
-            done = evaluation.run(budget, state=state, environment=environment)
+            done = evaluation.run(budget, state=state)
         evaluate = rollout.evaluate
         result = EvaluationResult(
             rollout=rollout,
@@ -91,7 +89,7 @@ def run_evaluation(
             command=command,
             first_seed=first_seed,
             assumed=assumed,
-            environment=environment.parts,
+            environment=evaluation.experiment.environment.parts,
         )
         _write(result)
         if limit_seeds and done.complete:
@@ -100,7 +98,7 @@ def run_evaluation(
         if confirm is not None and done.complete:
             real = RealRuns(on=confirm.on, runs=runs, command=command)
             confirming = Confirming(evaluation=evaluation, real=real, repeats=confirm.repeats)
-            confirmation = confirming.confirmed(done, simulated=state, directory=directory, environment=environment)
+            confirmation = confirming.confirmed(done, simulated=state, directory=directory)
             result = replace(result, confirmation=confirmation)
             _write(result)
     return result
@@ -116,11 +114,8 @@ def _words_before(rollout: Rollout, budget: Budget) -> str:
 
 
 def _limits(rollout: Rollout, first_seed: int, count: int, where: Where, directory: Path) -> tuple[LimitRow, ...]:
-    limits, seeds = Limits(settings=rollout.settings), range(first_seed, first_seed + count)
-    environment = limits.environment()
-    with limits.state(directory, environment, name=LIMITS_NAME) as state:
-        done = made(limits, seeds, state=state, environment=environment, where=where)
-    return limits.rows(done)
+    limits = limits_of(rollout.settings, range(first_seed, first_seed + count))
+    return limit_rows(rollout.settings, limits.conduct(directory, where=where, name=LIMITS_NAME))
 
 
 def _write(result: EvaluationResult) -> None:

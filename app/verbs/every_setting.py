@@ -1,58 +1,78 @@
 """``zonelab sweep`` and ``limit``: every setting with every seed, show how far that is, and write what was found."""
 
 import shlex
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
+from typing import Any, TypeVar
 
 from zonelab.analysis.whole_files import write_json
-from zonelab.studies.many_runs.environment import Environment
+from zonelab.studies.limit.limits import limit_rows, limits_of
+from zonelab.studies.limit.result import LimitResult
+from zonelab.studies.many_runs.experiment import Experiment
 from zonelab.studies.many_runs.run_all import AllRuns
-from zonelab.studies.many_runs.state import RunState
 from zonelab.studies.many_runs.where import HERE, Where, seed_words
-from zonelab.studies.reporting.progress import RunBar
-from zonelab.studies.sweep.every_setting import EverySetting, FoundBy
+from zonelab.studies.sweep.every_setting import SettingsResult
+from zonelab.studies.sweep.result import SweepResult
+from zonelab.studies.sweep.settings import Setting
+from zonelab.studies.sweep.sweep import sweep_of, sweep_rows
+
+ResultOf = TypeVar("ResultOf", bound=SettingsResult[Any])
 
 
-def run_every_setting(
-    study: EverySetting[FoundBy], *, seeds: range, runs: Path, command: str, where: Where = HERE
-) -> FoundBy:
-    """In ``runs/<scenario>/<verb>-<fingerprint>``, going on with what is there.
-
-    Raises ``OSError``, ``NotAccepted`` if another program writes there, or ``ManyRunsFailed``.
-    """
-    environment = study.environment()
-    directory = runs / study.scenario / f"{study.verb}-{environment.naming(study.experiment())}"
-    with study.state(directory, environment) as state:
-        done = made(study, seeds, state=state, environment=environment, where=where)
-        found: FoundBy = study.found(
-            scenario=study.scenario,
-            directory=directory,
-            command=command,
-            seeds=seeds,
-            environment=environment.parts,
-            rows=study.rows(done),
-            known=done.known,
-            complete=done.complete,
-        )
-        write_json(directory / f"{study.verb}.json", found.to_json())
-    return found
+def run_sweep(
+    settings: Sequence[Setting], *, seeds: range, messages: int | None, runs: Path, command: str, where: Where = HERE
+) -> SweepResult:
+    """Make the runs of a sweep, and write what they come to into ``sweep.json``. Raises as ``Experiment.conduct``."""
+    return _found(
+        sweep_of(settings, seeds, messages=messages),
+        lambda done: sweep_rows(settings, done),
+        SweepResult,
+        seeds=seeds,
+        runs=runs,
+        command=command,
+        where=where,
+    )
 
 
-def made(
-    study: EverySetting[FoundBy],
-    seeds: range,
+def run_limits(
+    settings: Sequence[Setting], *, seeds: range, runs: Path, command: str, where: Where = HERE
+) -> LimitResult:
+    """Search the limit of each setting, and write the result into ``limit.json``. Raises as ``Experiment.conduct``."""
+    return _found(
+        limits_of(settings, seeds),
+        lambda done: limit_rows(settings, done),
+        LimitResult,
+        seeds=seeds,
+        runs=runs,
+        command=command,
+        where=where,
+    )
+
+
+def _found(
+    experiment: Experiment[tuple[int, int]],
+    rows: Callable[[AllRuns], Sequence[Any]],
+    result: Callable[..., ResultOf],
     *,
-    state: RunState,
-    environment: Environment,
+    seeds: range,
+    runs: Path,
+    command: str,
     where: Where,
-) -> AllRuns:
-    """With a bar. Raises ``ManyRunsFailed``."""
-    total = len(seeds) * len(study.settings)
-    known = sum((setting.name, seed) in state.results for setting in study.settings for seed in seeds)
-    with RunBar(f"{study.scenario} {study.verb}", total=total, done=known, unit=study.unit) as bar:
-        if words := study.forecast(len(seeds)):
-            bar.tell(f"{study.verb}: {words}")
-        return study.run(seeds, environment=environment, state=state, workers=where.workers, progress=bar.show)
+) -> ResultOf:
+    directory = experiment.directory(runs)
+    done = experiment.conduct(directory, where=where)
+    found = result(
+        scenario=experiment.name,
+        directory=directory,
+        command=command,
+        seeds=seeds,
+        environment=experiment.environment.parts,
+        rows=rows(done),
+        known=done.known,
+        complete=done.complete,
+    )
+    write_json(directory / f"{experiment.verb}.json", found.to_json())
+    return found
 
 
 def command_of(

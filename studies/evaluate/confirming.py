@@ -20,7 +20,6 @@ from zonelab.studies.evaluate.confirmation import Confirmation, ConfirmedRow
 from zonelab.studies.evaluate.evaluation import Evaluated, Evaluation
 from zonelab.studies.evaluate.real_run import OVERLOADED, RealRuns, RealRunsEnded
 from zonelab.studies.evaluate.rollout import Rollout
-from zonelab.studies.many_runs.environment import Environment
 from zonelab.studies.many_runs.state import RunState
 from zonelab.studies.many_runs.task import Finished, Key
 from zonelab.studies.reporting.progress import Display, RunBar
@@ -52,9 +51,7 @@ class Confirming:
     def _rollout(self) -> Rollout:
         return self.evaluation.rollout
 
-    def confirmed(
-        self, evaluated: Evaluated, *, simulated: RunState, directory: Path, environment: Environment
-    ) -> Confirmation:
+    def confirmed(self, evaluated: Evaluated, *, simulated: RunState, directory: Path) -> Confirmation:
         """Make the runs that ``simulated`` and ``directory`` do not know yet, until Ctrl-C.
 
         Real ones on a busy machine are made again next time. Raises ``OSError``, ``ManyRunsFailed``.
@@ -64,13 +61,9 @@ class Confirming:
         counts = {cell: max(PREDICTED, evaluated.runs[cell]) for cell in self._cells()}
         with RunBar(f"{self._rollout.scenario.name} predict") as bar:
             self.evaluation.progress = bar.show
-            predicted, complete = self.evaluation.at_least(
-                counts, settings=settings, state=simulated, environment=environment
-            )
+            predicted, complete = self.evaluation.at_least(counts, settings=settings, state=simulated)
         ended = None if complete else RealRunsEnded()
-        with RunState(
-            directory / RESULTS_NAME, environment=environment, experiment=self.evaluation.experiment()
-        ) as state:
+        with self.evaluation.experiment.state(directory, name=RESULTS_NAME) as state:
             try:
                 if complete:
                     self._make(settings, state, known)

@@ -4,7 +4,6 @@ import time
 from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import dataclass, field
 from math import ceil
-from pathlib import Path
 
 from zonelab.analysis.observation import Observation
 from zonelab.analysis.rates.decisions import LOOKS_MAX, ObjectiveStatus, error_at
@@ -18,11 +17,11 @@ from zonelab.scenarios.errors import NotAccepted
 from zonelab.scenarios.spec.traces import digests
 from zonelab.studies.evaluate.one_run import Evaluating
 from zonelab.studies.evaluate.rollout import Rollout
-from zonelab.studies.many_runs.environment import Environment
-from zonelab.studies.many_runs.run_all import IN_THIS_PROCESS, AllRuns, run_all
-from zonelab.studies.many_runs.state import RESULTS_NAME, RunState
+from zonelab.studies.many_runs.experiment import Experiment
+from zonelab.studies.many_runs.run_all import IN_THIS_PROCESS, AllRuns
+from zonelab.studies.many_runs.state import RunState
 from zonelab.studies.many_runs.task import Task, Workers
-from zonelab.studies.sweep.settings import Setting, environment_of, experiment_of
+from zonelab.studies.sweep.settings import Setting, identities, own_functions
 
 LEAST = 4
 """Runs of each kind before anything is decided.
@@ -79,34 +78,34 @@ class Evaluation:
     progress: Callable[[int, int], None] = lambda done, total: None
     begins: Callable[[], None] = lambda: None
     now_s: Callable[[], float] = time.monotonic
+    experiment: Experiment[tuple[int, RunKind, int]] = field(init=False)
     _counts: dict[RunKind, int] = field(default_factory=dict)
 
-    def environment(self) -> Environment:
-        return environment_of(self.rollout.settings)
-
-    def experiment(self) -> str:
-        """Differs whenever a run of the same setting and seed could show something else."""
+    def __post_init__(self) -> None:
         faults = [one.fault for one in self.rollout.evaluate.faults.values()]
-        return experiment_of(self.rollout.settings, str(self.rollout.year.cells), *map(str, faults), *digests(faults))
+        beside = (str(self.rollout.year.cells), *map(str, faults), *digests(faults))
+        self.experiment = Experiment(
+            verb="evaluate",
+            name=self.rollout.scenario.name,
+            measure=Evaluating(self.rollout),
+            decided_by=(*identities(self.rollout.settings), *beside),
+            factories=own_functions(self.rollout.settings),
+        )
 
-    def state(self, directory: Path, environment: Environment) -> RunState:
-        """Raises ``OSError``, or ``NotAccepted`` if another program writes there."""
-        return RunState(directory / RESULTS_NAME, environment=environment, experiment=self.experiment())
-
-    def run(self, budget: Budget, *, state: RunState, environment: Environment) -> Evaluated:
+    def run(self, budget: Budget, *, state: RunState) -> Evaluated:
         """Raises ``NotAccepted`` if the budget is too small for one round, or ``ManyRunsFailed``."""
         self._afford(budget, known=bool(state.results))
         self.begins()
         self._counts = dict.fromkeys(self.rollout.year.cells, LEAST)
         begin_s, known = self.now_s(), len(state.results)
-        done, look = self._round(state, environment), 1
+        done, look = self._round(state), 1
         while True:
             made = len(state.results) - known
             each_s = (self.now_s() - begin_s) / max(1, made)
             left_s = (budget.seconds or 0.0) * look / LOOKS_MAX - (self.now_s() - begin_s)
             total = self._total(budget, look, more=max(0, round(left_s / max(each_s, _LEAST_S))))
             if done.complete and self._allot(total, self._measured(done), look):
-                done = self._round(state, environment)
+                done = self._round(state)
             measured = self._measured(done)
             found = self._decided(measured, look)
             if look == LOOKS_MAX or found.complete or not done.complete:
@@ -129,13 +128,12 @@ class Evaluation:
         *,
         settings: Collection[str],
         state: RunState,
-        environment: Environment,
     ) -> tuple[Mapping[str, SettingRates], bool]:
         """So many runs of some kinds and settings, whatever the budget is; False if Ctrl-C ended it.
 
         Raises ``ManyRunsFailed``.
         """
-        done = self._made(counts, settings, state, environment)
+        done = self._made(counts, settings, state)
         return self._measured(done), done.complete
 
     def _afford(self, budget: Budget, *, known: bool) -> None:
@@ -216,16 +214,15 @@ class Evaluation:
         at_s = 0.0 if objective.figure.percentile is None else objective.bound
         return measured.spread(objective.figure, objective.condition, at_s=at_s)
 
-    def _round(self, state: RunState, environment: Environment) -> AllRuns:
+    def _round(self, state: RunState) -> AllRuns:
         """Every run that is wanted by now and not there yet, seed by seed and all settings of a seed together."""
-        return self._made(self._counts, [one.name for one in self.rollout.settings], state, environment)
+        return self._made(self._counts, [one.name for one in self.rollout.settings], state)
 
     def _made(
         self,
         counts: Mapping[RunKind, int],
         settings: Collection[str],
         state: RunState,
-        environment: Environment,
     ) -> AllRuns:
         tasks = [
             Task(_named(setting, cell), seed, (index, cell, seed))
@@ -233,8 +230,7 @@ class Evaluation:
             for index, setting in enumerate(self.rollout.settings)
             if setting.name in settings
         ]
-        run = Evaluating(self.rollout)
-        return run_all(run, tasks, workers=self.workers, environment=environment, state=state, progress=self.progress)
+        return self.experiment.run(tasks, workers=self.workers, state=state, progress=self.progress)
 
     def _in_turn(self, counts: Mapping[RunKind, int]) -> Iterable[tuple[RunKind, int]]:
         """Of all kinds in proportion, so that what Ctrl-C leaves is of all kinds."""

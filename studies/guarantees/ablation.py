@@ -3,7 +3,7 @@
 After the ablations of jobqueue by simloop (failures per 1,000 seeds with each mechanism off).
 """
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from zonelab.analysis.checkers.order.properties import FORBIDDEN
@@ -26,10 +26,7 @@ from zonelab.studies.guarantees.mechanisms import (
     Mechanism,
     mechanisms_of,
 )
-from zonelab.studies.guarantees.paired import Conditions, PairedStudy, RowResult, run_pairs
-from zonelab.studies.many_runs.run_all import IN_THIS_PROCESS
-from zonelab.studies.many_runs.state import RunState
-from zonelab.studies.many_runs.task import Workers
+from zonelab.studies.guarantees.paired import Conditions, PairedStudy, Pairs, RowResult
 
 TOGETHER: tuple[tuple[Mechanism, ...], ...] = (
     (DynoMechanism.LEASE_NX, DynoMechanism.REMOVE_CHECK),
@@ -152,23 +149,16 @@ class AblationRun:
         )
 
 
-def ablate(
-    ablations: Sequence[Ablation],
-    *,
-    under: Sequence[Conditions] = (),
-    seeds: Sequence[int],
-    workers: Workers = IN_THIS_PROCESS,
-    progress: Callable[[int, int], None] = lambda done, total: None,
-    state: RunState | None = None,
-) -> PairedStudy[Ablation]:
-    """Run each of ``ablations`` with ``seeds``, and these with none off, but what ``state`` has. Ctrl-C ends it.
+def ablation_pairs(
+    ablations: Sequence[Ablation], *, under: Sequence[Conditions] = (), seeds: Sequence[int]
+) -> Pairs[Ablation]:
+    """Return each of ``ablations`` with ``seeds``, and these with none off.
 
     The seeds of an ablation are dealt out to ``under``, or to the conditions of ``WHERE`` if none are given.
     """
     tests = max((len(watched(one.engine)) for one in ablations), default=0) + len(Cost)
-    return run_pairs(
-        ablations, _runs(ablations, under, seeds), tests=tests, workers=workers, progress=progress, state=state
-    )
+    name = next((one.engine for one in ablations), ENGINE)
+    return Pairs(name=name, rows=ablations, runs=_runs(ablations, under, seeds), tests=tests)
 
 
 def _runs(ablations: Sequence[Ablation], under: Sequence[Conditions], seeds: Sequence[int]) -> list[AblationRun]:

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from zonelab.studies.guarantees.ablation import (
-    ablate,
+    ablation_pairs,
     conditions_of,
     dearer,
     detected,
@@ -19,6 +19,7 @@ from zonelab.studies.guarantees.mechanisms import ENGINE, NOT_NEEDED, ORDERED, P
 from zonelab.studies.guarantees.page import effort
 from zonelab.studies.guarantees.paired import RowResult
 from zonelab.studies.guarantees.paired_report import PairedReport, failing_json, failing_per_1000
+from zonelab.studies.guarantees.study_report import RUNS
 from zonelab.studies.many_runs.where import HERE, Where, seed_words
 
 _HEADINGS = (
@@ -87,7 +88,6 @@ _LEFT_OUT_IN_ORDER = "The parts of a resize, which these runs do not have. docs/
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class AblationReport(PairedReport[Ablation]):
-    _TITLE = "ablations"
     _HEADINGS = _HEADINGS
     _PAGE = _PAGE
     _INTERRUPTED = " It was broken off, so the last rows have fewer seeds."
@@ -193,20 +193,15 @@ def run_ablations(
     seeds: range,
     out: Path | None,
     engine: str = ENGINE,
+    runs: Path = RUNS,
     where: Where = HERE,
-    state: Path | None = None,
 ) -> AblationReport:
-    """Run the ``chosen`` ablations, or else each of ``engine``, and write their page to ``out``. Raises ``OSError``.
+    """Run the ``chosen`` ablations, or else each of ``engine``, in a folder below ``runs``; write a page to ``out``.
 
-    With ``state`` a study that was broken off goes on from there.
+    Raises ``OSError``.
     """
     command = ["zonelab", "ablate", *seed_words(seeds), *where.words]
     command += ["--engine", engine] if engine != ENGINE else []
     command += [word for ablation in chosen for word in ("--off", ",".join(ablation.off))]
-    ablations = chosen or each_off(engine)
-    return AblationReport.of_twins(
-        lambda progress, kept: ablate(ablations, seeds=seeds, workers=where.workers, progress=progress, state=kept),
-        command=command,
-        out=out,
-        state=state,
-    )
+    pairs = ablation_pairs(chosen or each_off(engine), seeds=seeds)
+    return AblationReport.of(pairs.experiment, pairs.compared, runs=runs, command=command, out=out, where=where)

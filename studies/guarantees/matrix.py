@@ -4,7 +4,7 @@ A cell is run with many seeds, each in simulation and judged in memory. What a s
 cell alone, so neither the number of processes nor their order changes the result.
 """
 
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from contextlib import closing, suppress
 from dataclasses import dataclass, field, replace
 from itertools import product
@@ -24,8 +24,8 @@ from zonelab.scenarios.spec.reading import dump_scenario
 from zonelab.scenarios.spec.scenario import Scenario
 from zonelab.studies.guarantees.standing import STANDSTILLS, OrderTotals, order_of
 from zonelab.studies.many_runs.environment import Environment
-from zonelab.studies.many_runs.run_all import IN_THIS_PROCESS, run_all
-from zonelab.studies.many_runs.state import RunState
+from zonelab.studies.many_runs.experiment import Experiment
+from zonelab.studies.many_runs.run_all import IN_THIS_PROCESS, AllRuns
 from zonelab.studies.many_runs.task import Task, Workers
 from zonelab.studies.shrink.queue_run import shrink
 
@@ -191,26 +191,20 @@ def counterexamples(
     return {failure: written[failure] for failure in failures.values() if failure in written}, problems
 
 
-def matrix_state(path: Path) -> RunState:
-    """What the runs so far showed, of any cells. Raises ``OSError``, or ``NotAccepted`` if another matrix writes it."""
-    return RunState(path, environment=Environment.here())
+def matrix_of(cells: Sequence[Cell], seeds: Sequence[int]) -> Experiment[tuple[Cell, int]]:
+    """Return the experiment that runs every cell with each of ``seeds``."""
+    return Experiment(
+        verb="matrix",
+        name=cells[0].engine,
+        measure=_run,
+        tasks=[Task(cell.name, seed, (cell, seed)) for seed in seeds for cell in cells],
+        decided_by=[cell.name for cell in cells],
+    )
 
 
-def fill(
-    cells: Sequence[Cell],
-    *,
-    seeds: Sequence[int],
-    workers: Workers = IN_THIS_PROCESS,
-    progress: Callable[[int, int], None] = lambda done, total: None,
-    state: RunState | None = None,
-) -> Matrix:
-    """Run every cell with ``seeds``, but what ``state`` has. Ctrl-C ends it. Raises ``ManyRunsFailed``.
-
-    ``progress`` is called with how many of how many runs are done.
-    """
+def matrix_from(cells: Sequence[Cell], done: AllRuns) -> Matrix:
+    """Return the results by cell."""
     found = {cell: CellResult() for cell in cells}
-    tasks = [Task(cell.name, seed, (cell, seed)) for seed in seeds for cell in cells]
-    done = run_all(_run, tasks, workers=workers, state=state, progress=progress)
     observed = done.by_setting()
     for cell, result in found.items():
         for seed, observation in observed.get(cell.name, {}).items():

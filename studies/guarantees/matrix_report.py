@@ -2,7 +2,6 @@
 
 import os
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import ExitStack
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -31,13 +30,13 @@ from zonelab.studies.guarantees.matrix import (
     Failure,
     Matrix,
     counterexamples,
-    fill,
-    matrix_state,
+    matrix_from,
+    matrix_of,
     share_bound,
 )
 from zonelab.studies.guarantees.page import effort, provenance, share
 from zonelab.studies.guarantees.standing import HEADINGS, OrderTotals
-from zonelab.studies.guarantees.study_report import StudyReport
+from zonelab.studies.guarantees.study_report import RUNS, StudyReport
 from zonelab.studies.many_runs.where import HERE, Where, seed_words
 from zonelab.studies.reporting.console import console, styled
 
@@ -106,8 +105,6 @@ class MatrixReport(StudyReport[Matrix]):
     first_seed: int = 1
     files: Mapping[Failure, Path] = field(default_factory=dict)
     unshrunk: Sequence[str] = ()
-
-    _TITLE = "matrix"
 
     def print(self) -> None:
         for mode in EngineMode:
@@ -302,33 +299,35 @@ def fill_matrix(
     *,
     seeds: range,
     out: Path | None,
-    files: Path,
     shrink_runs: int,
-    state: Path | None = None,
+    files: Path | None = None,
+    runs: Path = RUNS,
     where: Where = HERE,
 ) -> MatrixReport:
-    """Run ``cells``, write their counterexamples into ``files`` and their page to ``out``. Raises ``OSError``.
+    """Run ``cells`` in a folder below ``runs``, and write their page to ``out``. Raises ``OSError``.
 
-    With ``state`` a matrix that was broken off goes on from there.
+    Counterexamples are written into ``files``, or else beside the results.
     """
-    files.mkdir(parents=True, exist_ok=True)
-    command = ["zonelab", "matrix", *_choice(cells), *seed_words(seeds), *where.words, "--dir", str(files)]
-    command += ["--shrink-runs", str(shrink_runs), *(["--state", str(state)] if state else [])]
+    if files is not None:
+        files.mkdir(parents=True, exist_ok=True)
+    command = ["zonelab", "matrix", *_choice(cells), *seed_words(seeds), *where.words]
+    command += [*(["--counterexamples", str(files)] if files is not None else []), "--shrink-runs", str(shrink_runs)]
 
-    def further(matrix: Matrix) -> dict[str, Any]:
+    def further(matrix: Matrix, directory: Path) -> dict[str, Any]:
         if not matrix.complete:
             return {"first_seed": seeds.start}
-        written, problems = counterexamples(matrix, files, workers=where.workers, shrink_runs=shrink_runs)
+        written, problems = counterexamples(matrix, files or directory, workers=where.workers, shrink_runs=shrink_runs)
         return {"first_seed": seeds.start, "files": written, "unshrunk": problems}
 
-    with ExitStack() as stack:
-        kept = stack.enter_context(matrix_state(state)) if state is not None else None
-        return MatrixReport.of(
-            lambda progress: fill(cells, seeds=seeds, workers=where.workers, progress=progress, state=kept),
-            command=command,
-            out=out,
-            further=further,
-        )
+    return MatrixReport.of(
+        matrix_of(cells, seeds),
+        lambda done: matrix_from(cells, done),
+        runs=runs,
+        command=command,
+        out=out,
+        where=where,
+        further=further,
+    )
 
 
 def _choice(cells: Sequence[Cell]) -> Iterator[str]:

@@ -1,7 +1,7 @@
 """What each option of replication and of clients is good for: registers and sets under faults, with it and without."""
 
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from enum import StrEnum
 from itertools import product
@@ -20,10 +20,7 @@ from zonelab.scenarios.spec import scenario as spec
 from zonelab.scenarios.spec.clients import Clients
 from zonelab.scenarios.spec.replication import Replication
 from zonelab.scenarios.spec.scenario import Scenario
-from zonelab.studies.guarantees.paired import Conditions, PairedStudy, run_pairs
-from zonelab.studies.many_runs.run_all import IN_THIS_PROCESS
-from zonelab.studies.many_runs.state import RunState
-from zonelab.studies.many_runs.task import Workers
+from zonelab.studies.guarantees.paired import Conditions, PairedStudy, Pairs
 
 KEYS = 3
 RATE_PER_S = 40.0
@@ -161,22 +158,13 @@ class OptionRun:
         return replace(observation, counts=counts, numbers=numbers, problem=problem)
 
 
-def ablate_options(
-    *,
-    seeds: Sequence[int],
-    rows: Sequence[tuple[Option, ...]] = ROWS,
-    under: Sequence[Conditions] = UNDER,
-    workers: Workers = IN_THIS_PROCESS,
-    progress: Callable[[int, int], None] = lambda done, total: None,
-    state: RunState | None = None,
-) -> PairedStudy[Cell]:
-    """Run every row, of which the first has no option, with ``seeds`` under all conditions, but what ``state`` has.
-
-    Ctrl-C ends it.
-    """
+def option_pairs(
+    *, seeds: Sequence[int], rows: Sequence[tuple[Option, ...]] = ROWS, under: Sequence[Conditions] = UNDER
+) -> Pairs[Cell]:
+    """Return every row, of which the first has no option, with ``seeds`` under all conditions."""
     cells = list(product(rows, under))
     all_runs = [OptionRun(row, conditions, seed) for seed in seeds for row, conditions in cells]
-    return run_pairs(cells, all_runs, tests=TESTS, workers=workers, progress=progress, state=state)
+    return Pairs(name="options", rows=cells, runs=all_runs, tests=TESTS)
 
 
 def changed(study: PairedStudy[Cell], cell: Cell) -> tuple[tuple[Anomaly, ...], tuple[Anomaly, ...]]:

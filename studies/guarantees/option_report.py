@@ -12,12 +12,13 @@ from zonelab.studies.guarantees.option_ablation import (
     KEYS,
     RATE_PER_S,
     Cell,
-    ablate_options,
     answers,
     changed,
+    option_pairs,
 )
 from zonelab.studies.guarantees.paired import RowResult
 from zonelab.studies.guarantees.paired_report import PairedReport, failing_json, failing_per_1000
+from zonelab.studies.guarantees.study_report import RUNS
 from zonelab.studies.many_runs.where import HERE, Where, seed_words
 
 _HEADINGS = (
@@ -61,7 +62,6 @@ _DID_NOTHING, _UNCHANGED = "nothing", "–"
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class OptionReport(PairedReport[Cell]):
-    _TITLE = "options"
     _HEADINGS = _HEADINGS
     _PAGE = _PAGE
     _INTERRUPTED = " It was broken off, so some rows have fewer seeds."
@@ -154,13 +154,8 @@ def _problems(result: RowResult) -> list[str]:
     return [f"seed {seed}: {text}" for seed, text in result.problems.items()]
 
 
-def run_option_ablation(
-    *, seeds: range, out: Path | None, where: Where = HERE, state: Path | None = None
-) -> OptionReport:
-    """Run every row and write its page to ``out``. Raises ``OSError``. ``state`` as in ``run_ablations``."""
-    return OptionReport.of_twins(
-        lambda progress, kept: ablate_options(seeds=seeds, workers=where.workers, progress=progress, state=kept),
-        command=["zonelab", "ablate", "--options", *seed_words(seeds), *where.words],
-        out=out,
-        state=state,
-    )
+def run_option_ablation(*, seeds: range, out: Path | None, runs: Path = RUNS, where: Where = HERE) -> OptionReport:
+    """Run every row, in a folder below ``runs``, and write its page to ``out``. Raises ``OSError``."""
+    pairs = option_pairs(seeds=seeds)
+    command = ["zonelab", "ablate", "--options", *seed_words(seeds), *where.words]
+    return OptionReport.of(pairs.experiment, pairs.compared, runs=runs, command=command, out=out, where=where)

@@ -4,11 +4,10 @@ Load, faults and lags of twins are equal, and a sign test over all pairs tells a
 that break things anyway.
 """
 
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import count
 from operator import methodcaller
-from pathlib import Path
 from typing import Generic, Protocol, Self, TypeVar
 
 from scipy import special
@@ -17,10 +16,9 @@ from zonelab.analysis.observation import Observation
 from zonelab.analysis.workloads import WorkloadKind
 from zonelab.cluster.votes.levels import Level
 from zonelab.scenarios.fault_draws.fault_classes import FaultClass
-from zonelab.studies.many_runs.environment import Environment
-from zonelab.studies.many_runs.run_all import IN_THIS_PROCESS, run_all
-from zonelab.studies.many_runs.state import RunState
-from zonelab.studies.many_runs.task import Task, Workers
+from zonelab.studies.many_runs.experiment import Experiment
+from zonelab.studies.many_runs.run_all import AllRuns
+from zonelab.studies.many_runs.task import Task
 
 CONFIDENCE = 0.95
 """That chance is nowhere in a whole table taken for an effect (Bonferroni over its rows and what they compare)."""
@@ -157,35 +155,36 @@ class PairedStudy(Generic[Row]):
         return tuple(name for name in names if sign_test(side.get(name, 0), other.get(name, 0)) < self._limit)
 
 
-def paired_state(path: Path) -> RunState:
-    """What runs of such studies showed so far. Raises ``OSError``, or ``NotAccepted`` if another study writes it."""
-    return RunState(path, environment=Environment.here(), experiment="twins")
+@dataclass(frozen=True, kw_only=True)
+class Pairs(Generic[Row]):
+    """Runs and their twins. Runs whose row is not among ``rows`` are twins only. ``tests``: made for each row."""
 
+    name: str
+    rows: Collection[Row]
+    runs: Sequence[PairedRun[Row]]
+    tests: int
 
-def run_pairs(
-    rows: Collection[Row],
-    runs: Sequence[PairedRun[Row]],
-    *,
-    tests: int,
-    workers: Workers = IN_THIS_PROCESS,
-    progress: Callable[[int, int], None] = lambda done, total: None,
-    state: RunState | None = None,
-) -> PairedStudy[Row]:
-    """Make all ``runs``, twins among them, but those that ``state`` has. Ctrl-C ends it; then a run whose twin is
-    lacking does not count.
+    @property
+    def experiment(self) -> Experiment[PairedRun[Row]]:
+        """The experiment that makes all runs, twins among them."""
+        return Experiment(
+            verb="ablate",
+            name=self.name,
+            measure=methodcaller("measure"),
+            tasks=[Task(run.setting, run.seed, run) for run in self.runs],
+            decided_by=("twins",),
+        )
 
-    Runs whose row is not among ``rows`` are twins only. Raises ``ManyRunsFailed``.
-    """
-    found = {row: RowResult() for row in rows}
-    tasks = [Task(run.setting, run.seed, run) for run in runs]
-    done = run_all(methodcaller("measure"), tasks, workers=workers, progress=progress, state=state)
-    for task in tasks:
-        run, twin = task.subject, (task.subject.twin.setting, task.seed)
-        if run.row not in found:
-            continue
-        if task.key in done.results and twin in done.results:
-            measured, beside = done.results[task.key], done.results[twin]
-            found[run.row].add(measured, beside, conditions=run.conditions, seed=run.seed)
-        elif (problem := done.failures.get(task.key) or done.failures.get(twin)) is not None:
-            found[run.row].problems[run.seed] = problem
-    return PairedStudy(rows=found, tests=tests, runs=done.done, complete=done.complete, known=done.known)
+    def compared(self, done: AllRuns) -> PairedStudy[Row]:
+        """Compare each run with its twin; one whose twin is missing does not count."""
+        found = {row: RowResult() for row in self.rows}
+        for run in self.runs:
+            key, twin = (run.setting, run.seed), (run.twin.setting, run.seed)
+            if run.row not in found:
+                continue
+            if key in done.results and twin in done.results:
+                measured, beside = done.results[key], done.results[twin]
+                found[run.row].add(measured, beside, conditions=run.conditions, seed=run.seed)
+            elif (problem := done.failures.get(key) or done.failures.get(twin)) is not None:
+                found[run.row].problems[run.seed] = problem
+        return PairedStudy(rows=found, tests=self.tests, runs=done.done, complete=done.complete, known=done.known)

@@ -1,17 +1,15 @@
 """A study of twins as a table on the terminal, as a page of the documentation, and as JSON."""
 
 from abc import abstractmethod
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import ExitStack
+from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, ClassVar, Generic, Self
+from typing import Any, ClassVar, Generic
 
 from zonelab.analysis.proportions import proportion_interval, share_json
 from zonelab.studies.guarantees.page import markdown_rows, provenance
-from zonelab.studies.guarantees.paired import PairedStudy, Row, RowResult, paired_state
-from zonelab.studies.guarantees.study_report import Progress, StudyReport
-from zonelab.studies.many_runs.state import RunState
+from zonelab.studies.guarantees.paired import PairedStudy, Row, RowResult
+from zonelab.studies.guarantees.study_report import StudyReport
 from zonelab.studies.reporting.console import print_rows
 
 
@@ -25,21 +23,6 @@ class PairedReport(StudyReport[PairedStudy[Row]], Generic[Row]):
     _HEADINGS: ClassVar[tuple[str, ...]]
     _PAGE: ClassVar[str]
     _INTERRUPTED: ClassVar[str]
-
-    @classmethod
-    def of_twins(
-        cls,
-        measure: Callable[[Progress, RunState | None], PairedStudy[Row]],
-        *,
-        command: Sequence[str],
-        out: Path | None,
-        state: Path | None,
-    ) -> Self:
-        """As ``of``, with the results so far in the file ``state``. Raises ``OSError``, and ``NotAccepted``."""
-        words = [*command, *(["--state", str(state)] if state else [])]
-        with ExitStack() as stack:
-            kept = stack.enter_context(paired_state(state)) if state is not None else None
-            return cls.of(lambda progress: measure(progress, kept), command=words, out=out)
 
     def print(self) -> None:
         print_rows(self._HEADINGS, self._rows(), self._sentences())

@@ -6,12 +6,13 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from time import monotonic
-from typing import Any, ClassVar, Generic, Protocol, Self, TypeVar
+from typing import Any, Generic, Protocol, Self, TypeVar
 
-from zonelab.studies.reporting.progress import RunBar
+from zonelab.studies.many_runs.experiment import Experiment
+from zonelab.studies.many_runs.run_all import AllRuns
+from zonelab.studies.many_runs.where import HERE, Where
 
-Progress = Callable[[int, int], None]
-"""Is called with how many of how many runs are done."""
+RUNS = Path("runs")
 
 
 class AnyStudy(Protocol):
@@ -21,6 +22,8 @@ class AnyStudy(Protocol):
     def runs(self) -> int: ...
     @property
     def complete(self) -> bool: ...
+    @property
+    def known(self) -> int: ...
 
 
 Study = TypeVar("Study", bound=AnyStudy)
@@ -28,35 +31,38 @@ Study = TypeVar("Study", bound=AnyStudy)
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class StudyReport(ABC, Generic[Study]):
-    """``took_s``: of the runs of ``study``."""
+    """The report of a ``study``, whose runs took ``took_s`` and whose results are in ``directory``."""
 
     study: Study
     command: str
     took_s: float
-
-    _TITLE: ClassVar[str]
+    directory: Path = RUNS
 
     @classmethod
     def of(
         cls,
-        measure: Callable[[Progress], Study],
+        experiment: Experiment[Any],
+        study_of: Callable[[AllRuns], Study],
         *,
+        runs: Path,
         command: Sequence[str],
         out: Path | None,
-        further: Callable[[Study], dict[str, Any]] = lambda study: {},
+        where: Where = HERE,
+        further: Callable[[Study, Path], dict[str, Any]] = lambda study, directory: {},
     ) -> Self:
-        """Make the study, showing its progress, and write its page to ``out``. Raises ``OSError``.
+        """Conduct ``experiment`` in its folder below ``runs``, and write its page to ``out``. Raises ``OSError``.
 
-        ``further``: the parts that one kind of report has beside those of all.
+        ``further``: the parts that only one kind of report has.
         """
         if out is not None:
             out.touch()  # a file that cannot be written is reported before the runs, not after them
         begin_s = monotonic()
-        with RunBar(cls._TITLE) as bar:
-            study = measure(bar.show)
+        directory = experiment.directory(runs)
+        study = study_of(experiment.conduct(directory, where=where))
         took_s = monotonic() - begin_s
-        words = shlex.join([*command, *(["--out", str(out)] if out else [])])
-        report = cls(study=study, command=words, took_s=took_s, **further(study))
+        words = [*command, *(["--out", str(out)] if out else []), *([] if runs == RUNS else ["--dir", str(runs)])]
+        more = further(study, directory)
+        report = cls(study=study, command=shlex.join(words), took_s=took_s, directory=directory, **more)
         if out is not None:
             out.write_text(report.page(out), encoding="utf-8")
         return report
@@ -73,8 +79,10 @@ class StudyReport(ABC, Generic[Study]):
             "command": self.command,
             "runs": self.study.runs,
             "complete": self.study.complete,
+            "known": self.study.known,
             "took_s": round(self.took_s, 3),
             **self._results(),
+            "directory": str(self.directory),
         }
 
     @abstractmethod

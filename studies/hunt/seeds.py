@@ -6,8 +6,6 @@ What a seed shows depends on the seed alone, so it does not matter which process
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
-from hashlib import sha256
-from pathlib import Path
 
 from zonelab.analysis.observation import Observation
 from zonelab.cluster.sim.trace import first_difference
@@ -16,10 +14,8 @@ from zonelab.scenarios.queues.catalogue import MakeQueue, queue_under_test
 from zonelab.scenarios.run.trial import Judged, Trial, attempt, attempt_accesses
 from zonelab.scenarios.spec.reading import identity_of
 from zonelab.scenarios.spec.scenario import Scenario
-from zonelab.studies.many_runs.environment import Environment
-from zonelab.studies.many_runs.run_all import IN_THIS_PROCESS, AllRuns, run_all
-from zonelab.studies.many_runs.state import RESULTS_NAME, RunState
-from zonelab.studies.many_runs.task import Finished, Task, Workers
+from zonelab.studies.many_runs.experiment import Experiment
+from zonelab.studies.many_runs.task import Task
 
 REPEAT_EVERY = 20
 """One seed in so many, beginning with 1, is run twice, and the two runs are compared: 5 %."""
@@ -40,17 +36,18 @@ class HuntTarget:
     messages: int = MESSAGES
     make_queue: MakeQueue = queue_under_test
 
-    def environment(self) -> Environment:
-        return Environment.here(factories=self.scenario.own_functions)
-
-    def experiment(self) -> str:
-        """Differs whenever a seed could show something else in the same environment."""
+    def experiment(self, seeds: Sequence[int]) -> Experiment[int]:
+        """Return the experiment that runs each of ``seeds``."""
+        name = self.scenario.name
         queue = f"{self.make_queue.__module__}.{getattr(self.make_queue, '__qualname__', self.make_queue)}"
-        return sha256(f"{queue}\n{self.messages}\n{identity_of(self.scenario)}".encode()).hexdigest()[:16]
-
-    def fingerprint(self) -> str:
-        """Differs whenever a seed could show something else."""
-        return self.environment().naming(self.experiment())
+        return Experiment(
+            verb="hunt",
+            name=name,
+            measure=partial(hunt_seed, self),
+            tasks=[Task(name, seed, seed) for seed in seeds],
+            decided_by=(queue, str(self.messages), identity_of(self.scenario)),
+            factories=self.scenario.own_functions,
+        )
 
     def run_of(self, seed: int) -> Scenario:
         return drawn(self.scenario, seed=seed, messages=self.messages)
@@ -88,30 +85,3 @@ def _observed(seed: int, run: Callable[..., Trial[Judged]]) -> Observation:
         return replace(observation, numbers={**numbers, TWICE: 1, SAME: 1})
     difference = first_difference(trial.run.trace, again.run.trace) or "the histories differ, the events do not"
     return replace(observation, numbers={**numbers, TWICE: 1}, problem=difference)
-
-
-def hunt_state(target: HuntTarget, directory: Path) -> RunState:
-    """The results so far, in ``directory``. Raises ``OSError``, or ``NotAccepted`` if another hunt writes there."""
-    return RunState(directory / RESULTS_NAME, environment=target.environment(), experiment=target.experiment())
-
-
-def hunt(
-    target: HuntTarget,
-    seeds: Sequence[int],
-    *,
-    state: RunState,
-    workers: Workers = IN_THIS_PROCESS,
-    on_finished: Callable[[Finished[Observation]], None] = lambda finished: None,
-) -> AllRuns:
-    """Run every seed that ``state`` does not have yet, and call ``on_finished`` with what it showed.
-
-    Raises ``ManyRunsFailed``.
-    """
-    return run_all(
-        partial(hunt_seed, target),
-        [Task(target.scenario.name, seed, seed) for seed in seeds],
-        workers=workers,
-        environment=target.environment(),
-        state=state,
-        on_finished=on_finished,
-    )

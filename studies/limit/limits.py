@@ -1,45 +1,38 @@
-"""Throughput limits of any settings, each with the same seeds, and what they say beside each other."""
+"""Throughput limits of any settings, each with the same seeds, compared with the first."""
 
-from dataclasses import dataclass
+from collections.abc import Sequence
 
 from zonelab.scenarios.errors import NotAccepted
-from zonelab.studies.limit.result import LimitResult
 from zonelab.studies.limit.rows import LimitRow, row_of
 from zonelab.studies.limit.search import RUNS_ABOUT, Searching
+from zonelab.studies.many_runs.experiment import Experiment
 from zonelab.studies.many_runs.run_all import AllRuns
 from zonelab.studies.reporting.forecast import forecast
-from zonelab.studies.sweep.every_setting import EverySetting
+from zonelab.studies.sweep.every_setting import every_setting
 from zonelab.studies.sweep.settings import Setting
 
 
-@dataclass(frozen=True, kw_only=True)
-class Limits(EverySetting[LimitResult]):
-    """The search for every setting. Raises ``NotAccepted`` if a load cannot be scaled."""
+def limits_of(settings: Sequence[Setting], seeds: Sequence[int]) -> Experiment[tuple[int, int]]:
+    """Return the search of every setting with each of ``seeds``. Raises ``NotAccepted`` if a load cannot be scaled."""
+    for setting in settings:
+        if not _given_per_s(setting):
+            raise NotAccepted(f"{setting.name}: load.rate_per_s: got 0; accepted: a rate, which the search changes")
+    scenarios = tuple(setting.scenario for setting in settings)
+    return every_setting(
+        settings,
+        seeds,
+        verb="limit",
+        measure=Searching(scenarios),
+        beside="limit",
+        forecast=forecast(scenarios, each=len(seeds), of_search=RUNS_ABOUT),
+        unit="searches",
+    )
 
-    verb, unit, found = "limit", "searches", LimitResult
 
-    def __post_init__(self) -> None:
-        for setting in self.settings:
-            if not _given_per_s(setting):
-                raise NotAccepted(f"{setting.name}: load.rate_per_s: got 0; accepted: a rate, which the search changes")
-
-    @property
-    def made(self) -> Searching:
-        return Searching(tuple(setting.scenario for setting in self.settings))
-
-    @property
-    def beside(self) -> str:
-        return self.verb
-
-    def forecast(self, seeds: int) -> str | None:
-        return forecast([one.scenario for one in self.settings], each=seeds, of_search=RUNS_ABOUT)
-
-    def rows(self, done: AllRuns) -> tuple[LimitRow, ...]:
-        found = done.by_setting()
-        return tuple(
-            row_of(setting.name, found.get(setting.name, {}), given_per_s=_given_per_s(setting))
-            for setting in self.settings
-        )
+def limit_rows(settings: Sequence[Setting], done: AllRuns) -> tuple[LimitRow, ...]:
+    """Return what was found of each setting."""
+    found = done.by_setting()
+    return tuple(row_of(one.name, found.get(one.name, {}), given_per_s=_given_per_s(one)) for one in settings)
 
 
 def _given_per_s(setting: Setting) -> float:

@@ -5,7 +5,7 @@ from collections.abc import Iterator, Sequence
 from zonelab.studies.limit.rows import LimitRow
 from zonelab.studies.limit.search import PRECISION
 from zonelab.studies.reporting.console import console, print_rows
-from zonelab.studies.sweep.every_setting import Found
+from zonelab.studies.sweep.every_setting import SettingsResult
 
 HEADINGS = ("setting", "limit a second (95 %)", "beside the first", "beside the load", "what is behind above it")
 
@@ -16,7 +16,7 @@ MEANS = (
 )
 
 
-class LimitResult(Found[LimitRow]):
+class LimitResult(SettingsResult[LimitRow]):
     """A table of the settings, and what its figures are."""
 
     @property

@@ -10,7 +10,7 @@ from typing import Any
 from zonelab.analysis.observation import Observation
 from zonelab.analysis.run_index.many_runs import ManyRuns, SettingRow
 
-_KINDS = ("hunt", "sweep")
+_KINDS = ("hunt", "sweep", "matrix", "ablate")
 _UNJUDGED = ("evaluate-", "limit-")
 """Evaluations count cases, searches for limits rates: neither says anything of verdicts."""
 

@@ -1,17 +1,15 @@
-"""Every setting with each of the same seeds, going on with what is there: what sweeps and searches for limits share."""
+"""Every setting with each of the same seeds: what sweeps and searches for limits have in common."""
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, ClassVar, Generic, Protocol, TypeVar
+from typing import Any, Generic, Protocol, TypeVar
 
 from zonelab.analysis.observation import Observation
-from zonelab.studies.many_runs.environment import Environment
-from zonelab.studies.many_runs.run_all import IN_THIS_PROCESS, AllRuns, run_all
-from zonelab.studies.many_runs.state import RESULTS_NAME, RunState
-from zonelab.studies.many_runs.task import Task, Workers
-from zonelab.studies.sweep.settings import Setting, environment_of, experiment_of
+from zonelab.studies.many_runs.experiment import Experiment
+from zonelab.studies.many_runs.task import Task
+from zonelab.studies.sweep.settings import Setting, identities, own_functions
 
 
 class ToldRow(Protocol):
@@ -24,10 +22,10 @@ RowOf = TypeVar("RowOf", bound=ToldRow)
 
 
 @dataclass(frozen=True, kw_only=True)
-class Found(ABC, Generic[RowOf]):
-    """What was found, a row a setting.
+class SettingsResult(ABC, Generic[RowOf]):
+    """The result, a row a setting.
 
-    ``complete`` is False if it was broken off. ``known``: so many runs, or searches, were there before.
+    ``complete`` is False if it was interrupted. ``known``: so many runs, or searches, were made before.
     """
 
     scenario: str
@@ -60,64 +58,27 @@ class Found(ABC, Generic[RowOf]):
         }
 
 
-FoundBy = TypeVar("FoundBy", bound=Found[Any])
+def every_setting(
+    settings: Sequence[Setting],
+    seeds: Sequence[int],
+    *,
+    verb: str,
+    measure: Callable[[tuple[int, int]], Observation],
+    beside: str,
+    forecast: str | None,
+    unit: str = "runs",
+) -> Experiment[tuple[int, int]]:
+    """Return the experiment that makes every setting with each of ``seeds``.
 
-
-@dataclass(frozen=True, kw_only=True)
-class EverySetting(ABC, Generic[FoundBy]):
-    """``verb``: names directories and files. ``unit``: what is made of a setting and a seed, as progress counts it.
-
-    ``found``: the class of what is told.
+    ``measure`` gets the number of a setting and a seed. ``beside``: what decides results besides the settings.
     """
-
-    verb: ClassVar[str]
-    unit: ClassVar[str]
-    found: ClassVar[Callable[..., Any]]
-    settings: tuple[Setting, ...]
-
-    @property
-    @abstractmethod
-    def made(self) -> Callable[[tuple[int, int]], Observation]:
-        """Of the number of a setting and a seed; a worker gets it."""
-
-    @property
-    @abstractmethod
-    def beside(self) -> str:
-        """What decides, beside the settings, what comes of a seed."""
-
-    @abstractmethod
-    def rows(self, done: AllRuns) -> tuple[ToldRow, ...]: ...
-
-    @abstractmethod
-    def forecast(self, seeds: int) -> str | None:
-        """What will be made, if it takes long."""
-
-    @property
-    def scenario(self) -> str:
-        return self.settings[0].scenario.name
-
-    def environment(self) -> Environment:
-        return environment_of(self.settings)
-
-    def experiment(self) -> str:
-        """Differs whenever a setting or what comes of a seed does."""
-        return experiment_of(self.settings, self.beside)
-
-    def state(self, directory: Path, environment: Environment, *, name: str = RESULTS_NAME) -> RunState:
-        """Raises ``OSError``, or ``NotAccepted`` if another program writes there."""
-        return RunState(directory / name, environment=environment, experiment=self.experiment())
-
-    def run(
-        self,
-        seeds: Sequence[int],
-        *,
-        environment: Environment,
-        state: RunState,
-        workers: Workers = IN_THIS_PROCESS,
-        progress: Callable[[int, int], None] = lambda done, total: None,
-    ) -> AllRuns:
-        """Every setting with each of ``seeds`` that ``state`` does not have yet. Raises ``ManyRunsFailed``."""
-        tasks = [
-            Task(setting.name, seed, (index, seed)) for seed in seeds for index, setting in enumerate(self.settings)
-        ]
-        return run_all(self.made, tasks, workers=workers, environment=environment, state=state, progress=progress)
+    return Experiment(
+        verb=verb,
+        name=settings[0].scenario.name,
+        measure=measure,
+        tasks=[Task(setting.name, seed, (index, seed)) for seed in seeds for index, setting in enumerate(settings)],
+        decided_by=(*identities(settings), beside),
+        factories=own_functions(settings),
+        forecast=forecast,
+        unit=unit,
+    )

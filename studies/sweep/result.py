@@ -4,7 +4,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 
 from zonelab.analysis.proportions import Interval, share_words
 from zonelab.studies.reporting.console import console, milliseconds, print_rows
-from zonelab.studies.sweep.every_setting import Found
+from zonelab.studies.sweep.every_setting import SettingsResult
 from zonelab.studies.sweep.one_run import DUPLICATES, QUANTILES
 from zonelab.studies.sweep.rows import Difference, Estimate, Row
 from zonelab.studies.sweep.settings import lines_of
@@ -12,7 +12,7 @@ from zonelab.studies.sweep.settings import lines_of
 _PROBLEMS_SHOWN = 5
 
 
-class SweepResult(Found[Row]):
+class SweepResult(SettingsResult[Row]):
     """A table of the settings, and one of how each differs from the first."""
 
     @property

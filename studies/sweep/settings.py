@@ -4,13 +4,11 @@ import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import partial
-from hashlib import sha256
 from itertools import product
 
 from zonelab.scenarios.errors import NotAccepted, ScenarioError
 from zonelab.scenarios.spec.reading import identity_of, load_scenario
 from zonelab.scenarios.spec.scenario import Scenario
-from zonelab.studies.many_runs.environment import Environment
 
 _WHOLE = re.compile(r"""\[[^\]]*\]|\{[^}]*\}|"[^"]*"|'[^']*'""")
 """Commas within brackets or quotes belong to a value."""
@@ -26,15 +24,14 @@ class Setting:
     scenario: Scenario
 
 
-def environment_of(settings: Sequence[Setting]) -> Environment:
-    """What runs of ``settings`` depend on, with the modules of the user's own functions."""
-    return Environment.here(factories=[name for one in settings for name in one.scenario.own_functions])
+def own_functions(settings: Sequence[Setting]) -> list[str]:
+    """Return the functions of the user's own that runs of ``settings`` call."""
+    return [name for one in settings for name in one.scenario.own_functions]
 
 
-def experiment_of(settings: Sequence[Setting], *beside: str) -> str:
-    """16 hexadecimal digits that differ whenever a setting or what is ``beside`` them does."""
-    texts = [f"{one.name}\n{identity_of(one.scenario)}" for one in settings]
-    return sha256("\n".join([*texts, *beside]).encode()).hexdigest()[:16]
+def identities(settings: Sequence[Setting]) -> list[str]:
+    """Return a text for each setting, which differs whenever its runs could show something else."""
+    return [f"{one.name}\n{identity_of(one.scenario)}" for one in settings]
 
 
 def lines_of(name: str) -> str:

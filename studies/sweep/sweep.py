@@ -1,39 +1,39 @@
-"""A sweep: every setting with every seed, going on with what is there."""
+"""A sweep: every setting with every seed, each setting compared with the first."""
 
-from dataclasses import dataclass
+from collections.abc import Sequence
 
+from zonelab.studies.many_runs.experiment import Experiment
 from zonelab.studies.many_runs.run_all import AllRuns
 from zonelab.studies.reporting.forecast import forecast
-from zonelab.studies.sweep.every_setting import EverySetting
+from zonelab.studies.sweep.every_setting import every_setting
 from zonelab.studies.sweep.one_run import Sweeping
-from zonelab.studies.sweep.result import SweepResult
 from zonelab.studies.sweep.rows import Row, row_of
+from zonelab.studies.sweep.settings import Setting
 
 
-@dataclass(frozen=True, kw_only=True)
-class Sweep(EverySetting[SweepResult]):
-    """``messages``: each seed draws its faults and more, as in a hunt, and pushes about so many; None: none draws."""
+def sweep_of(
+    settings: Sequence[Setting], seeds: Sequence[int], *, messages: int | None = None
+) -> Experiment[tuple[int, int]]:
+    """Return the experiment. ``messages``: each seed draws its faults and more, as in a hunt, and pushes about so many.
 
-    verb, unit, found = "sweep", "runs", SweepResult
-    messages: int | None = None
+    Of runs that are drawn no forecast is known.
+    """
+    scenarios = tuple(setting.scenario for setting in settings)
+    return every_setting(
+        settings,
+        seeds,
+        verb="sweep",
+        measure=Sweeping(scenarios=scenarios, messages=messages),
+        beside=str(messages),
+        forecast=None if messages is not None else forecast(scenarios, each=len(seeds)),
+    )
 
-    @property
-    def made(self) -> Sweeping:
-        return Sweeping(scenarios=tuple(setting.scenario for setting in self.settings), messages=self.messages)
 
-    @property
-    def beside(self) -> str:
-        return str(self.messages)
-
-    def forecast(self, seeds: int) -> str | None:
-        """Of runs that are drawn nothing is known beforehand."""
-        return None if self.messages is not None else forecast([one.scenario for one in self.settings], each=seeds)
-
-    def rows(self, done: AllRuns) -> tuple[Row, ...]:
-        """Return the results by setting, each compared with the first pair by pair."""
-        found = done.by_setting()
-        runs = [found.get(setting.name, {}) for setting in self.settings]
-        return tuple(
-            row_of(setting.name, mine, first=runs[0] if place else None)
-            for place, (setting, mine) in enumerate(zip(self.settings, runs, strict=True))
-        )
+def sweep_rows(settings: Sequence[Setting], done: AllRuns) -> tuple[Row, ...]:
+    """Return the results by setting, each compared with the first pair by pair."""
+    found = done.by_setting()
+    runs = [found.get(setting.name, {}) for setting in settings]
+    return tuple(
+        row_of(setting.name, mine, first=runs[0] if place else None)
+        for place, (setting, mine) in enumerate(zip(settings, runs, strict=True))
+    )

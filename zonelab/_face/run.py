@@ -22,7 +22,7 @@ from zonelab.scenarios.run.simulated import NullWatcher, run_in_sim
 from zonelab.scenarios.spec.reading import load_scenario, scenario_of
 from zonelab.scenarios.spec.scenario import Scenario
 from zonelab.studies.hunt.findings import HuntResult, sum_up
-from zonelab.studies.hunt.seeds import HuntTarget, hunt, hunt_state
+from zonelab.studies.hunt.seeds import HuntTarget
 from zonelab.studies.many_runs.where import Where
 
 T = TypeVar("T")
@@ -161,11 +161,12 @@ def hunt_seeds(
     at_level = {} if level is None else {"level": level}
     scenario = _loaded(source, override_texts({**(values or {}), **at_level}), draws_faults=True)
     target = HuntTarget(scenario=scenario, messages=messages)
-    directory = folder / scenario.name / f"hunt-{target.fingerprint()}"
+    experiment = target.experiment(seeds)
+    directory = experiment.directory(folder)
 
     def hunted() -> HuntResult:
-        with hunt_state(target, directory) as state:
-            found = hunt(target, seeds, state=state, workers=Where(jobs=jobs).workers)
+        with experiment.state(directory) as state:
+            found = experiment.run(state=state, workers=Where(jobs=jobs).workers)
         return sum_up(target, found, directory, command="zonelab.runs.hunt")
 
     return _outside_of_loops(hunted)

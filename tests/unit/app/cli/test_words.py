@@ -81,7 +81,7 @@ def test_the_shell_completes_verbs_scenarios_and_choices(words: str, completed: 
 
 
 DEFAULTS = """\
-ablate: --runs=100 [1 to 1e+07], --seed-from=1 [0 to 9.22337e+18], --jobs=1 [1 to 1024], --engine=dyno
+ablate: --runs=100 [1 to 1e+07], --seed-from=1 [0 to 9.22337e+18], --jobs=1 [1 to 1024], --engine=dyno, --dir=runs
 analyze: --master=local[*]
 compare: --within=0.15 [0.001 to 10]
 demo: --seed=None [0 to 9.22337e+18], --dir=runs
@@ -92,7 +92,7 @@ hunt: --runs=1000 [1 to 1e+07], --jobs=1 [1 to 1024], --seed-from=1 [0 to 9.2233
     1e+07], --dir=runs
 index: runs=runs
 limit: --runs=3 [1 to 1e+07], --seed-from=1 [0 to 9.22337e+18], --jobs=1 [1 to 1024], --dir=runs
-matrix: --runs=30 [1 to 1e+07], --seed-from=1 [0 to 9.22337e+18], --jobs=1 [1 to 1024], --dir=runs/matrix,
+matrix: --runs=30 [1 to 1e+07], --seed-from=1 [0 to 9.22337e+18], --jobs=1 [1 to 1024], --dir=runs,
     --shrink-runs=60 [1 to 1e+07], --engine=dyno
 measure-lag: --for=60s, --every=10ms, --with=PING, --out=lags
 measure-service: --on=process, --runs=6 [2 to ], --dir=runs

@@ -63,13 +63,12 @@ def confirmed(
     path = folder / "rollout.yaml"
     path.write_text(yaml.safe_dump({**SMALL, "links": {"lag": lag}, "evaluate": section, "load": load}))
     evaluation = Evaluation(Rollout.load(str(path)), workers=workers)
-    environment = evaluation.environment()
     runs = 4 * len(evaluation.rollout.year.cells)
-    with evaluation.state(folder / lag, environment) as state:
-        done = evaluation.run(Budget(runs=runs), state=state, environment=environment)
+    with evaluation.experiment.state(folder / lag) as state:
+        done = evaluation.run(Budget(runs=runs), state=state)
         servers = RealRuns(on=ZoneKind.PROCESS, runs=folder, command="again", run_real=real)
         confirming = Confirming(evaluation=evaluation, real=servers, repeats=repeats)
-        return confirming.confirmed(done, simulated=state, directory=folder / lag, environment=environment)
+        return confirming.confirmed(done, simulated=state, directory=folder / lag)
 
 
 def test_a_true_model_is_confirmed_and_what_is_known_is_not_measured_again(tmp_path: Path):

@@ -105,9 +105,8 @@ def test_a_run_has_its_fault_in_the_zone_of_its_seed_and_the_figures_of_its_hist
 def carried_out(folder: Path, planted: Planted, budget: Budget, **changes):
     folder.mkdir(exist_ok=True)
     evaluation = Evaluation(Rollout.load(str(file(folder, **changes))), workers=planted)
-    environment = evaluation.environment()
-    with evaluation.state(folder, environment) as state:
-        return evaluation.run(budget, state=state, environment=environment)
+    with evaluation.experiment.state(folder) as state:
+        return evaluation.run(budget, state=state)
 
 
 def test_planted_outcomes_are_decided_by_the_door_of_runs(tmp_path: Path):
@@ -193,16 +192,15 @@ def test_a_budget_of_time_makes_as_many_runs_as_fit(tmp_path: Path):
         return outcome(setting, cell, seed)
 
     evaluation.workers, evaluation.now_s = Planted(slow), lambda: now[0]
-    environment = evaluation.environment()
-    with evaluation.state(tmp_path, environment) as state:
-        done = evaluation.run(Budget(seconds=200.0), state=state, environment=environment)
+    with evaluation.experiment.state(tmp_path) as state:
+        done = evaluation.run(Budget(seconds=200.0), state=state)
     assert 150 <= now[0] <= 220
     assert done.looks == 5
     with (
-        evaluation.state(tmp_path / "other", environment) as state,
+        evaluation.experiment.state(tmp_path / "other") as state,
         pytest.raises(NotAccepted, match=r"--runs: got 7; accepted: at least 16, 4 of each of 4 kinds"),
     ):
-        evaluation.run(Budget(runs=7), state=state, environment=environment)
+        evaluation.run(Budget(runs=7), state=state)
 
 
 def test_a_budget_too_small_for_one_round_is_refused(tmp_path: Path):
@@ -333,7 +331,6 @@ def test_values_with_commas_are_settings_too(tmp_path: Path):
     rollout = Rollout.load(str(file(tmp_path, vary={"load.rate_per_s": rates})))
     assert [one.scenario.load.rate_per_s for one in rollout.settings] == rates
     evaluation = Evaluation(rollout, workers=Planted(outcome))
-    environment = evaluation.environment()
-    with evaluation.state(tmp_path, environment) as state:
-        done = evaluation.run(Budget(runs=LEAST), state=state, environment=environment)
+    with evaluation.experiment.state(tmp_path) as state:
+        done = evaluation.run(Budget(runs=LEAST), state=state)
     assert all(min(map(len, one.outcomes.runs.values())) >= 4 for one in done.measured.values())

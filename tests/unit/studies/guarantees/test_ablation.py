@@ -6,6 +6,7 @@ from functools import partial
 from pathlib import Path
 
 import pytest
+from support.studies.in_memory import ablate
 
 from zonelab.analysis.message_classes import MessageClass
 from zonelab.analysis.observation import Observation
@@ -20,7 +21,6 @@ from zonelab.studies.guarantees import ablation as ablation_module
 from zonelab.studies.guarantees.ablation import (
     WATCHED,
     AblationRun,
-    ablate,
     conditions_of,
     dearer,
     detected,

@@ -5,6 +5,7 @@ from collections import Counter
 from itertools import product
 
 import pytest
+from support.studies.in_memory import fill
 
 from zonelab.analysis.message_classes import FORBIDDEN_DEFAULT, MessageClass
 from zonelab.analysis.observation import Observation
@@ -25,11 +26,11 @@ from zonelab.studies.guarantees.matrix import (
     Matrix,
     chosen,
     counterexamples,
-    fill,
-    matrix_state,
+    matrix_of,
     share_bound,
 )
 from zonelab.studies.guarantees.matrix_report import MatrixReport, fill_matrix
+from zonelab.studies.many_runs.state import RESULTS_NAME
 
 UNRETRIED = {name: Load.model_fields[name].default for name in ("retries", "retry_after_ms")}
 
@@ -253,16 +254,17 @@ def test_cells_are_chosen_by_mode_level_and_class():
 
 
 def test_a_matrix_that_was_broken_off_goes_on_where_it_was(tmp_path):
-    cells, path = [cell(FaultClass.ZONE_WIPED, level=Level.DC_ONE), cell(FaultClass.NONE)], tmp_path / "state"
+    cells, path = [cell(FaultClass.ZONE_WIPED, level=Level.DC_ONE), cell(FaultClass.NONE)], tmp_path / RESULTS_NAME
 
     def told(done, total):
         if done == 3:
             raise KeyboardInterrupt
 
-    with matrix_state(path) as state:
+    experiment = matrix_of(cells, range(1, 4))
+    with experiment.state(tmp_path) as state:
         assert not fill(cells, seeds=range(1, 4), progress=told, state=state).complete
     path.write_bytes(path.read_bytes()[:-9])  # the last line was not written whole
-    with matrix_state(path) as known:
+    with experiment.state(tmp_path) as known:
         assert [(one.name, seed) in known.results for one, seed in product(cells, (1, 2))] == [True, False, True, False]
         again = fill(cells, seeds=range(1, 4), state=known)
     assert (again, again.known) == (fill(cells, seeds=range(1, 4)), 2)
@@ -271,8 +273,7 @@ def test_a_matrix_that_was_broken_off_goes_on_where_it_was(tmp_path):
 
 def test_only_runs_that_were_asked_for_count_as_made_before(tmp_path):
     def filled(one, *, runs):
-        settings = {"out": None, "files": tmp_path / "files", "shrink_runs": 1, "state": tmp_path / "state"}
-        return fill_matrix([one], seeds=range(1, runs + 1), **settings).study.known
+        return fill_matrix([one], seeds=range(1, runs + 1), out=None, runs=tmp_path, shrink_runs=1).study.known
 
     one, other = cell(FaultClass.NONE, level=Level.DC_ONE), cell(FaultClass.NONE)
     assert [filled(one, runs=2), filled(other, runs=1), filled(one, runs=1), filled(one, runs=3)] == [0, 0, 1, 2]

@@ -12,22 +12,24 @@ from zonelab.studies.guarantees import ablation_report, matrix_report
 from zonelab.studies.guarantees import matrix as matrix_module
 from zonelab.studies.guarantees.matrix import Cell, CellResult, Matrix
 from zonelab.studies.guarantees.paired import Conditions
+from zonelab.studies.many_runs.experiment import Experiment
 
 
 @pytest.fixture
-def two_cells(monkeypatch):
+def two_cells(monkeypatch, tmp_path):
     monkeypatch.setenv("COLUMNS", "250")
     cells = tuple(
         Cell(fault_class=fault_class, level=Level.DC_ONE, mode=EngineMode.DEFAULT)
         for fault_class in (FaultClass.NONE, FaultClass.ZONE_WIPED)
     )
     monkeypatch.setattr(matrix_module, "cells_of", lambda engine: cells)
+    monkeypatch.chdir(tmp_path)
     return cells
 
 
 def test_matrix_prints_what_held_and_what_broke_and_writes_page_and_files(two_cells, tmp_path, capsys):
     page, files = tmp_path / "page.md", tmp_path / "files"
-    arguments = ["matrix", "--runs", "1", "--out", str(page), "--dir", str(files), "--shrink-runs", "1"]
+    arguments = ["matrix", "--runs", "1", "--out", str(page), "--counterexamples", str(files), "--shrink-runs", "1"]
     assert run_cli(arguments) == EXIT_VALID
     told = capsys.readouterr()
     assert "held (< 95.0%)" in told.out
@@ -65,7 +67,7 @@ def test_matrix_as_json_is_one_document(two_cells, tmp_path, capsys):
 
 def test_matrix_runs_the_cells_that_are_asked_for_and_says_so(tmp_path, capsys):
     choice = ["--mode", "hardened", "--level", "DC_QUORUM", "--faults", "none", "--faults", "zone-wiped"]
-    rest = ["--runs", "1", "--dir", str(tmp_path), "--state", str(tmp_path / "state"), "--json"]
+    rest = ["--runs", "1", "--dir", str(tmp_path), "--json"]
     assert run_cli(["matrix", *choice, *rest]) == EXIT_VALID
     document = json.loads(capsys.readouterr().out)
     assert [(cell["mode"], cell["level"], cell["faults"]) for cell in document["cells"]] == [
@@ -90,12 +92,13 @@ def test_matrix_says_which_modes_and_classes_there_are(choice, capsys):
 )
 def test_matrix_says_by_its_exit_that_something_is_missing(two_cells, tmp_path, monkeypatch, complete, problems, code):
     filled = Matrix(cells={two_cells[0]: CellResult(runs=5, problems=problems)}, complete=complete)
-    monkeypatch.setattr(matrix_report, "fill", lambda *_, **__: filled)
-    assert run_cli(["matrix", "--dir", str(tmp_path)]) == code
+    monkeypatch.setattr(matrix_report, "matrix_from", lambda *_: filled)
+    assert run_cli(["matrix", "--runs", "1", "--shrink-runs", "1"]) == code
 
 
 def test_ablate_prints_a_row_for_what_is_off_and_writes_a_page(tmp_path, monkeypatch, capsys):
-    monkeypatch.setattr(ablation_report, "ablate", in_one_place(ablation_report.ablate))
+    monkeypatch.setattr(ablation_report, "ablation_pairs", in_one_place(ablation_report.ablation_pairs))
+    monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("COLUMNS", "250")
     page = tmp_path / "page.md"
     assert run_cli(["ablate", "--runs", "8", "--off", "due-check", "--out", str(page)]) == EXIT_VALID
@@ -106,9 +109,9 @@ def test_ablate_prints_a_row_for_what_is_off_and_writes_a_page(tmp_path, monkeyp
     assert [(row["off"], row["runs"]) for row in document["rows"]] == [(["due-check"], 1)]
 
 
-def in_one_place(ablate):
+def in_one_place(pairs):
     under = [Conditions(FaultClass.NONE, Level.DC_ONE)]
-    return lambda ablations, **options: ablate(ablations, under=under, **options)
+    return lambda ablations, **options: pairs(ablations, under=under, **options)
 
 
 def test_ablate_refuses_a_mechanism_that_there_is_not(capsys):
@@ -116,8 +119,9 @@ def test_ablate_refuses_a_mechanism_that_there_is_not(capsys):
     assert "got 'gravity'; accepted: unack-handler, lease-nx" in capsys.readouterr().err
 
 
-def test_ablate_calls_a_mechanism_without_which_nothing_changes_a_hole_in_the_tests(monkeypatch, capsys):
-    monkeypatch.setattr(ablation_report, "ablate", in_one_place(ablation_report.ablate))
+def test_ablate_calls_a_mechanism_without_which_nothing_changes_a_hole_in_the_tests(tmp_path, monkeypatch, capsys):
+    monkeypatch.setattr(ablation_report, "ablation_pairs", in_one_place(ablation_report.ablation_pairs))
+    monkeypatch.chdir(tmp_path)
     assert run_cli(["ablate", "--runs", "12", "--off", "warm-restart", "--off", "remove-check"]) == EXIT_VALID
     told = capsys.readouterr().out
     nothing = "worse in 0 and better in 0 comparisons: too few seeds, a hole in the tests"
@@ -125,10 +129,10 @@ def test_ablate_calls_a_mechanism_without_which_nothing_changes_a_hole_in_the_te
     assert "remove-check, 12 seeds: the lease with NX alone decides between two consumers" in told
 
 
-@pytest.mark.parametrize(("command", "module"), [("matrix", matrix_report), ("ablate", ablation_report)])
-def test_a_page_that_cannot_be_written_is_refused_before_the_first_run(tmp_path, monkeypatch, capsys, command, module):
+@pytest.mark.parametrize("command", ["matrix", "ablate"])
+def test_a_page_that_cannot_be_written_is_refused_before_the_first_run(tmp_path, monkeypatch, capsys, command):
     begun = []
-    monkeypatch.setattr(module, "fill" if command == "matrix" else "ablate", lambda *_, **__: begun.append(command))
+    monkeypatch.setattr(Experiment, "conduct", lambda *_, **__: begun.append(command))
     page = tmp_path / "missing" / "page.md"
     assert run_cli([command, "--runs", "1", "--out", str(page)]) == EXIT_LAB_FAILED
     assert f"{page}: No such file or directory" in capsys.readouterr().err

@@ -4,6 +4,7 @@ Method: runs of the matrix, and of the ablations, by seed.
 """
 
 import pytest
+from support.studies.in_memory import fill
 
 from zonelab.analysis.checkers.order.properties import Blocked, Property
 from zonelab.cluster.votes.levels import Level
@@ -14,7 +15,7 @@ from zonelab.scenarios.faults.clocks import ClockFault
 from zonelab.scenarios.run.trial import attempt
 from zonelab.studies.guarantees.ablation import AblationRun, conditions_of, each_off
 from zonelab.studies.guarantees.ablation_report import run_ablations
-from zonelab.studies.guarantees.matrix import chosen, fill, matrix_state
+from zonelab.studies.guarantees.matrix import chosen, matrix_of
 from zonelab.studies.guarantees.mechanisms import Ablation
 
 
@@ -77,9 +78,9 @@ def test_a_matrix_tells_opportunities_and_standstills_also_from_its_state(tmp_pa
     cells = chosen(
         engine="fifo", modes=[EngineMode.FENCED], levels=[Level.DC_QUORUM], fault_classes=[FaultClass.ANY_OF_ONE_ZONE]
     )
-    with matrix_state(tmp_path / "state") as state:
+    with matrix_of(cells, ()).state(tmp_path) as state:
         made = fill(cells, seeds=range(1, 7), state=state)
-    with matrix_state(tmp_path / "state") as state:
+    with matrix_of(cells, ()).state(tmp_path) as state:
         known = fill(cells, seeds=range(1, 7), state=state)
     assert (known.known, known.cells) == (6, made.cells)
     (result,) = made.cells.values()
@@ -158,7 +159,10 @@ def test_attempts_counted_in_memory_break_nothing_while_nobody_dies():
 
 def test_the_page_of_an_ablation_tells_of_fenced_partitions_and_counts_their_properties(tmp_path):
     report = run_ablations(
-        [Ablation.of(Fencing.STORED_ATTEMPTS, engine="fifo")], seeds=range(3, 4), out=tmp_path / "page.md"
+        [Ablation.of(Fencing.STORED_ATTEMPTS, engine="fifo")],
+        seeds=range(3, 4),
+        out=tmp_path / "page.md",
+        runs=tmp_path,
     )
     page = (tmp_path / "page.md").read_text(encoding="utf-8")
     assert "Each mechanism of fenced partitions (docs/fifo-fenced.md) is switched off" in page

@@ -7,6 +7,7 @@ import json
 from pathlib import Path
 
 import pytest
+from support.studies.in_memory import ablate_options
 
 from zonelab.analysis.observation import Observation
 from zonelab.analysis.workloads import WorkloadKind
@@ -20,9 +21,9 @@ from zonelab.studies.guarantees.option_ablation import (
     TESTS,
     UNDER,
     Option,
-    ablate_options,
     answers,
     changed,
+    option_pairs,
     scenario_of,
 )
 from zonelab.studies.guarantees.option_report import OptionReport
@@ -121,12 +122,11 @@ def test_the_command_refuses_what_is_of_the_other_table(capsys):
 
 def test_the_command_writes_the_page_and_prints_json(capsys, tmp_path, monkeypatch):
     monkeypatch.setattr(
-        "zonelab.studies.guarantees.option_report.ablate_options",
-        lambda **given: ablate_options(**given, under=(SETS,)),
+        "zonelab.studies.guarantees.option_report.option_pairs", lambda **given: option_pairs(**given, under=(SETS,))
     )
     out = tmp_path / "page.md"
-    assert run_cli(["ablate", "--options", "--runs", "1", "--out", str(out), "--json"]) == 0
+    assert run_cli(["ablate", "--options", "--runs", "1", "--out", str(out), "--dir", str(tmp_path), "--json"]) == 0
     told = json.loads(capsys.readouterr().out)
     assert [row["on"] for row in told["rows"]] == [list(row) for row in ROWS]
-    assert told["command"] == f"zonelab ablate --options --runs 1 --jobs 1 --out {out}"
+    assert told["command"] == f"zonelab ablate --options --runs 1 --jobs 1 --out {out} --dir {tmp_path}"
     assert f"`{told['command']}` made this page" in out.read_text()

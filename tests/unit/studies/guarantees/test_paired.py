@@ -16,9 +16,8 @@ from zonelab.studies.guarantees.mechanisms import Ablation
 from zonelab.studies.guarantees.paired import (
     Conditions,
     PairedStudy,
+    Pairs,
     RowResult,
-    paired_state,
-    run_pairs,
     sign_test,
 )
 
@@ -61,10 +60,11 @@ class MadeUp:
 
 def study(state: Path | None, *, ended_at: int = 0) -> PairedStudy[str]:
     runs = [MadeUp(row, seed, ended_at) for seed in (1, 2, 3) for row in ("twin", "without")]
+    pairs = Pairs(name="made up", rows=["without"], runs=runs, tests=1)
     if state is None:
-        return run_pairs(["without"], runs, tests=1)
-    with paired_state(state) as kept:
-        return run_pairs(["without"], runs, tests=1, state=kept)
+        return pairs.compared(pairs.experiment.run())
+    with pairs.experiment.state(state) as kept:
+        return pairs.compared(pairs.experiment.run(state=kept))
 
 
 def test_a_study_goes_on_from_its_state_and_finds_what_one_at_once_finds(tmp_path: Path) -> None:

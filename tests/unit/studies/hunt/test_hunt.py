@@ -30,7 +30,7 @@ from zonelab.scenarios.spec.reading import load_scenario, scenario_of
 from zonelab.scenarios.spec.rules import problems
 from zonelab.scenarios.spec.scenario import Scenario
 from zonelab.studies.hunt.findings import sum_up
-from zonelab.studies.hunt.seeds import SAME, TWICE, HuntTarget, hunt, hunt_seed, hunt_state
+from zonelab.studies.hunt.seeds import SAME, TWICE, HuntTarget, hunt_seed
 from zonelab.studies.many_runs.processes import Processes
 from zonelab.studies.many_runs.state import RESULTS_NAME
 
@@ -133,25 +133,24 @@ def test_producers_of_drawn_runs_try_again_as_often_as_those_of_the_scenario() -
     assert {(run.load.retries, run.load.retry_after_ms) for run in map(target.run_of, range(20))} == {(4, 30.0)}
 
 
-def test_two_processes_find_what_one_finds(tmp_path: Path) -> None:
+def test_two_processes_find_what_one_finds() -> None:
     target, seeds = HuntTarget(scenario=small(faults=[KILL]), messages=20), range(1, 13)
     hunted = {}
     for jobs in (1, 2):
-        with hunt_state(target, tmp_path / str(jobs)) as state:
-            hunted[jobs] = hunt(target, seeds, workers=Processes(jobs), state=state)
+        hunted[jobs] = target.experiment(seeds).run(workers=Processes(jobs))
     assert [seed for _, seed in hunted[1].results] == list(seeds)
     assert hunted[1] == hunted[2]
 
 
 def test_a_hunt_goes_on_where_it_was_and_runs_a_seed_again_whose_line_was_cut(tmp_path: Path) -> None:
     target = HuntTarget(scenario=small(faults=[KILL]), messages=20)
-    with hunt_state(target, tmp_path) as state:
-        first = hunt(target, range(1, 5), state=state)
+    with target.experiment(()).state(tmp_path) as state:
+        first = target.experiment(range(1, 5)).run(state=state)
     path = tmp_path / RESULTS_NAME
     path.write_bytes(path.read_bytes()[:-10])
     again: list[int] = []
-    with hunt_state(target, tmp_path) as state:
-        both = hunt(target, range(1, 7), state=state, on_finished=lambda one: again.append(one.key[1]))
+    with target.experiment(()).state(tmp_path) as state:
+        both = target.experiment(range(1, 7)).run(state=state, on_finished=lambda one: again.append(one.key[1]))
     assert again == [4, 5, 6]
     assert ({**both.results, **first.results}, both.known) == (both.results, 3)
 
@@ -195,8 +194,7 @@ def moody(testbed: Cluster, scenario: Scenario) -> QueueUnderTest:
 
 def test_a_run_that_is_not_the_same_twice_is_told_with_its_first_differing_event(tmp_path: Path) -> None:
     target = HuntTarget(scenario=small(), messages=10, make_queue=moody)
-    with hunt_state(target, tmp_path) as state:
-        hunted = hunt(target, [1, 2], state=state)
+    hunted = target.experiment([1, 2]).run()
     first, second = hunted.results.values()
     assert (first.numbers[TWICE], SAME in first.numbers, TWICE in second.numbers) == (1, False, False)
     assert "in one run" in (first.problem or "")
@@ -236,7 +234,7 @@ def test_the_progress_of_a_hunt_that_goes_on_counts_the_failures_from_before(
     capsys.readouterr()
     both = run_hunt(target, seeds=range(1, 9), **options)
     last = capsys.readouterr().err.splitlines()[-1]
-    assert last == f"small: 8 of 8 runs, {both.to_json()['failing']} failed"
+    assert last == f"small hunt: 8 of 8 runs, {both.to_json()['failing']} failed"
     both.print()
     told = capsys.readouterr().out
     assert "6 of the runs are from before." in told

@@ -13,7 +13,7 @@ from zonelab.scenarios.run_files.tables import MemoryTables
 from zonelab.scenarios.spec.reading import load_scenario
 from zonelab.studies.limit import keeping_up
 from zonelab.studies.limit.keeping_up import behind
-from zonelab.studies.limit.limits import Limits
+from zonelab.studies.limit.limits import limit_rows, limits_of
 from zonelab.studies.limit.result import HEADINGS, MEANS, LimitResult
 from zonelab.studies.limit.rows import LimitRow, row_of
 from zonelab.studies.limit.search import ABOVE, KEPT, PRECISION, RUNS, Searching, knee
@@ -70,25 +70,25 @@ def test_a_load_that_is_kept_up_with_is_not_behind_whatever_came_before_and_one_
 
 
 def test_rows_have_an_interval_over_seeds_and_say_where_there_is_no_limit():
-    limits = Limits(settings=(Setting(name="as it is", scenario=small()),))
+    settings = (Setting(name="as it is", scenario=small()),)
     found = {("as it is", seed): searched(90.0 + seed, 94.0, "acks") for seed in (1, 2)}
-    (row,) = limits.rows(AllRuns(results=found))
+    (row,) = limit_rows(settings, AllRuns(results=found))
     assert row.low_per_s < row.value_per_s < row.high_per_s
     assert row.told.startswith("92.7 (")
-    (alone,) = limits.rows(AllRuns(results={key: found[key] for key in [("as it is", 1)]}))
+    (alone,) = limit_rows(settings, AllRuns(results={key: found[key] for key in [("as it is", 1)]}))
     assert alone.told == "92.5 ± 2.5%, one seed", "one seed tells nothing of others"
     none = {("as it is", 1): searched(5_000.0)}
-    assert limits.rows(AllRuns(results=none))[0].told == "more than 5,000"
+    assert limit_rows(settings, AllRuns(results=none))[0].told == "more than 5,000"
 
 
 def test_what_will_be_searched_is_said_beforehand():
-    limits = Limits(settings=(Setting(name="as it is", scenario=small(load={"duration_s": 2})),))
-    assert limits.forecast(3) == "3 searches x about 10 runs x 2 s of load, simulated"
+    settings = (Setting(name="as it is", scenario=small(load={"duration_s": 2})),)
+    assert limits_of(settings, (1, 2, 3)).forecast == "3 searches x about 10 runs x 2 s of load, simulated"
 
 
 def test_a_load_that_cannot_be_scaled_is_refused():
     with pytest.raises(NotAccepted, match=r"load\.rate_per_s: got 0; accepted: a rate"):
-        Limits(settings=(Setting(name="told", scenario=small(load={"rate_per_s": 0, "operations": []})),))
+        limits_of((Setting(name="told", scenario=small(load={"rate_per_s": 0, "operations": []})),), ())
 
 
 def test_limits_stand_beside_the_first_and_beside_their_load(

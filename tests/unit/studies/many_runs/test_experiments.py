@@ -19,9 +19,9 @@ from zonelab.scenarios.spec.reading import dump_scenario, load_scenario
 from zonelab.studies.evaluate.evaluation import Evaluation
 from zonelab.studies.evaluate.rollout import Rollout
 from zonelab.studies.hunt.seeds import HuntTarget
-from zonelab.studies.limit.limits import Limits
+from zonelab.studies.limit.limits import limits_of
 from zonelab.studies.sweep.settings import settings_of
-from zonelab.studies.sweep.sweep import Sweep
+from zonelab.studies.sweep.sweep import sweep_of
 
 SECTION = {
     "vary": {"level": ["DC_ONE", "DC_QUORUM"]},
@@ -88,11 +88,11 @@ JUDGES = {
 
 def test_every_field_of_an_evaluation_decides_its_runs_or_only_how_they_are_judged(tmp_path: Path) -> None:
     assert {*Evaluate.model_fields, *ExpectedFaults.model_fields} == {*DECIDES, *JUDGES} - {"fault of one zone"}
-    now = rollout(tmp_path).experiment()
+    now = rollout(tmp_path).experiment.identity
     for name, changes in DECIDES.items():
-        assert rollout(tmp_path, **changes).experiment() != now, name
+        assert rollout(tmp_path, **changes).experiment.identity != now, name
     for name, changes in JUDGES.items():
-        assert rollout(tmp_path, **changes).experiment() == now, f"{name}: results are kept"
+        assert rollout(tmp_path, **changes).experiment.identity == now, f"{name}: results are kept"
 
 
 def test_every_field_of_a_hunt_a_sweep_and_a_limit_makes_another_experiment() -> None:
@@ -103,16 +103,12 @@ def test_every_field_of_a_hunt_a_sweep_and_a_limit_makes_another_experiment() ->
     hunts = {"scenario": load_scenario("steady", overrides=["seed=9"]), "messages": 7, "make_queue": other}
     assert set(hunts) == {field.name for field in fields(HuntTarget)}
     for name, value in hunts.items():
-        assert replace(hunt, **{name: value}).experiment() != hunt.experiment(), name
+        assert replace(hunt, **{name: value}).experiment(()).identity != hunt.experiment(()).identity, name
     settings, others = (
         settings_of("steady", vary=[f"level=DC_ONE,{level}"]) for level in ("DC_QUORUM", "DC_SAFE_QUORUM")
     )
-    sweep = Sweep(settings=settings)
-    sweeps = {"settings": others, "messages": 7}
-    assert set(sweeps) == {field.name for field in fields(Sweep)}
-    for name, value in sweeps.items():
-        assert replace(sweep, **{name: value}).experiment() != sweep.experiment(), name
-    assert len({sweep.experiment(), Limits(settings=settings).experiment(), Limits(settings=others).experiment()}) == 3
+    sweeps = sweep_of(settings, ()), sweep_of(others, ()), sweep_of(settings, (), messages=7)
+    assert len({one.identity for one in (*sweeps, limits_of(settings, ()), limits_of(others, ()))}) == 5
 
 
 def test_a_trace_that_holds_something_else_under_the_same_name_makes_another_experiment(tmp_path: Path) -> None:
@@ -123,9 +119,9 @@ def test_a_trace_that_holds_something_else_under_the_same_name_makes_another_exp
         override = [f"links.lag={lag}"]
         fault = {"kind": "lag", "link": "a>b", "lag": lag}
         return [
-            HuntTarget(scenario=load_scenario("steady", overrides=override)).experiment(),
-            Sweep(settings=settings_of("steady", vary=[], overrides=override)).experiment(),
-            rollout(tmp_path, **changed_fault(fault=fault)).experiment(),
+            HuntTarget(scenario=load_scenario("steady", overrides=override)).experiment(()).identity,
+            sweep_of(settings_of("steady", vary=[], overrides=override), ()).identity,
+            rollout(tmp_path, **changed_fault(fault=fault)).experiment.identity,
         ]
 
     trace.write_text("1\n2\n3\n", encoding="utf-8")
