@@ -149,13 +149,13 @@ class OptionRun:
             numbers.update({f"client {name.replace('_', '-')}": count for name, count in counted.items()})
         observation = trial.observation()
         if trial.verdict is None:
-            return replace(observation, numbers=numbers)
+            return replace(observation, numbers=dict(numbers))
         operations = trial.verdict.operations.values()
         numbers[BEGUN] = sum(sum(outcomes.values()) for outcomes in operations)
         numbers[ANSWERED] = sum(outcomes.get("ok", 0) for outcomes in operations)
         counts = {str(name): observation.counts[name] for name in WATCHED if name in observation.counts}
         problem = observation.problem if trial.run.record.drained else f"not at rest within {DRAIN_S:g} s"
-        return replace(observation, counts=counts, numbers=numbers, problem=problem)
+        return replace(observation, counts=counts, numbers=dict(numbers), problem=problem)
 
 
 def option_pairs(

@@ -23,7 +23,11 @@ REPEAT_EVERY = 20
 MESSAGES = 100
 
 
-FAULTS, EVENTS, VIRTUAL_NS, TWICE, SAME = "faults", "events", "virtual_ns", "run twice", "same twice"
+FAULTS = "faults"
+EVENTS = "events"
+VIRTUAL_NS = "virtual_ns"
+TWICE = "run twice"
+SAME = "same twice"
 """Numbers of a run: its faults, its events, its length in ns of its own time, and 1 if it was made twice, and if both
 were the same."""
 

@@ -21,7 +21,7 @@ from support.scenarios.short_runs import servers_of, zonelab_command
 from support.scenarios.sim_runs import SMALL
 
 from zonelab.analysis.spark.session import INTERPRETED
-from zonelab.studies.sweep.every_setting import RESULTS_NAME
+from zonelab.studies.many_runs.state import RESULTS_NAME
 
 pytestmark = [pytest.mark.java, pytest.mark.real]
 

@@ -27,12 +27,13 @@ from zonelab.analysis.observation import Observation
 from zonelab.analysis.rates.year import NO_FAULT, RunKind
 from zonelab.scenarios.errors import NotAccepted
 from zonelab.scenarios.spec.reading import dump_scenario, load_scenario
-from zonelab.studies.evaluate.evaluation import RESULTS_NAME, Budget, Evaluation
+from zonelab.studies.evaluate.evaluation import Budget, Evaluation
 from zonelab.studies.evaluate.given_faults import RatesGivenFaults
 from zonelab.studies.evaluate.one_run import Evaluating
 from zonelab.studies.evaluate.rollout import Rollout
 from zonelab.studies.evaluate.template import TEMPLATE, plain_rollout
 from zonelab.studies.many_runs.recorded import result_files
+from zonelab.studies.many_runs.state import RESULTS_NAME
 
 DOWN = "any one zone down"
 SECTION = {

@@ -117,7 +117,7 @@ def test_the_page_has_a_row_a_cell_and_says_where_an_option_does_nothing():
 
 def test_the_command_refuses_what_is_of_the_other_table(capsys):
     assert run_cli(["ablate", "--options", "--off", "lease-nx"]) == 64
-    assert "one or the other" in capsys.readouterr().err
+    assert "exclude each other" in capsys.readouterr().err
 
 
 def test_the_command_writes_the_page_and_prints_json(capsys, tmp_path, monkeypatch):
