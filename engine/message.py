@@ -93,5 +93,5 @@ class Delivery:
 
 
 def id_of(message: str | Delivery) -> str:
-    """The id, of a message that is told by its id or by a delivery of it."""
+    """The id of a message that is given by its id or by a delivery of it."""
     return message if isinstance(message, str) else message.message.id

@@ -60,7 +60,7 @@ class Queue(Protocol):
 
 @runtime_checkable
 class RepairableQueue(Protocol):
-    """A queue whose ended leases come back only when it is told to look for them."""
+    """A queue whose ended leases come back only when ``process_unacks`` looks for them."""
 
     async def process_unacks(self) -> Any: ...
 
@@ -77,7 +77,9 @@ class ExtendsLeases(Protocol):
     """A queue that moves the ends of its leases while work goes on."""
 
     def tell_extensions(self, heard: Callable[[str, int], None]) -> None:
-        """``heard`` is told of every confirmed one: message id and new end of its lease, in ms of the node's clock."""
+        """``heard`` is called for every confirmed one: message id and new end of its lease, in ms of the
+        node's clock.
+        """
 
 
 @runtime_checkable

@@ -45,7 +45,7 @@ _BOUNDS = Bounds()
 
 
 class _Server(uvicorn.Server):
-    """Leaves the signals to whoever owns the loop, and tells when it serves."""
+    """Leave the signals to the owner of the loop, and report when it serves."""
 
     def __init__(self, config: uvicorn.Config) -> None:
         super().__init__(config)

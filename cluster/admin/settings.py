@@ -1,4 +1,4 @@
-"""The file that tells an administration where to listen and who may change something: JSON, one object."""
+"""The file that states where an administration listens and who may change something: JSON, one object."""
 
 from pathlib import Path
 

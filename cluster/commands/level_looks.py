@@ -40,7 +40,7 @@ class _WaitedKey:
 
 
 class LevelLooks(Generic[K]):
-    """The looks of one port. A key is whatever tells those apart that cannot share a look."""
+    """The looks of one port. A key distinguishes those that cannot share a look."""
 
     def __init__(self, runtime: Runtime, ask: Ask[K]) -> None:
         self._runtime = runtime

@@ -7,7 +7,7 @@ from zonelab.engine.ports import Runtime, Timer
 
 
 class Reconnect:
-    """Calls ``attempt`` after each back-off until told that the connection is up; forgets the back-off then."""
+    """Calls ``attempt`` after each back-off until the connection is reported up; forgets the back-off then."""
 
     def __init__(self, *, runtime: Runtime, timeouts: Timeouts, attempt: Callable[[], None]) -> None:
         self._runtime = runtime

@@ -1,7 +1,7 @@
 """The way from a coordinator to another zone's server: a link out, the server's connection, a link back.
 
 In Dynomite a request for another rack goes to that rack's Dynomite, which passes it to its Redis. The two hops have
-their own time-outs and error texts, and clients can tell them apart: a stalled Redis is reported by the far side
+their own time-outs and error texts, and clients can distinguish them: a stalled Redis is reported by the far side
 after the datastore time-out, a stalled or unreachable peer by the near side after the peer time-out.
 """
 
@@ -92,8 +92,8 @@ class Peer:
     ``_Request`` each. The outcome is the same: the server's connection times out before the peer's. As soon as a link
     is no longer clear, every batch that waits at the server gets its ``_Request``.
 
-    Where much fails with the connection, callers are told over several turns of the loop, unless it is ``hinted``: what
-    fails is kept to be sent again.
+    Where much fails with the connection, callers are called back over several turns of the loop, unless it is
+    ``hinted``: what fails is kept to be sent again.
     """
 
     def __init__(
@@ -197,7 +197,7 @@ class Peer:
             self._reconnect.down()
 
     def _break(self, *, lost_if_not_there: bool) -> Iterator[int]:
-        """Drop the connection; going through what is returned tells the callers."""
+        """Drop the connection; iterating over the result calls the callers back."""
         self._up = False
         self._reconsider()
         self._deadlines.clear()

@@ -99,7 +99,7 @@ class ServerConnection:
         self._reconnect.down()
 
     def _break(self) -> Iterator[int]:
-        """Drop the connection; going through what is returned tells the callers."""
+        """Drop the connection; iterating over the result calls the callers back."""
         self._connected = False
         self._upstream.close()
         self._deadlines.clear()
@@ -108,7 +108,7 @@ class ServerConnection:
 
 
 def _fail(requests: deque[tuple[int, Batch, OnAnswer]]) -> Iterator[int]:
-    while requests:  # each is let go of once it is told: many at the end would take a turn of the loop
+    while requests:  # each is released once it is called back: many at the end would take a turn of the loop
         _, batch, done = requests.popleft()
         done(ZoneFailure(STORAGE_REFUSED, maybe_applied=True))
         yield telling(batch)

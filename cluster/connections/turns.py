@@ -14,7 +14,7 @@ BYTES_PER_COMMAND = 64 * 1024
 
 
 def telling(batch: Batch) -> int:
-    """Return how much work it is to tell of the end of ``batch`` and to free it, in commands."""
+    """Return the work of reporting the end of ``batch`` and freeing it, in commands."""
     return len(batch.commands) + len(batch.packed or b"") // BYTES_PER_COMMAND
 
 

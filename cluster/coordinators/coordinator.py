@@ -47,7 +47,7 @@ class Coordinator(ABC):
         self._deaths = 0
         self._sending = False
         self.door: Door | None = None
-        """Looks at what clients submit before it is sent, and at what they are told."""
+        """Looks at what clients submit before it is sent, and at the answers that they get."""
         self._delayed: deque[tuple[Callable[..., None], tuple[Any, ...]]] = deque()
 
     @property
@@ -121,7 +121,8 @@ class Coordinator(ABC):
     def submit_together(
         self, level: Setting, members: Sequence[Member], commands: Sequence[Command], packed: bytes
     ) -> None:
-        """Run pipelines of several callers as one batch; what each is told is as if it had been submitted by itself.
+        """Run pipelines of several callers as one batch; each gets its answer as if it had submitted its pipeline by
+        itself.
 
         ``commands`` and ``packed`` are all members' together, in order. All must have the same rule at ``level``: the
         first one's is taken for all.

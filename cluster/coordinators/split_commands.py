@@ -78,7 +78,7 @@ class SplitCommand:
 class SplitPipeline:
     """A pipeline in ``parts``, of these fragments each. ``done`` is called once all parts have been answered.
 
-    If it is a ``GradualDone``, it is told the commands before that are answered before the others, in order.
+    If it is a ``GradualDone``, it receives the commands that are answered before the others early, in order.
     """
 
     def __init__(self, commands: Sequence[SplitCommand], *, parts: Sequence[Sequence[Fragment]], done: Done) -> None:
@@ -92,7 +92,7 @@ class SplitPipeline:
                 fragment.asked += 1
 
     def part(self, dc: int, fragments: Sequence[Fragment]) -> Done:
-        """Return who is to be told what came of one of the parts, in one data centre."""
+        """Return the callback for the outcome of one of the parts, in one data centre."""
         if isinstance(self._done, GradualDone):
             return _GradualPart(self, self._done, dc, fragments)
         return partial(self.answered, dc, fragments)
@@ -108,7 +108,7 @@ class SplitPipeline:
             self.tell_first(self._done)
 
     def tell_first(self, done: GradualDone) -> None:
-        """Tell what is complete and follows what has been told."""
+        """Report the answers that are complete and follow those reported before."""
         complete = list(takewhile(lambda command: command.complete, islice(self._commands, self._told, None)))
         if complete:
             self._told += len(complete)
@@ -148,7 +148,7 @@ class SplitPipeline:
 
 
 class _GradualPart(GradualDone):
-    """Hears of one part of ``split``, whose ``done`` wants to be told the first answers early."""
+    """Hears of one part of ``split``, whose ``done`` takes the first answers early."""
 
     __slots__ = ("_dc", "_done", "_fragments", "_known", "_split")
 

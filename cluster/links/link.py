@@ -22,7 +22,7 @@ class Cut(StrEnum):
     """A cut link's treatment of traffic."""
 
     DROP = "drop"  # the connection is reset: what is on the way is gone and sending fails at once
-    HOLD = "hold"  # a black hole: nothing arrives, nobody is told; what was sent arrives after mending
+    HOLD = "hold"  # a black hole: nothing arrives, without any notice; what was sent arrives after mending
     FREEZE = "freeze"  # the same, but for new connections: the kernel of a process that stands still accepts them
 
 

@@ -10,7 +10,7 @@ class CommandCodec(Protocol):
     """``model`` is what the user of the coordinator has given it as commands."""
 
     def commands(self, commands: Sequence[Command], packed: bytes | None) -> Sequence[Command] | None:
-        """The commands with their arguments; None if they cannot be told apart and have to be sent as they are."""
+        """The commands with their arguments; None if they cannot be separated and have to be sent as they are."""
 
     def inside(self, commands: Sequence[Command], packed: bytes | None) -> Sequence[Command] | None:
         """Return what stands between MULTI and EXEC, if the commands are a transaction; None if they are not."""

@@ -8,7 +8,7 @@ hint is such a write.
 - Only writes with keys become hints: a PUBLISH or a FLUSHALL that comes late would do something else than was meant.
 - Hints are sent before anything newer from this coordinator, which keeps its own order of writes. Writes that other
   coordinators have sent since are not known here, and a hint may overwrite them.
-- The client whose write became a hint is told that it may have been applied, because it will be.
+- The client whose write became a hint gets "may have been applied", because it will be.
 
 Hints are sent a window at a time: a connection on which too much waits breaks, and loses all that is under way. What
 clients send meanwhile waits behind the hints.
@@ -81,7 +81,7 @@ class _Kept:
 class HintedChannel:
     """``channel``, with a queue of the writes that it refused.
 
-    ``count`` is told how many commands were stored, replayed and dropped; ``codec`` reads the commands.
+    ``count`` is called with how many commands were stored, replayed and dropped; ``codec`` reads the commands.
     """
 
     def __init__(
@@ -242,7 +242,7 @@ class HintedChannel:
         _tell(kept, failure)
 
     def _failed(self, kept: _Kept, failure: ZoneFailure) -> tuple[_Kept | None, ZoneFailure]:
-        """Return what is kept of a write that was certainly not applied, and the failure that its client is told."""
+        """Return what is kept of a write that was certainly not applied, and the failure that its client gets."""
         if kept.done is None and not self._ending:
             return kept, failure
         if kept.done is None:

@@ -23,7 +23,7 @@ _IN_SCRIPT = re.compile(r" script: (?:[0-9a-f]{40}, )?on @user_script:\d+\.$")
 class Rewritten:
     """One command of a pipeline as the zones are sent it, and the rule by which their answers are voted on.
 
-    ``value``: what the client is told of the answer of that vote; without it, the answer as it is.
+    ``value``: what the client gets of the answer of that vote; without it, the answer as it is.
     """
 
     command: Command
@@ -76,7 +76,7 @@ class RewritingCoordinator(PlainCoordinator):
         raise NotImplementedError
 
     def _send_given(self, level: Setting, commands: Sequence[Command], given: Sequence[Command], done: Done) -> None:
-        """``given`` is what is to be done, ``commands`` tells by which rules and in which form it is answered."""
+        """``given`` is what is to be done, ``commands`` states by which rules and in which form it is answered."""
         rules, tally = self._levels[level]
         rewritten, done = self._rewritten(given, list(map(rules.of, commands)), done)
 
@@ -92,7 +92,7 @@ class RewritingCoordinator(PlainCoordinator):
         self._send_mixed([its.rule for its in rewritten], given, tally, answered, None, asked=asked)
 
     def _told(self, command: Command, its: Rewritten, answer: Any, model: Sequence[Command]) -> Reply:
-        """Return what the client is told; an error of a command inside a script as if it had been sent by itself."""
+        """Return the client's answer; an error of a command inside a script as if it had been sent by itself."""
         if type(answer) is ServerError and its.command is not command:
             return ServerError(_IN_SCRIPT.sub("", str(answer)))
         if its.value is None or isinstance(answer, ServerError):

@@ -31,7 +31,7 @@ class ServerProtocol(asyncio.Protocol):
         return self._on_close is not None
 
     def abort(self) -> None:
-        """Drop the connection; nobody is told."""
+        """Drop the connection without a notice to anybody."""
         self._on_close = None
         if self._transport is not None:
             self._transport.abort()

@@ -204,7 +204,7 @@ class PortClient(ABC):
         self.subscription: Subscription | None = None
         self.closing = False
         self.lost = False
-        """The connection is gone; nobody reads what it is told."""
+        """The connection is gone; nobody reads what it is sent."""
         self.plain = self.authenticated  # commands may go straight to the coordinator
         self.commands = 0
         self.has_written = False

@@ -114,7 +114,7 @@ class EndingClient(PortClient, asyncio.Protocol):
         try:
             reply = await handler()
         except BaseException:
-            self.close()  # without its answer the client could not tell which answer is to which command
+            self.close()  # without its answer the client could not know which answer is to which command
             raise
         self._busy = self._soon = False
         self._task = None

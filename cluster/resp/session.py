@@ -152,7 +152,7 @@ class ConnectionSession(WindowedClient):
     def _slot(
         self, count: int, sent_bytes: int, level: Level, kind: CommandKind, *, made: type[ReplySlot] = ReplySlot
     ) -> Done:
-        """A place in the order of answers for ``count`` commands, and who is to be told what came of them."""
+        """A place in the order of answers for ``count`` commands, and the callback for their outcome."""
         slot = made(self, count)
         slot.sent_bytes = sent_bytes
         slot.expected = self._under_way(count, sent_bytes)

@@ -12,7 +12,7 @@ OnReplies = Callable[[list[Reply]], None]
 class SimConnection:
     """An established connection. Replies arrive in order; after a break, or once closed, none does.
 
-    ``hang_up`` lets the server forget it; ``on_close`` tells the client that the server has closed it.
+    ``hang_up`` lets the server forget it; ``on_close`` is called when the server has closed it.
     """
 
     def __init__(

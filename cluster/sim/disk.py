@@ -46,7 +46,7 @@ class _Record:
 
 
 class Disk:
-    """The files of one server. ``running`` tells whether the server's own threads can flush now."""
+    """The files of one server. ``running`` returns whether the server's own threads can flush now."""
 
     def __init__(
         self,

@@ -127,7 +127,7 @@ class SimServer:
         self._model = model
 
     def _next_run_id(self) -> str:
-        """Return what tells one process of this server from another, as the server's own ``run_id`` does."""
+        """Return what distinguishes one process of this server from another, as the server's own ``run_id`` does."""
         self._boots += 1
         return sha1(f"{self.name} {self._boots}".encode(), usedforsecurity=False).hexdigest()
 

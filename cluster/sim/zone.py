@@ -15,7 +15,7 @@ _PORT = 6379
 class SimZone:
     """Implements ``Zone`` and ``LosesPower`` of ``zonelab.cluster.zone``.
 
-    Verbs of one zone are carried out one at a time, as on real servers. ``clock`` is what the server tells the time by.
+    Verbs of one zone are carried out one at a time, as on real servers. ``clock`` is the server's clock.
     """
 
     def __init__(self, name: str, *, runtime: SimRuntime, clock: NodeClock, settings: ServerSettings) -> None:

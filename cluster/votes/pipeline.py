@@ -26,7 +26,7 @@ class FailureAccount(Protocol):
 class PipelineFailure:
     """A pipeline of which at least one command was answered with an error.
 
-    ``answers`` is what Dynomite would tell the client, one a command: values, errors of servers, and ``ZoneFailure``
+    ``answers`` is what Dynomite would send the client, one a command: values, errors of servers, and ``ZoneFailure``
     in place of an answer that no server gave.
     """
 
@@ -63,7 +63,7 @@ Done = Callable[[Outcome], None]
 
 
 class GradualDone(ABC):
-    """A ``Done`` that may be told the first answers before the others are decided; the outcome then has the rest."""
+    """A ``Done`` that may receive the first answers before the others are decided; the outcome then has the rest."""
 
     __slots__ = ()
 
@@ -76,7 +76,7 @@ class GradualDone(ABC):
 
 
 class TranslatedDone(GradualDone):
-    """``done``, told what ``outcome`` and ``first`` make of what is known.
+    """``done``, called with what ``outcome`` and ``first`` make of what is known.
 
     Both are given the place in the pipeline of the first command that they hear of.
     """
@@ -187,8 +187,8 @@ class UniformPipeline(Batch):
 class MixedPipeline:
     """One pipeline whose commands are voted on one by one, each by its rule in ``rules``.
 
-    ``done`` is called once all have their answers; if it is a ``GradualDone``, it is told those before that are decided
-    before the others, in order.
+    ``done`` is called once all have their answers; if it is a ``GradualDone``, it receives those before that are
+    decided before the others, in order.
     """
 
     __slots__ = ("_commands", "_done", "_tally", "_told", "_undecided", "_votes")
@@ -263,4 +263,4 @@ def no_error(answer: Answer) -> TypeGuard[list[Reply]]:
 
 
 def ignore(outcome: Outcome) -> None:
-    """For a caller that has been told already."""
+    """For a caller that has its answer already."""

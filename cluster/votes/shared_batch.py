@@ -12,11 +12,13 @@ from zonelab.cluster.votes.statistics import Tally
 from zonelab.engine.ports import Command
 
 Member = tuple[Sequence[Command], Done]
-"""One caller's pipeline, and who is told what came of it."""
+"""One caller's pipeline, and the callback for its outcome."""
 
 
 class MembersOfOne(Sequence[Member]):
-    """Members of one command each. They are made when they are looked at, since most often all are told at once."""
+    """Members of one command each. They are made when they are looked at, since most often all are called
+    back at once.
+    """
 
     @abstractmethod
     def tell(self, replies: Outcome) -> None:

@@ -1,4 +1,4 @@
-"""The vote on one command: which replies decide it, and what the client is told.
+"""The vote on one command: which replies decide it, and what the client gets.
 
 The rules are those of Netflix Dynomite at 2046b05 (``dyn_response_mgr.c``, ``dyn_client.c``): replies are compared
 by value, not by version; an error counts as an answer but never towards a quorum; the first error is the one
@@ -27,8 +27,8 @@ class Vote:
     with four and more it is what its rule would be if its arrays were long enough.
 
     ``submit`` is called once per zone, in order of arrival. ``answer`` and ``decision`` are set when ``decided``.
-    ``late_disagreement`` tells that a good reply which came after the decision differs from the answer: Dynomite
-    drops such replies unread, this lab counts them. ``failed_inside`` tells that a server which began the command
+    ``late_disagreement`` means that a good reply which came after the decision differs from the answer: Dynomite
+    drops such replies unread, this lab counts them. ``failed_inside`` means that a server which began the command
     answered with an error of its own: that leaves no effect, unless the command is a script. ``first_of`` says which of
     some zones, in order of arrival, counts as the first to have arrived, if that is not simply the first of them.
     """

@@ -1,7 +1,7 @@
 """Failures of an operation of several commands, and what the error says about its effect.
 
 A queue engine raises the errors of ``zonelab.engine.ports``. When an operation is made of several commands, the error
-of one of them does not yet tell what became of the whole; the functions here decide that.
+of one of them does not decide the outcome of the whole; the functions here do.
 """
 
 from collections.abc import Iterator

@@ -1,7 +1,7 @@
 """Errors of an operation on several messages, or of several commands, that stops in the middle.
 
 Each failure is also the error that caused it (``Unavailable``, ``Indeterminate`` or ``ServerError``), so
-``except PortError`` keeps working, and it tells how far the operation came. V1 handles messages one by one and names
+``except PortError`` keeps working, and it states how far the operation came. V1 handles messages one by one and names
 the message at which it stopped; V2 and hardened mode handle batches and raise the ``Batch…`` kinds of these failures.
 """
 
@@ -17,7 +17,7 @@ class PayloadError(Exception):
 class PushFailure(Exception):
     """A push stopped at the message ``failed_id``; ``receipts`` are those of the messages before it.
 
-    The class tells the fate of ``failed_id`` alone. Messages after it were not tried. ``Unavailable`` means that it
+    The class states the fate of ``failed_id`` alone. Messages after it were not tried. ``Unavailable`` means that it
     is certainly not listed in a queue, though its payload may have been written.
     """
 
@@ -61,7 +61,7 @@ class AckRejected(AckFailure, ServerError):
 
 
 class BatchPushFailure(PushFailure):
-    """A push failed for ``failed_ids``, all of which share the fate that the class tells.
+    """A push failed for ``failed_ids``, all of which share the fate that the class states.
 
     ``receipts`` are those of the messages that were pushed. What is in neither was not tried.
     """
@@ -84,7 +84,7 @@ class BatchPushRejected(BatchPushFailure, ServerError):
 
 
 class BatchAckFailure(AckFailure):
-    """An ack failed for ``failed_ids``, all of which share the fate that the class tells.
+    """An ack failed for ``failed_ids``, all of which share the fate that the class states.
 
     ``acked_ids`` are acknowledged. What is in neither had no lease where it was looked for, or was not tried.
     """

@@ -74,9 +74,9 @@ class RackSuffixShards:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class MappedShards:
-    """A shard for each rack, told explicitly, the same in every region (``ConsistentDynoShardSupplier``).
+    """A shard for each rack, given explicitly, the same in every region (``ConsistentDynoShardSupplier``).
 
-    Raises ``ValueError`` for a rack that is not told; the original goes on with a shard called null.
+    Raises ``ValueError`` for a rack without one; the original goes on with a shard called null.
     """
 
     hosts: HostSupplier

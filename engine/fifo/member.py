@@ -140,7 +140,7 @@ class Member(Startable):
         return self._context.spawn(repeat(), what)
 
     async def subscribe(self, partitions: Sequence[Partition]) -> None:
-        """Consume its share of these from now on. The group is told; if it cannot be, with the next heartbeat.
+        """Consume its share of these from now on. The group learns of it at once, or with the next heartbeat.
 
         As in RocketMQ all members of a group have to subscribe to the same topics: a share goes to a member that did
         not subscribe, too, and nobody consumes it.

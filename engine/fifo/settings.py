@@ -161,7 +161,7 @@ class ModeRules:
     ``hurries``: while it has not all that it is assigned, a member rebalances every ``rebalance_least``.
     ``renews_twice``: a second timer renews locks, and it stops last. ``holds_dropped``: a partition whose revoke waits
     for its listener is still renewed, and a stop unlocks it. ``dead_letters_wait``: a dead letter is listed after the
-    delay of its level. ``counts_last``: the failed attempts that it tells include the last one.
+    delay of its level. ``counts_last``: the failed attempts that it reports include the last one.
     """
 
     own_at_once: bool = True

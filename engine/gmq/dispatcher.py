@@ -27,7 +27,8 @@ class GmqDispatcher(Startable):
     """Background work of a gmq process named ``name``; instances send it their cards over ``cards``.
 
     A card that was taken is in memory only, until a bucket has written it. If the program is killed before, it is lost.
-    ``on_ready`` is told the topic of each job that it has put into a list. ``delayed`` and ``leased`` are its buckets.
+    ``on_ready`` is called with the topic of each job that it has put into a list. ``delayed`` and ``leased`` are its
+    buckets.
     """
 
     def __init__(

@@ -68,7 +68,7 @@ class Job:
             raise BrokenJob(f"a job of the fields {sorted(found)}") from error
 
     def message(self) -> Message:
-        """The job as the contract of queues tells it."""
+        """The job as a message of the queue interface."""
         return Message(
             id=self.id,
             payload=self.body,

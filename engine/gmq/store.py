@@ -33,7 +33,7 @@ class Due:
 class GmqStore:
     """Every call raises ``PortError`` and, for an error reply, ``ServerError``.
 
-    ``on_ready`` is told the topic of each job that ``make_ready`` has put into a list.
+    ``on_ready`` is called with the topic of each job that ``make_ready`` has put into a list.
     """
 
     def __init__(
@@ -75,7 +75,7 @@ class GmqStore:
         return Due([each.decode() for each in ids], int(told), left)
 
     async def make_ready(self, job_id: str, topic: str | None = None, *, consumed_max: int | None = None) -> None:
-        """Into the list of ``topic``, or of the one that its job tells; not if it was delivered oftener.
+        """Into the list of ``topic``, or of the one that its job names; not if it was delivered oftener.
 
         With ``compat`` it raises ``BrokenJob`` for a job that is gone or has a delay and is not delayed.
         """

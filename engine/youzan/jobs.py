@@ -27,7 +27,7 @@ class YouzanJob:
         return json.dumps(asdict(self))
 
     def message(self, *, now_s: int) -> Message:
-        """The job as the contract of queues tells it."""
+        """The job as a message of the queue interface."""
         timeout_ms, lease_ms = max(0, self.due_s - now_s) * MS_PER_S, self.ttr_s * MS_PER_S
         return Message(id=self.id, payload=self.body, timeout_ms=timeout_ms, topic=self.topic, lease_ms=lease_ms)
 

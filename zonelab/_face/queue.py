@@ -164,7 +164,7 @@ class DelayQueue(OpenedQueue):
         return int(await self._part("size").size())
 
     async def process_unacks(self) -> None:
-        """Look for ended leases now, in a queue of your own (``factory``) that has to be told.
+        """Look for ended leases now, in a queue of your own (``factory``) that requeues only on request.
 
         Errors are those of ``ack``, and ``ClusterError`` if the engine does so itself, as all that are shipped do.
         """

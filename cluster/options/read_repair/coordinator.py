@@ -1,4 +1,4 @@
-"""Read repair, an option: reads tell versions, the newest wins, and zones that were seen to be behind are written to.
+"""Read repair, an option: reads return versions, the newest wins, and zones that were seen to be behind are written to.
 
 As Netflix Dynomite has it at 2046b05 with ``read_repairs_enabled`` (``proto/dyn_redis_repair.c``,
 ``dyn_response_mgr.c``), with its limits, which are the point of it here: only where both levels are above DC_ONE, only

@@ -1,4 +1,4 @@
-"""The Lua of read repair: writes that carry a version and lose against a newer one, reads that tell the version.
+"""The Lua of read repair: writes that carry a version and lose against a newer one, reads that return the version.
 
 The layout of the metadata is Dynomite's (``proto/dyn_redis_repair.c`` of Netflix Dynomite at 2046b05): sorted sets
 ``._add-set`` and ``._rem-set`` hold the versions of keys, ``._add-set_KEY`` and ``._rem-set_KEY`` those of the fields

@@ -20,7 +20,7 @@ REFUSED = "refused by strict mode"
 class StrictDoor:
     """The door of a coordinator in one of ``data_centres`` data centres, with ``zones`` zones in its own.
 
-    ``count``: told what was refused, and how often.
+    ``count``: called with what was refused, and how often.
     """
 
     def __init__(
@@ -64,7 +64,7 @@ class StrictDoor:
         packed: bytes | None,
         send: Send,
     ) -> None:
-        """``given`` is what is to be done, ``commands`` tells by which rules and in which form it is answered."""
+        """``given`` is what is to be done, ``commands`` states by which rules and in which form it is answered."""
         done = translated(done, partial(self._outcome, given), partial(self._first, given))
         fragments = [self._fragment(level, *its) for its in zip(commands, given, strict=True)]
         runs = _runs(fragments, commands)
@@ -89,7 +89,7 @@ class StrictDoor:
         return fragment
 
     def _first(self, given: Sequence[Command], begin: int, answers: Sequence[Reply]) -> list[Reply]:
-        """Return what the client is told of ``answers``, to the commands from ``begin`` on."""
+        """Return the client's part of ``answers``, to the commands from ``begin`` on."""
         return [self._told(given[begin + place], answer) for place, answer in enumerate(answers)]
 
     def _outcome(self, given: Sequence[Command], begin: int, outcome: Outcome) -> Outcome:

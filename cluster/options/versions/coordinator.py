@@ -1,6 +1,6 @@
 """Versions as an option of ours: writes carry one, so that in every zone the newest wins whatever comes first.
 
-With ``VoteBy.VERSION`` reads at the quorum levels tell versions, too: of a quorum of replies the newest is the answer,
+With ``VoteBy.VERSION`` reads at quorum levels return versions, too: of a quorum of replies the newest is the answer,
 and before it is given it is written to as many zones as make a quorum, if fewer have it. Votes by timestamp are
 Cassandra's (https://cassandra.apache.org/doc/latest/cassandra/architecture/dynamo.html), and so is writing back before
 the answer (its ``read_repair = BLOCKING``); a register that is read and written so is that of Attiya, Bar-Noy and
@@ -42,7 +42,7 @@ REFUSED = "older than what was there"
 
 
 class _WriteVote(Vote):
-    """Compares what zones answer to the command, and tells the clock of the versions that they met."""
+    """Compares what zones answer to the command, and advances the clock by the versions that they met."""
 
     __slots__ = ("_owner", "_version")
 
@@ -62,7 +62,7 @@ class _ReadVote(Vote):
     """Vote by version: of a quorum of good replies the newest version is the answer; of equal versions with different
     values the vote by value decides, since something has gone past the versions.
 
-    Replies are a version, a value and possibly its expiry, which is not compared, since zones tell it at different
+    Replies are a version, a value and possibly its expiry, which is not compared, since zones report it at different
     times; ``answer`` is a version and a value, or an error.
     """
 
@@ -182,7 +182,7 @@ class VersionedCoordinator(RewritingCoordinator):
     def write_back(self, votes: Mapping[int, _ReadVote], done: Callable[[frozenset[int]], None]) -> bool:
         """Bring zones up to date with the answers of reads; False if there is nothing to do.
 
-        ``done`` is told which reads have an answer that no quorum of zones has after all.
+        ``done`` is called with the reads that have an answer that no quorum of zones has after all.
         """
         by_zone: dict[int, _Records] = {}
         for index, vote in votes.items():

@@ -25,7 +25,7 @@ class VersionedWrite:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class VersionedRead:
-    """A read as a script that tells the version: of ``key``, or of its ``member``; ``letter`` is the type."""
+    """A read as a script that returns the version: of ``key``, or of its ``member``; ``letter`` is the type."""
 
     command: Command
     letter: str
@@ -52,12 +52,12 @@ class VersionedRead:
 
 
 def may_have_version(command: Command) -> bool:
-    """The command may have a version, or may tell the names of the records of versions."""
+    """The command may have a version, or may return the names of the records of versions."""
     return upper(command[0]) in _NAMES
 
 
 def hiding(command: Command) -> tuple[Command, Callable[[Any], Any] | None] | None:
-    """Return how a zone is asked ``command`` and what is told of its answer, so that no record of versions shows in it.
+    """Return the form of ``command`` for a zone, and the filter of its answer in which no record of versions shows.
 
     None for commands in which none does.
     """

@@ -109,7 +109,7 @@ class KeyComparison:
             yield f"{_keys(number)} {_differ(number)} in the time to live alone: {_shown(self.ttls)}"
         if self.lengths_only:
             number, was = len(self.lengths_only), "was" if len(self.lengths_only) == 1 else "were"
-            why = "as a server does not tell its digest"
+            why = "as a server does not report its digest"
             yield f"only the length of {_keys(number)} {was} compared, {why}: {_shown(self.lengths_only)}"
         yield from (f"zone {zone} was not compared: {why}" for zone, why in self.unread.items())
 
@@ -242,7 +242,7 @@ async def _held(address: Address, keys: Sequence[bytes]) -> list[_KeyCopy]:
 async def _digests(
     client: Redis, keys: Sequence[bytes], kinds: Sequence[str], sizes: Sequence[Any]
 ) -> list[str | None]:
-    """The server's own digests where it tells them, else ours of what keys hold; None for keys that are too long."""
+    """The server's own digests where it reports them, else ours of what keys hold; None for keys that are too long."""
     try:
         told = await client.execute_command("DEBUG", "DIGEST-VALUE", *keys)  # type: ignore[no-untyped-call]
         return [one.decode() for one in told]

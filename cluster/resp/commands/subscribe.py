@@ -28,7 +28,7 @@ async def subscribe(client: PortClient, name: str, raw: bytes, channels: list[by
 
 def _subscription_of(client: PortClient) -> Subscription:
     def lost() -> None:
-        """Without its server a subscriber would wait for ever, so it is told in the way that it expects."""
+        """Without its server a subscriber would wait for ever, so it gets an error in the form that it expects."""
         if client.subscription is subscription and not client.closing:
             client.close()
 

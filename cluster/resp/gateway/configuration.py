@@ -1,4 +1,4 @@
-"""The file that tells a gateway process what it is: JSON, one object."""
+"""The configuration file of a gateway process: JSON, one object."""
 
 from dataclasses import fields, replace
 from pathlib import Path

@@ -31,7 +31,7 @@ the older ones, and all. Clients leave few cycles behind, and to look through co
 
 
 def run(configuration: GatewayConfiguration, *, companions: Sequence[Companion] = ()) -> None:
-    """Serve until the process is told to end. Raises ``ClusterError`` if it cannot begin.
+    """Serve until the process is stopped. Raises ``ClusterError`` if it cannot begin.
 
     When it serves it writes one line of JSON to stdout: ``{"zone": "a", "port": "127.0.0.1:7401", "pid": 123}``.
     """

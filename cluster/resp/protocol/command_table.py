@@ -67,7 +67,7 @@ KINDS = {
     CommandRoute.WRITE: CommandKind(CommandRoute.WRITE, ("SET",)),
 }
 _KINDS_BY_NAME = {"MGET": CommandKind(CommandRoute.READ, ("MGET",))}
-"""Commands that the coordinator does not treat as all others of their route, as far as a port can tell."""
+"""Commands that the coordinator does not treat as all others of their route, as far as a port can know."""
 
 _PORT = frozenset({"AUTH", "CLIENT", "ECHO", "HELLO", "QUIT", "RESET", "SELECT"})
 _TRANSACTION = frozenset({"DISCARD", "EXEC", "MULTI", "UNWATCH", "WATCH"})

@@ -12,7 +12,7 @@ SCRIPTS_MAX = 1_000
 SCRIPTS_BYTES_MAX = 4 * 1024 * 1024
 
 EVALUATING = frozenset({"EVAL", "EVAL_RO"})
-"""Servers keep what they have carried out as well as what they were told to load."""
+"""Servers keep what they have carried out as well as what they were asked to load."""
 
 
 class RememberedScripts:

@@ -54,7 +54,7 @@ Whole = tuple[bytes, bytes, int]
 
 
 class ProtocolError(Exception):
-    """The client does not speak RESP. The text is what it is told before the connection is closed."""
+    """The client does not speak RESP. The text is sent to it before the connection is closed."""
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -29,7 +29,7 @@ class Subscription(asyncio.Protocol):
         self._transport: asyncio.Transport | None = None
         self._expected = 0
         self._confirmed: asyncio.Future[None] | None = None
-        self._introduced: bytes | None = None  # what the client is told in place of the server's introduction
+        self._introduced: bytes | None = None  # what the client gets in place of the server's introduction
         self._protocol = 2
         self.channels: set[bytes] = set()
         self.patterns: set[bytes] = set()

@@ -14,7 +14,7 @@ _STATUSES = frozenset({"SET", "MSET", "HMSET"})
 
 
 class WireCodec:
-    """``Codec`` of a gateway. A transaction, and what travels with a WATCH, cannot be told apart."""
+    """``Codec`` of a gateway. A transaction, and what travels with a WATCH, cannot be separated."""
 
     def commands(self, commands: Sequence[Command], packed: bytes | None) -> Sequence[Command] | None:
         if not isinstance(commands, WireCommands) or not commands.plain or packed is None:

@@ -64,7 +64,7 @@ class RedisModel:
         return replies
 
     def replay(self, effects: list[Args], *, now_us: int) -> None:
-        """Repeat what ``on_write`` was told of, at the time at which it happened. It is not told again."""
+        """Repeat writes that ``on_write`` reported, at their time. They are not reported again."""
         on_write, self._on_write = self._on_write, None
         full, self.full = self.full, False
         self.store.stand_at(now_us)

@@ -44,7 +44,7 @@ _Script = tuple[Any, Flags]
 class ScriptCache:
     """The script cache of one server, and what its scripts draw at random.
 
-    ``call`` runs a command of a script; ``full`` tells whether the server's memory is full.
+    ``call`` runs a command of a script; ``full`` returns whether the server's memory is full.
     """
 
     def __init__(self, *, call: ServerCall, full: Callable[[], bool]) -> None:

@@ -108,7 +108,9 @@ class HardenedQueue(BackgroundQueue):
         return self._context.counters
 
     def tell_extensions(self, heard: Callable[[str, int], None]) -> None:
-        """``heard`` is told the id and the new end, in ms, of every lease that the heartbeat moves from now on."""
+        """``heard`` is called with the id and the new end, in ms, of every lease that the heartbeat moves
+        from now on.
+        """
         self._held_leases.on_extended = heard
 
     @timed("push", messages=len)
@@ -188,7 +190,7 @@ class HardenedQueue(BackgroundQueue):
             if not isinstance(answer, Exception):
                 self._held_leases.drop(one)
         if failed:
-            # One class for all: if one of them may be applied, none is told to be certainly not.
+            # One class for all: if one of them may be applied, none is reported as certainly not applied.
             errors = list(failed.values())
             error = next((one for one in errors if isinstance(one, Indeterminate)), errors[0])
             acked_ids = tuple(one.id for one, answer in answers.items() if answer is True)

@@ -66,7 +66,7 @@ class Acks:
         return False
 
     async def _finish(self, message_id: str, *, lease_removed: bool, payload_in_use: bool) -> bool:
-        """True if the earlier attempt acknowledged the message, as far as its traces tell."""
+        """True if the earlier attempt acknowledged the message, as far as its traces show."""
         deleted = 0
         if not payload_in_use:
             deleted = await self._context.quorum.hdel(self._context.keys.messages, message_id)

@@ -235,7 +235,7 @@ class DynoQueue(BackgroundQueue):
         return [decode(raw, message_id=message_id) for message_id, raw in stored.items()]
 
     async def get_msg_with_predicate(self, pattern: str, *, own_shard_only: bool = False) -> str | None:
-        """Id of a message whose stored JSON matches the Lua pattern ``pattern``; which of several, nobody can tell.
+        """Id of a message whose stored JSON matches the Lua pattern ``pattern``; which of several is arbitrary.
 
         Any stored message is looked at, or those that wait in the own shard.
         """

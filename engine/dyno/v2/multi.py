@@ -266,7 +266,7 @@ def _acked(answers: Mapping[str, bool]) -> list[str]:
 
 
 async def _ack_after(before: Sequence[str], queue: PipelinedQueue, ids: Sequence[str]) -> list[bool]:
-    """Acknowledge ``ids`` in one shard, after others; a failure tells of those as well."""
+    """Acknowledge ``ids`` in one shard, after others; a failure reports those as well."""
     try:
         return await queue.ack_all(ids)
     except BatchAckFailure as failure:

@@ -112,7 +112,7 @@ class ConsumeLoop:
         except Exception:
             said, raised = None, True
         status = "error" if said is None else str(said)
-        # A member that was killed comes to no end: nothing is told of it, and nobody waits for its listener.
+        # A member that was killed comes to no end: nothing is reported of it, and nobody waits for its listener.
         for each in delivered:
             columns = self._columns(queue.partition, each.record, each.offset, each.attempt)
             self._context.observer.note("end", **columns, op_id=each.op_id, status=status)

@@ -38,7 +38,9 @@ class Offsets:
         self._reached.pop(partition, None)
 
     async def flush(self) -> None:
-        """Send them all, one way, at its times and at a stop. A failure is not told: the next one sends them again."""
+        """Send them all, one way, at its times and at a stop. A failure is not reported: the next one sends
+        them again.
+        """
         for partition in self._reached:
             self.write_soon(partition)
 

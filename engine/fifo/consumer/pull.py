@@ -99,7 +99,7 @@ class Pulls:
         return True
 
     async def _repair(self, queue: ProcessQueue, end: int) -> None:
-        """The log has lost its end, or never had what the cursor tells of: RocketMQ's OFFSET_ILLEGAL.
+        """The log has lost its end, or never had the offset of the cursor: RocketMQ's OFFSET_ILLEGAL.
 
         What is cached is dropped, the cursor put to the end of the log, and the partition gained anew. (Versions before
         4.9 begin at 0 if the log does.)

@@ -24,7 +24,7 @@ class CursorState:
 
     @classmethod
     def parse(cls, text: str) -> Self:
-        """The state that ``text``, as it stands in the register, tells."""
+        """Parse the state in ``text``, as it stands in the register."""
         cursor, above, failed, rests, parked = json.loads(text)
         return cls(
             progress=Progress(cursor, tuple(above)),

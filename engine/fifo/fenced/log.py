@@ -48,7 +48,7 @@ class LogState:
 
     @classmethod
     def parse(cls, text: str) -> Self:
-        """The state that ``text``, as it stands in the register, tells; of a log without records if it is empty."""
+        """Parse the state in ``text``, as it stands in the register; an empty text is a log without records."""
         if not text:
             return cls()
         end, since, last, *more = json.loads(text)
@@ -180,7 +180,7 @@ class FencedLog:
         """Drop what is more than ``kept`` records behind the slowest group, of which ``groups`` must be some; how many.
 
         Raises what the port raises. Only what lay in front of the floor before cursors were read: of a group that they
-        do not tell of, nobody had asked for its register by then, so it begins at the floor or behind it.
+        do not show, nobody had asked for its register by then, so it begins at the floor or behind it.
         """
         floor = self._state.floor
         if not self.writes or self._state.end - self._state.first <= kept:
@@ -356,9 +356,9 @@ class FencedLog:
         return entries
 
     def _decided_ends(self, found: Sequence[ZoneView]) -> list[int]:
-        """In front of which offset all was decided before each of ``found`` was read, as far as its state tells.
+        """In front of which offset all was decided before each of ``found`` was read, as far as its state shows.
 
-        A record alone tells nothing: what one zone has of a write that nobody decided, an admission brings to another.
+        A record alone proves nothing: what one zone has of a write that nobody decided, an admission brings to another.
         """
         shown = self._store.views.settled(found)
         registers = [(view.registers[0].age, LogState.parse(view.registers[0].state)) for view in found]

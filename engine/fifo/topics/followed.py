@@ -36,7 +36,7 @@ class FollowedRoute:
         """Ask now; whether it is another one. Raises what the port raises."""
         self._read_ns = self._runtime.now_ns()
         before, told = self.known, await self._routes.read()
-        if told is not None and told.epoch >= before.epoch:  # a zone that lags may tell of an earlier one
+        if told is not None and told.epoch >= before.epoch:  # a zone that lags may return an earlier one
             self.known = told
         return self.known != before
 

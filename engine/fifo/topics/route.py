@@ -86,7 +86,7 @@ class TopicRoute:
 
     @classmethod
     def parse(cls, text: str, *, topic: str, zones: tuple[str, ...]) -> Self:
-        """The route that ``text``, as zones store it, tells of ``topic``."""
+        """Parse the route of ``topic`` from ``text``, as zones store it."""
         write, read, epoch, series, sealing, drained, old = json.loads(text)
         known = None if old is None else Predecessors(series=old[0], ends=tuple(old[1]), selector=old[2])
         counts = {"write": write, "read": read, "epoch": epoch, "series": series, "sealing": sealing}

@@ -1,7 +1,7 @@
 """Members of a consumer group, by heartbeats.
 
 A program whose connections close is removed at once by whoever notices that (``leave``); one that stands still is
-removed when it was silent for the expiry, and nobody is told.
+removed when it was silent for the expiry, without a notice to anybody.
 """
 
 from zonelab.engine.common.pipelines import read, write

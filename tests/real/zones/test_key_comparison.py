@@ -109,7 +109,7 @@ async def test_long_keys_whose_lengths_alone_are_compared_are_told(monkeypatch):
         assert (found.differing, found.lengths_only) == ({}, ["list"])
         equal, lengths = found.sentences()
         assert equal == "no key differs between the zones, 2 keys compared"
-        assert lengths == "only the length of 1 key was compared, as a server does not tell its digest: `list`"
+        assert lengths == "only the length of 1 key was compared, as a server does not report its digest: `list`"
 
 
 @coroutine

@@ -15,7 +15,7 @@ from zonelab.engine.fifo.settings import MessageModel
 
 
 class FencedOwnership(Ownership):
-    """``lost``: told when a partition is not ours any more, though nobody took it from us."""
+    """``lost``: called when a partition is not ours any more, though nobody took it from us."""
 
     def __init__(self, context: MemberContext, tenures: Tenures, lost: Callable[[], None]) -> None:
         super().__init__(context)

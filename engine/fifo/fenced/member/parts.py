@@ -24,7 +24,7 @@ class NoOffsets(Offsets):
     """Keeps no cursor: each result is at the zones before the next batch begins, so nothing waits to be written."""
 
     def reach(self, partition: Partition, progress: Progress, *, only_up: bool = False) -> None:
-        """A pull that finds nothing has nothing to tell."""
+        """A pull that finds nothing reports nothing."""
 
 
 class DrainedRevoke(Revoke):
@@ -67,7 +67,7 @@ class Parts:
 
 
 def parts_of(context: MemberContext, *, lost: Callable[[], None]) -> Parts:
-    """``lost``: told when a partition is not the member's any more, though nobody asked it to give it up."""
+    """``lost``: called when a partition is not the member's any more, though nobody asked it to give it up."""
     if isinstance(context.zones, FencedZones):
         return _fenced(context, context.zones.tenures, NoOffsets(context), lost)
     offsets, ownership = Offsets(context), Ownership(context)

@@ -20,7 +20,7 @@ from zonelab.engine.fifo.settings import Poison
 
 
 class FencedResults(Results):
-    """``lose``: told of a queue whose results were refused, or are unknown. ``stores``: zones keep failures."""
+    """``lose``: called with a queue whose results were refused, or are unknown. ``stores``: zones keep failures."""
 
     def __init__(
         self,

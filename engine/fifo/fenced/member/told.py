@@ -1,4 +1,4 @@
-"""Questions under a token, told to the observer: begun, and ended as ok, or as info: single zones may have done it."""
+"""Requests under a token, reported to the observer: begun, ended as ok, or as info if single zones may have done it."""
 
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager

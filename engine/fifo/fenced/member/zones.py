@@ -125,7 +125,7 @@ class FencedLogs(PartitionLogs):
     async def append_all(self, partition: Partition, records: Sequence[PartitionRecord]) -> None:
         """Append several records in one write, which costs about as much as one.
 
-        Raises ``Sealed``: what became of each, ``holds`` then tells.
+        Raises ``Sealed``; ``holds`` then returns the fate of each.
         """
         await self._inbox.put(partition, records)
 
@@ -172,7 +172,7 @@ class FencedLogs(PartitionLogs):
 
 
 class FencedParkedKeys(ParkedKeys):
-    """The keys whose messages wait, as the state of the cursor tells them that this member writes."""
+    """The keys whose messages wait, as in the state of the cursor that this member writes."""
 
     def __init__(self, tenures: Tenures, *, level: Connection, keys: FifoKeys) -> None:
         super().__init__(level=level, keys=keys)
