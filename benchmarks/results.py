@@ -61,12 +61,11 @@ def intro(seeds: int, real: int, load: tuple[float, float]) -> str:
     made = environment()
     return f"""# Results
 
-Made by one command, `python benchmarks/results.py --seeds {seeds} --real {real}`,
-on {made["date_utc"]} UTC: commit {made["commit"]}, Python {made["python"]},
-{made["platform"]}, {made["cpus"]} processors, load average {load[0]:.1f} at the begin
-and {load[1]:.1f} at the end. Simulated rows have the seeds 1 to {seeds}, real ones 1 to {real}. Intervals are 95 % ones
-of Student over runs, as the messages of a run are not independent; – stands where runs do not vary. Simulated figures
-do not depend on the machine; real ones do.
+Compare theory, simulation and real servers here: duplicates, losses, latency, and how well both arms agree.
+`python benchmarks/results.py --seeds {seeds} --real {real}` made this page on {made["date_utc"]} UTC: commit {made["commit"]},
+Python {made["python"]}, {made["platform"]}, {made["cpus"]} processors, load average {load[0]:.1f} at the
+begin and {load[1]:.1f} at the end. Simulated rows have the seeds 1 to {seeds}, real ones 1 to {real}. Intervals are 95 % ones of
+Student over runs; – stands where runs do not vary. Simulated figures do not depend on the machine; real ones do.
 """
 
 
