@@ -196,7 +196,7 @@ class RunPhases(ABC):
         return not any(link.in_flight for link in self._testbed.links.values())
 
     async def _server(self) -> str | None:
-        """Name and version of the servers, as the first zone's tells them."""
+        """Name and version of the servers, as the first zone's reports them."""
         direct = self._testbed.direct(self._scenario.zones[0])
         (reply,) = await direct.execute(("INFO", "server"))
         if not isinstance(reply, bytes):

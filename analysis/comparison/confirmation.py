@@ -19,7 +19,7 @@ OPERATIONS = (TimedOperation.PUSH, TimedOperation.LEASE, TimedOperation.ACK)
 """Operations that are compared; lateness depends on the consumers, too."""
 
 WHOLE_MS = 1.0
-"""The lease step is told in whole milliseconds: below one, nothing is told of it."""
+"""The lease step is measured in whole milliseconds: below one, nothing is known of it."""
 
 _CONFIDENCE = 0.95
 

@@ -29,7 +29,7 @@ SEED = 20_040
 RESAMPLES = 1_000
 PERMUTATIONS = 999
 BLOCKS_MIN = 10
-"""Fewer blocks than this a run tell too little of how blocks differ: no interval and no p value."""
+"""Fewer blocks than this a run show too little of how blocks differ: no interval and no p value."""
 BEYOND_MIN = 5
 """Values that must lie beyond a quantile for an interval of it."""
 

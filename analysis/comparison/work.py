@@ -31,7 +31,7 @@ def fitted(
     """Least squares of the relative differences, run by run; never below 0.
 
     ``without_ms``, ``with_unit_ms``: medians by operation that are simulated with no work and with 1 ms of it, which
-    tells how many times in a row an operation waits for it. ``measured_ms``: those of each real run. Operations that
+    is how many times in a row an operation waits for it. ``measured_ms``: those of each real run. Operations that
     one of them lacks are left out. Raises ``ValueError`` if none is left.
     """
     found = [_of_run(without_ms, with_unit_ms, run) for run in measured_ms]

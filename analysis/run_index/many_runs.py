@@ -19,7 +19,7 @@ class SettingRow:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class ManyRuns:
-    """``place``: of the file of results, below the folder of runs. ``program`` is empty if the file does not tell.
+    """``place``: of the file of results, below the folder of runs. ``program`` is empty if the file has none.
 
     ``digest``: of the file that it was made from. ``problem``: why it cannot be read.
     """

@@ -15,7 +15,7 @@ from zonelab.analysis.runs.info import RunInfo, opened_info
 _FILES = ("run.json", "verdict.json", "summary.json")
 _WITH_VALUE = ("--seed", "--dir", "--level", "--on", "--junit")
 _NOT_SETTINGS = (*_WITH_VALUE, "--json")
-"""Options that do not change what is tried, or that a line tells by itself."""
+"""Options that do not change what is tried, or that a line shows by itself."""
 
 _FIGURES = (("push", "p50"), ("push", "p99"), ("pop", "p50"), ("pop", "p99"), ("ack", "p50"), ("ack", "p99"))
 

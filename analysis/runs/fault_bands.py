@@ -26,6 +26,6 @@ class FaultBand:
 
 
 def fault_bands(rows: Iterable[Mapping[str, Any]]) -> list[FaultBand]:
-    """The faults that ``rows`` tell of, in the order of their begin. The row of a fault's end comes after the first."""
+    """Return the faults in ``rows``, in the order of their begin. The row of a fault's end comes after the first."""
     bands = {row["fault"]: FaultBand(**row) for row in rows}
     return sorted(bands.values(), key=lambda band: (band.begin_ns, band.fault))

@@ -81,7 +81,7 @@ class RunInfo(BaseModel):
     message may be delivered; None: as late as it comes.
     ``clients``: what the client policy did, by program; empty without a policy (docs/client-policy.md).
     ``keys``: of a session, what its zones held when they were compared last (``docs/cluster.md``).
-    ``order``: what a run with ordered messages was told to keep.
+    ``order``: settings by which a run with ordered messages is judged.
     ``unread_zones``: zones whose end state could not be read. ``longest_stall_ms``: the longest that the lab's own
     process was kept from running; if it nears ``shortest_time_out_ms``, the lab and not the cluster may miss time-outs.
     ``stall_p99_ms``: how late it was in all but one of a hundred looks; latencies that are not much longer are its own.

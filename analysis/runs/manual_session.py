@@ -48,7 +48,7 @@ def samples(run: RunDirectory) -> pa.Table:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class ZoneSummary:
-    """What clients saw of one zone's coordinator, as far as the samples tell.
+    """What clients saw of one zone's coordinator, as far as the samples show.
 
     ``operations`` and ``errors`` are rates times intervals. ``silent_s``: how long the coordinator did not answer.
     ``worst_p99_ms``: of all intervals in which there were commands, None if there were none.

@@ -106,7 +106,7 @@ class OrderHistory:
     def __init__(self, table: Table) -> None:
         self._table = table
         self.heard: Callable[[Mapping[str, Any]], None] | None = None
-        """Is told of every row as it is written."""
+        """Called with every row as it is written."""
         self._open: dict[int, tuple[int, OrderKind, Mapping[str, Any]]] = {}
         self._next_index = 0
         self._next_call = 0

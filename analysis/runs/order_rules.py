@@ -1,4 +1,4 @@
-"""``order`` in ``run.json``: what a run with ordered messages was told to keep, so far as its checker needs it."""
+"""``order`` in ``run.json``: settings by which a run with ordered messages is judged, as its checker needs them."""
 
 from typing import Literal
 

@@ -29,7 +29,7 @@ class Owner(BaseModel):
 
     @classmethod
     def current(cls) -> Self | None:
-        """This process; None where the system does not tell (no Linux)."""
+        """This process; None where the system does not say (no Linux)."""
         try:
             boot_id = _BOOT_ID.read_text(encoding="ascii").strip()
             namespace = _PID_NAMESPACE.stat().st_ino

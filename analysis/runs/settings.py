@@ -12,7 +12,7 @@ _OF_RUN = (
     "scenario", "level", "arm", "zones", "server", "seed", "status", "zonelab_version", "git_commit", "program",
 )  # fmt: skip
 _TOLD = ("name", "about", "arm", "level", "seed")
-"""Values of the scenario file that do not matter, or that run.json tells as well."""
+"""Values of the scenario file that do not matter, or that run.json has as well."""
 
 _LIKE = ("seed", "status", "scenario.yaml found")
 """What runs of one setting may differ in."""

@@ -65,7 +65,7 @@ def added(counts: pa.Table) -> pa.Table:
 
 
 def _must_be_counted_once(folder: TableFolder, expected: Mapping[str, int], seen: Mapping[str, int]) -> None:
-    """Two tables tell how many events a run had: whoever merged counts twice, or lost a file, is found here."""
+    """Two tables have the number of events of a run: whoever merged counts twice, or lost a file, is found here."""
     for run_id, events in expected.items():
         if seen.get(run_id, 0) != events:
             raise RunError(

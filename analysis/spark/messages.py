@@ -1,7 +1,7 @@
 """The SQL that gathers what is known of each message, one row a message.
 
 Almost every message is pushed, delivered and acked once, and every attempt on it has its answer. Such a message is
-``plain``: sums over its rows tell all, and since these are numbers, Spark makes most of them before rows change places.
+``plain``: sums over its rows suffice, and since these are numbers, Spark makes most of them before rows change places.
 The rows of the others are read once more, for ``zonelab.analysis.spark.leases``.
 """
 

@@ -42,7 +42,7 @@ def exit_code_of(error: BaseException, arguments: Sequence[str]) -> int:
     lines, code = _told(error)
     with suppress(OSError):  # the code says it, too
         for line in lines:
-            print(f"zonelab: {line}", file=sys.stderr)  # noqa: T201 (the one place where errors are told)
+            print(f"zonelab: {line}", file=sys.stderr)  # noqa: T201 (the one place where errors are printed)
     if "--json" in arguments:
         with suppress(OSError):
             print_json({"errors": list(lines), "exit_code": code})
@@ -57,7 +57,7 @@ def _tell_in_junit(lines: Sequence[str], code: int, arguments: Sequence[str]) ->
         return
     command = shlex.join(["zonelab", *arguments])
     case = Case.of("zonelab", arguments[0], Outcome.ERROR, *lines, f"again: {command}")
-    with suppress(OSError):  # the error itself has been told, and may be that the file cannot be written
+    with suppress(OSError):  # the error itself has been printed, and may be that the file cannot be written
         file.write(Suite(verb=arguments[0], command=command, cases=[case]))
 
 
@@ -84,7 +84,7 @@ def _told_of_others(error: BaseException) -> tuple[Sequence[str], int]:
         return [str(error)], EXIT_LAB_FAILED
     if isinstance(error, NotFailing):
         return [str(error)], EXIT_USAGE
-    # Typer carries click under another name in some versions, so its errors are told by what they can do.
+    # Typer carries click under another name in some versions, so its errors are recognised by what they can do.
     words = getattr(error, "format_message", None)
     if words is not None:
         path = getattr(getattr(error, "ctx", None), "command_path", "zonelab")

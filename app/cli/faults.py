@@ -44,7 +44,7 @@ def cut(links: Links, *, for_: For = None, as_json: AsJson = False) -> None:
 
 @app.command()
 def hold(links: Links, *, for_: For = None, as_json: AsJson = False) -> None:
-    """Make links black holes: nothing arrives, nobody is told, and all of it arrives when they are mended."""
+    """Make links black holes: nothing arrives, without any notice, and all of it arrives when they are mended."""
     _fault("hold", links, for_, as_json=as_json)
 
 

@@ -62,13 +62,13 @@ def run_cli(arguments: Sequence[str]) -> int:
         return _run_cli(arguments)
     except KeyboardInterrupt:
         return _failed("interrupted", _INTERRUPTED)
-    except BaseException as error:  # of what tells errors, or the exit of a module of the user's
+    except BaseException as error:  # of what prints errors, or the exit of a module of the user's
         return _failed(f"{type(error).__name__}: {error}", _LAB_FAILED)
 
 
 def _failed(words: str, code: int) -> int:
     with suppress(OSError):
-        print(f"zonelab: {words}", file=sys.stderr)  # noqa: T201 (what tells errors may not be there)
+        print(f"zonelab: {words}", file=sys.stderr)  # noqa: T201 (what prints errors may not be there)
     return code
 
 

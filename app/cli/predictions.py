@@ -130,7 +130,7 @@ def measure_lag(
     done = measure(addresses, with_, for_s=for_s, every_s=every_s, folder=out)
     if done.measured:
         show(done, as_json=as_json)
-    if done.problems and not (as_json and done.measured):  # which has told them
+    if done.problems and not (as_json and done.measured):  # which has printed them
         raise LabError("; ".join(done.problems))
     raise typer.Exit(EXIT_LAB_FAILED if done.problems else EXIT_UNKNOWN if done.interrupted else EXIT_VALID)
 

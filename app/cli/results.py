@@ -49,7 +49,7 @@ def check(run: RunPath, *, junit: AsJUnit = None, as_json: AsJson = False) -> No
 def partitions(run: RunPath, *, as_json: AsJson = False) -> None:
     """Show where each group stands in each partition of ordered messages: owner, token, cursor, lag, standstills.
 
-    A run that goes on is told as far as it is on disk.
+    A run that goes on is shown as far as it is on disk.
     """
     from zonelab.app.verbs.partitions import Partitions
 
@@ -128,7 +128,7 @@ def plot(
     ] = None,
     by: Annotated[
         str | None,
-        typer.Option(metavar="WHAT", help="What tells lines apart: zone, seed, run, level, or any setting."),
+        typer.Option(metavar="WHAT", help="Draw one line per zone, seed, run, level or setting."),
     ] = None,
     width: Annotated[
         float, typer.Option(min=3, max=20, help="Inches; a column of a paper has about 3.5, a page 7.")

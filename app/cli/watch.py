@@ -15,7 +15,7 @@ LINES_S = 5.0
 
 
 def watch(status: Callable[[], dict[str, Any]], out: Console, *, sleep: Callable[[float], None] = time.sleep) -> None:
-    """Show what ``status`` tells until Ctrl-C, or until the cluster is down. Raises ``NotUp`` if it is not up now."""
+    """Show what ``status`` shows until Ctrl-C, or until the cluster is down. Raises ``NotUp`` if it is not up now."""
     told = status()
     try:
         with LiveTables(out) as live:

@@ -1,7 +1,7 @@
 """The figures of a live page in the form that Prometheus reads; docs/metrics.md lists them.
 
 Labels are bounded: zones, levels and kinds of faults by what the cluster is, queues by ``QUEUES_MAX``, topics and
-shards, which clients may choose, by ``SHARDS_MAX`` of a queue: all further ones are told together, as ``other``.
+shards, which clients may choose, by ``SHARDS_MAX`` of a queue: all further ones are counted together, as ``other``.
 """
 
 from collections.abc import Iterator, Mapping

@@ -1,4 +1,4 @@
-"""A queue whose adapter tells no places, such as a user's own: its depths, and a search through its end state."""
+"""A queue whose adapter has no places, such as a user's own: its depths, and a search through its end state."""
 
 import time
 from collections.abc import Awaitable, Callable, Sequence

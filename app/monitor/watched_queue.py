@@ -14,7 +14,7 @@ from zonelab.engine.ports import Command, Connection, PortError, ServerError
 from zonelab.scenarios.queues.places import LISTED_MAX, Place, PlaceKind
 
 KEYS_MAX = 200
-"""Rows of single keys that a page is told."""
+"""Most rows of single keys that a page gets."""
 
 _FRESH_MS = 2_000
 _TIMED = ("queue", "unack")
@@ -124,7 +124,7 @@ class WatchedQueue:
         return found
 
     def _zone(self, zone: str, readings: Sequence[GaugeReading[ServerHolds] | None]) -> dict[str, Any]:
-        """``due``, ``delayed``: of what waits; ``in_flight``: leased; None what the engine does not tell apart."""
+        """``due``, ``delayed``: of what waits; ``in_flight``: leased; None for what the engine does not distinguish."""
         known = [reading.value for reading in readings if reading is not None]
         if len(known) < len(readings):
             return {"zone": zone, "read_ms": None}

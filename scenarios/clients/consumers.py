@@ -64,7 +64,7 @@ class ConsumerProgram(Protocol):
 class PoppingProgram:
     """A program that pops, works and acknowledges.
 
-    ``repair_ms``: time between two looks for ended leases, if its queue has to be told to look. ``lease_ms``: a longer
+    ``repair_ms``: time between two looks for ended leases, if its queue looks only on request. ``lease_ms``: a longer
     lease is never extended, as a run need not last so long.
     """
 

@@ -73,7 +73,7 @@ class Guests:
     ) -> Generator[Any, Any, None]:
         try:
             yield from generator
-        except Exception as error:  # whatever it is, it is the user's and must be told
+        except Exception as error:  # whatever it is, it is the user's and must be reported
             words = f"{type(error).__name__}: {' '.join(str(error).split())}"
             self._halt.fail(GuestFailed(f"{named.replace(f' {PREFIX}', ' ')}: {words}"))
         else:

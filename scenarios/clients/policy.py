@@ -42,7 +42,7 @@ class _Coordinator:
 
 @dataclass(slots=True)
 class CoordinatorChooser:
-    """Chooses the coordinator of each attempt of one program. ``reachable`` tells whether a connection can be had."""
+    """Chooses the coordinator of each attempt of one program. ``reachable`` returns whether a connection can be had."""
 
     home: str
     policy: Clients

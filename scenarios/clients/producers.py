@@ -28,7 +28,7 @@ OVERLOADED = f"load generator overloaded: {IN_FLIGHT_MAX} pushes in flight"
 _NS_PER_MS = 1_000_000
 
 Told = Callable[[Sequence[Message]], object]
-"""Is told, at the end of a push, which of its messages were not confirmed."""
+"""Called at the end of a push with those of its messages that were not confirmed."""
 
 
 def untold(left: Sequence[Message]) -> None:

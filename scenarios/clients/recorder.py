@@ -113,7 +113,7 @@ class Recorder(OperationRecorder):
                 touched = [_doubtful(messages[index], reading)] if outcome == "info" else None
                 self._end(ops[index], "push", outcome, touched, error=text_of(error))
         except ProgramCrashed:
-            # Whatever was confirmed to it, it can tell nobody.
+            # Whatever was confirmed to it, it can report nothing.
             for op, message in zip(ops, messages, strict=True):
                 self._end(op, "push", "info", [_doubtful(message, reading)], error=PRODUCER_CRASHED)
             raise

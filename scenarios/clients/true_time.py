@@ -1,6 +1,6 @@
 """True time of what programs read from clocks that faults have set wrong.
 
-The history tells the times at which things really happened. A clock that jumps while an operation runs leaves two
+The history has the times at which things really happened. A clock that jumps while an operation runs leaves two
 offsets to choose from; what the program read must have been read while the operation ran, so one of them fits better.
 """
 

@@ -32,7 +32,7 @@ class AccessRecorder(OperationRecorder):
     async def perform(
         self, connection: Connection, actor: Actor, request: AccessRequest, *, intended_ns: int
     ) -> AccessAnswer | None:
-        """Carry out one operation. What it was told, or None if it got no answer."""
+        """Carry out one operation and return its answer, or None if it got none."""
         op = self._begun(actor, request, intended_ns)
         try:
             (reply,) = await connection.execute(command(self._kind, request))
@@ -92,7 +92,7 @@ class ZoneClients:
         return len(self._accesses)
 
     async def run(self, plan: Iterator[PlannedAccess], *, begin_ns: int) -> None:
-        """Begin every access of ``plan`` at its time. Beyond ``IN_FLIGHT_MAX`` open ones it is told as refused."""
+        """Begin every access of ``plan`` at its time. Beyond ``IN_FLIGHT_MAX`` open ones it is recorded as refused."""
         for planned in plan:
             intended_ns = begin_ns + planned.offset_ns
             if await self._halt.sleep(intended_ns - self._runtime.now_ns()):

@@ -45,7 +45,7 @@ FAULTS_MORE = 2
 
 
 def drawn(base: Scenario, *, seed: int, messages: int) -> Scenario:
-    """The run of ``seed``: ``base`` in simulation, with its load told message by message and everything else drawn.
+    """The run of ``seed``: ``base`` in simulation, with its load listed message by message and everything else drawn.
 
     About ``messages`` messages are pushed, at the rate of ``base``, so the load lasts as long as that takes but no
     longer than that of ``base``; where services of the user's own have faults it may, at a lower rate. Faults are of

@@ -1,4 +1,4 @@
-"""Hardened gmq as the queue under test: each topic has a shard a zone; a dispatcher in every zone, unless told."""
+"""Hardened gmq as the queue under test: each topic has a shard a zone; a dispatcher in every zone by default."""
 
 from collections.abc import AsyncIterator, Collection, Sequence
 from itertools import count
@@ -51,7 +51,9 @@ class HardenedGmqUnderTest:
 
     @staticmethod
     def services(scenario: Scenario) -> Sequence[tuple[str, str]]:
-        """A dispatcher in every zone, unless told: what one zone missed is brought by those of the others, too."""
+        """A dispatcher in every zone, unless set otherwise: what one zone missed is brought by those of the
+        others, too.
+        """
         return dispatchers_of(scenario, otherwise=Dispatchers.EACH_ZONE)
 
     async def service(self, name: str, zone: str, wrap: Wrap) -> Startable:

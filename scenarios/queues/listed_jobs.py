@@ -39,7 +39,7 @@ class ListedJobsUnderTest(ABC):
         return Depth(ready + sum(sizes) - leased, leased)
 
     async def final_state(self, zone: str) -> AsyncIterator[dict[str, Any]]:
-        """Yield what is in a bucket, which may hold jobs of any topic, is told as of the first."""
+        """Yield what is in a bucket, which may hold jobs of any topic, as if all were of the first."""
         direct, first = self._testbed.direct(zone), next(iter(self.shards))
         serving = zone == self.shards[first]
         for place, bucket in self._buckets():

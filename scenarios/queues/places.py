@@ -60,7 +60,7 @@ class Place:
         return commands.get(self.kind)
 
     def finding(self, message_id: str) -> Command | None:
-        """The reply is None or 0 if the message is not here; None: only a listing can tell."""
+        """The reply is None or 0 if the message is not here; None: only a listing can show it."""
         if self.id_of is not same:
             return None
         commands: dict[PlaceKind, Command] = {
@@ -77,7 +77,7 @@ class Place:
 
 
 class HasPlaces(Protocol):
-    """An adapter that can tell where its queue is. ``name`` and ``prefix`` take the place of its own."""
+    """An adapter that knows where its queue is. ``name`` and ``prefix`` take the place of its own."""
 
     @staticmethod
     def places(

@@ -78,5 +78,5 @@ class YouzanUnderTest(ListedJobsUnderTest):
 
 
 def _buckets(keys: YouzanKeys, count: int) -> Sequence[Bucket]:
-    """They do not tell the delayed from the leased: all are ``queue``."""
+    """Delayed and leased jobs look alike there: all are ``queue``."""
     return [("queue", keys.bucket(number)) for number in range(1, count + 1)]

@@ -56,7 +56,7 @@ async def carry_out(
                 if onlooker is not None:
                     onlooker.sees(run)
                 await run.phases()
-        except Exception as error:  # the record must tell of it, whatever it is
+        except Exception as error:  # the record must have it, whatever it is
             halt.fail(error)
     _conclude(record, halt)
     return record

@@ -44,7 +44,7 @@ class RunWriter:
         write_scenario(self._scenario, self._directory / RESOLVED_NAME)
 
     def end(self, record: RunRecord, *, told: Mapping[str, Any]) -> None:
-        """``told``: what only this arm can tell, and only now."""
+        """``told``: facts that only this arm knows, and only now."""
         assert self._file is not None, "a run that has not begun cannot end"
         self._file.ended(record, segments=self.tables.segments, told=told)
 

@@ -18,8 +18,8 @@ from zonelab.scenarios.spec.scenario import Scenario, Workload
 class RunFile:
     """``run.json`` of one run: there from the run's begin on, and written anew whenever more of the run is known.
 
-    ``run_id`` tells the run from every other. ``where``: the arm, what the zones are, and whatever else only this arm
-    can tell. Every method raises ``OSError``.
+    ``run_id`` distinguishes the run from every other. ``where``: the arm, what the zones are, and whatever else only
+    this arm can tell. Every method raises ``OSError``.
     """
 
     def __init__(
@@ -57,7 +57,7 @@ class RunFile:
         self._write({**value, "status": "running", "owner": self._owner})
 
     def ended(self, record: RunRecord, *, segments: Mapping[str, int], told: Mapping[str, Any]) -> None:
-        """``told``: what the arm can tell when all is over."""
+        """``told``: facts that the arm knows when all is over."""
         value = identity(self._scenario, record, epoch_ns=self._epoch_ns)
         self._write({**value, **told, "segments": segments})
 

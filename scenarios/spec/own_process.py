@@ -40,7 +40,7 @@ class Lab(Protocol):
         """To be yielded: so many milliseconds, to the nanosecond."""
 
     def push(self, count: int = 1, *, delay_ms: int | None = None, priority: int | None = None) -> Any:
-        """One push of ``count`` messages, as the section ``load`` draws them, unless it is told otherwise here.
+        """One push of ``count`` messages, as the section ``load`` draws them, unless set otherwise here.
 
         What comes back can be yielded, and is True if all were confirmed. Arrivals only.
         """
@@ -50,7 +50,7 @@ class Lab(Protocol):
 
 
 class Reacts(Exception):
-    """A process asked for what only a run can tell. The message says what."""
+    """A process asked for something that only a run knows. The message says what."""
 
 
 def process_of(text: str) -> Process:
@@ -64,7 +64,7 @@ def process_of(text: str) -> Process:
 
 
 def drawn_beforehand(process: Process, *, zone: str, random: Random, until_ns: int) -> Iterator[tuple[int, Any]]:
-    """When ``process`` pushes, in ns after the load begins, and what it told of it (``Told``), without any run.
+    """When ``process`` pushes, in ns after the load begins, and what it reported of it (``Told``), without any run.
 
     Raises ``Reacts``, and whatever the process raises.
     """

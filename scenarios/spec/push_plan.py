@@ -52,7 +52,7 @@ def plan_pushes(load: Load, *, zone: str, random: Callable[[str], Random]) -> It
 
 
 class Compose(Protocol):
-    """Makes the messages of a push. What is not told is drawn."""
+    """Make the messages of a push. What is not given is drawn."""
 
     def __call__(
         self, count: int, *, delay_ms: int | None = None, priority: int | None = None
@@ -100,7 +100,7 @@ def _told(load: Load, operations: Sequence[PushOperation], zone: str) -> Iterato
 def explicit_operations(
     load: Load, *, zones: Sequence[str], random: Callable[[str], Random]
 ) -> tuple[PushOperation, ...]:
-    """Return what ``plan_pushes`` would push, told message by message, in the order of the times."""
+    """Return what ``plan_pushes`` would push, message by message, in the order of the times."""
     told = [
         PushOperation(
             at_ms=planned.offset_ns / _NS_PER_MS,

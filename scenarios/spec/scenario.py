@@ -111,7 +111,7 @@ class PushOperation(Section):
 
 
 class Load(Section):
-    """Either drawn, by ``rate_per_s`` and what follows it, or told message by message in ``operations``."""
+    """Either drawn, by ``rate_per_s`` and what follows it, or listed message by message in ``operations``."""
 
     duration_s: Positive
     rate_per_s: Annotated[float | dict[str, float], PlainValidator(_rate)] = 0.0
@@ -270,7 +270,7 @@ class Scenario(Section):
 
     @property
     def services(self) -> tuple[tuple[str, str], ...]:
-        """(name, zone) of every background program of the queue, as ``services`` of what makes the queue tells them.
+        """(name, zone) of every background program of the queue, as ``services`` of the queue's factory names them.
 
         dyno-queues has none. Raises ``ValueError`` if a queue of the user's own cannot be found.
         """
@@ -284,7 +284,7 @@ class Scenario(Section):
 
     @property
     def extends(self) -> bool:
-        """True if consumers may extend leases, or the queue is the user's own: then its instances tell.
+        """True if consumers may extend leases, or the queue is the user's own: then its instances decide.
 
         Raises ``ValueError`` as ``services`` does.
         """
@@ -300,7 +300,7 @@ class Scenario(Section):
 
     @property
     def features(self) -> Features:
-        """Return what the queue promises, as its engine, or ``features`` of its factory, tells it.
+        """Return what the queue promises, as its engine, or ``features`` of its factory, states it.
 
         Raises ``ValueError`` as ``services`` does.
         """
@@ -319,7 +319,7 @@ class Scenario(Section):
 
     @property
     def order_rules(self) -> OrderRules | None:
-        """Return what its checker is told; None of a queue without order."""
+        """Return the settings of its order checker; None for a queue without order."""
         if not self.features.order:
             return None
         queue, checks = self.queue.of(FifoQueueSettings), self.checks.order

@@ -68,7 +68,7 @@ def _test_case(machine: type[BudgetedMachine]) -> type[unittest.TestCase]:
 
 
 def run_within_budget(machine: type[BudgetedMachine], *, settings: settings) -> None:
-    """Search and shrink; the failure that is raised tells how it was found, and which file has it."""
+    """Search and shrink; the failure that is raised says how it was found, and which file has it."""
     forced = hypothesis.core.global_force_seed
     number = secrets.randbelow(2**32) if forced is None else forced
     try:

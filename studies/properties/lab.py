@@ -186,7 +186,7 @@ class PropertyLab:
         self._settle()
 
     def check_conservation(self) -> bool:
-        """Look at every zone, if all is at rest. False if it is not, or if the queue cannot tell what it holds."""
+        """Look at every zone, if all is at rest. False if it is not, or if the queue cannot list what it holds."""
         return self.quiet and self.runtime.run_until_complete(self._check())
 
     def drain(self, *, bound_ms: int, look_ms: int) -> None:

@@ -1,4 +1,4 @@
-"""Carries out the operations of programs, and tells the ledger what came of each."""
+"""Carries out the operations of programs, and reports the outcome of each to the ledger."""
 
 from collections.abc import Callable
 from dataclasses import replace
@@ -72,7 +72,9 @@ class Operations:
         ledger.ack_settled(message_id, was_clear=was_clear)
 
     async def extend(self, program: GatedProgram, delivery: Delivery, number: int, timeout_ms: int) -> None:
-        """Extend a lease and tell the ledger until when it may last; one that had ended counts as a new delivery."""
+        """Extend a lease and report to the ledger until when it may last; one that had ended counts as a new
+        delivery.
+        """
         assert isinstance(program.queue, ExtendableQueue)
         message_id, invoke_ms, ok_ms = delivery.message.id, self._now_ms(), None
         late = invoke_ms > self._ledger.held_until_ms(message_id, number)

@@ -16,7 +16,7 @@ def close(cluster: SimCluster) -> None:
 
 
 def abandon(cluster: SimCluster) -> None:
-    """End what is running after a failure has been told; what else fails is its consequence."""
+    """End what is running after a failure was reported; what else fails is its consequence."""
     cluster.runtime.close()
     for _ in range(_ROUNDS):
         with suppress(Exception):

@@ -18,7 +18,7 @@ MOVES = f"""
     WHERE asked
 """
 
-# Each cursor, with the last offset that can have been in the log when it was told. What stood in front of the first
+# Each cursor, with the last offset that can have been in the log when it was reported. What stood in front of the first
 # record at rest was trimmed, whoever sent it and whenever.
 ENDS = f"""
     SELECT *

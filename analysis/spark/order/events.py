@@ -23,7 +23,7 @@ def latest(what: str, *of: str, at: str = "at_ns") -> str:
     """The largest ``what`` so far, among rows of a run that are alike in ``of``.
 
     A question about "the latest before" is a row of its own among the events, ``asked``, at the time at which it is
-    asked, and comes after what is told at that time: so one running maximum answers all questions.
+    asked, and comes after what is reported at that time: so one running maximum answers all questions.
     """
     rows = "ROWS BETWEEN UNBOUNDED PRECEDING AND CURRENT ROW"
     return f"max({what}) OVER (PARTITION BY {', '.join(('run', *of))} ORDER BY {at}, asked {rows})"
@@ -95,7 +95,7 @@ CURSORS = f"""
 
 PLACES = "SELECT DISTINCT run, grp, part FROM order_events WHERE grp IS NOT NULL AND part IS NOT NULL"
 
-# Every cursor that a group was told, and how many resets of it by hand had begun by then. What was asked for while
+# Every cursor that a group received, and how many resets of it by hand had begun by then. What was asked for while
 # somebody reset it is left out.
 TOLD = f"""
     SELECT *

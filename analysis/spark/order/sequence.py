@@ -20,7 +20,7 @@ SEEN = f"""
     GROUP BY run, grp, part, pos
 """
 
-# What is known to be at an offset: what a producer was told, otherwise what the zones hold.
+# What is known to be at an offset: what a producer received as confirmed, otherwise what the zones hold.
 APPENDED = f"""
     SELECT run, part, pos, min_by(record, struct(held, record.index)) AS record, bool_and(held) AS only_held
     FROM (
@@ -33,7 +33,8 @@ APPENDED = f"""
     GROUP BY run, part, pos
 """
 
-# Where each group began: as it was told first, else the cursor of the first grant with one, else its first message.
+# Where each group began: the first cursor it received, else the cursor of the first grant with one, else its first
+# message.
 FIRST = f"""
     SELECT run, grp, part,
            coalesce(
@@ -46,7 +47,7 @@ FIRST = f"""
     FROM order_events WHERE grp IS NOT NULL AND part IS NOT NULL GROUP BY run, grp, part
 """
 
-# A row a message and group that could have had it. Logs at rest tell no epochs: what only they know is of the latest.
+# A row a message and group that could have had it. Logs at rest have no epochs: what only they hold is of the latest.
 MESSAGES = """
     SELECT * EXCEPT (epoch),
            IF(epoch < 0, greatest(0, max(epoch) OVER (PARTITION BY run, grp, part)), epoch) AS epoch
@@ -67,7 +68,7 @@ MESSAGES = """
     )
 """
 
-# Messages in front of the cursor of their group: the decided one at rest, otherwise the furthest that was told.
+# Messages in front of the cursor of their group: the decided one at rest, otherwise the furthest that was reported.
 PASSED = """
     SELECT m.run, m.grp, m.part, m.pos, m.disposed_ns
     FROM order_messages m

@@ -14,7 +14,7 @@ from zonelab.engine.ports import Clock, Command, Connection, Runtime
 
 
 class ListedJobs:
-    """``on_ready`` is told the topic of each job that has become ready here."""
+    """``on_ready`` is called with the topic of each job that has become ready here."""
 
     def __init__(
         self,

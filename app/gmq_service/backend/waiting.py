@@ -1,4 +1,4 @@
-"""Pops that wait: they hold no connection, are told when a job becomes ready, and look by themselves now and then."""
+"""Pops that wait: they hold no connection, are woken when a job becomes ready, and look by themselves now and then."""
 
 import asyncio
 from collections import defaultdict

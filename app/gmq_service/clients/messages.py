@@ -75,7 +75,7 @@ def checked(result: Any, error: str | None) -> Any:
 
 
 def check_pushed(result: Any) -> None:
-    """The service tells errors of a push as results. Raises ``GmqError``."""
+    """The service returns errors of a push as results. Raises ``GmqError``."""
     if result != _SUCCESS:
         raise GmqError(str(result))
 

@@ -53,7 +53,7 @@ def number_in(body: dict[str, Any], name: str) -> int:
 
 
 def answer(value: Any, *, status: int = 200, kind: str = JSON) -> Response:
-    """``value`` as JSON. ``kind``: the media type that is told."""
+    """``value`` as JSON. ``kind``: the media type of the answer."""
     return Response(encoded(value).encode("utf-8", "replace"), status_code=status, media_type=kind)
 
 

@@ -1,4 +1,4 @@
-"""The program: it serves until SIGTERM, SIGINT or SIGHUP, and tells whoever started it that it does."""
+"""The program: it serves until SIGTERM, SIGINT or SIGHUP, and reports that it does to the process that started it."""
 
 import asyncio
 import contextlib
@@ -24,7 +24,7 @@ SIGNALS = (signal.SIGTERM, signal.SIGINT, signal.SIGHUP)
 
 
 def run(settings: ServiceSettings, *, console: bool, ready: Callable[[dict[str, Any]], None]) -> bool:
-    """Serve until a signal. ``ready`` is told where. False if something in hand was left behind.
+    """Serve until a signal. ``ready`` is called with the addresses. False if something in hand was left behind.
 
     Raises ``ClusterError`` if it cannot begin, or another service took the data over.
     """

@@ -1,1 +1,1 @@
-"""Ordered messages (engine fifo) as the queue under test, and what programs tell of them."""
+"""Ordered messages (engine fifo) as the queue under test, and the events that programs report of them."""

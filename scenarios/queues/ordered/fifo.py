@@ -131,7 +131,7 @@ class FifoUnderTest:
         return Member(context, partitions=self._partitions, room_of=self._room_of, route=await self._route(site))
 
     def _room_of(self, member: str) -> str:
-        """The zone of a program, which the name of one of another process tells."""
+        """Return the zone of a program; in a program of another process its name has it."""
         return self._rooms.get(member) or _place(member).partition("consumer-")[2].rpartition("-")[0]
 
     @property

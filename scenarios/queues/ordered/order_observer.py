@@ -1,4 +1,4 @@
-"""Writes what an engine tells of ordered messages into the history, with when and where."""
+"""Observer that writes an engine's events of ordered messages into the history, with when and where."""
 
 from typing import Any, cast
 

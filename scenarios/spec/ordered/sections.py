@@ -1,4 +1,4 @@
-"""Sections of a scenario that only ordered messages need: keys of the load, a sink, and what its checker is told."""
+"""Sections of a scenario that only ordered messages need: keys of the load, a sink, and the settings of the checker."""
 
 from enum import StrEnum
 from typing import Annotated
