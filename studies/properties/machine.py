@@ -1,4 +1,4 @@
-"""``QueueMachine``: Hypothesis drives programs that share a queue, and breaks what it may, in virtual time."""
+"""``QueueMachine``: a state machine drives programs that share a queue, in virtual time, and breaks what it may."""
 
 import sys
 from collections.abc import Mapping
