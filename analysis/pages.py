@@ -8,6 +8,8 @@ from typing import Self
 
 from jinja2 import Environment, PackageLoader, StrictUndefined
 
+from zonelab.analysis.number_text import digits
+
 
 @dataclass(frozen=True, slots=True)
 class Script:
@@ -33,15 +35,8 @@ def environment() -> Environment:
         trim_blocks=True,
         lstrip_blocks=True,
     )
-    made.filters.update(ms=_ms, count=_count, seconds=_seconds, exactly=_exactly, quantile=_quantile_name)
+    made.filters.update(ms=digits, count=_count, seconds=_seconds, exactly=_exactly, quantile=_quantile_name)
     return made
-
-
-def _ms(value: float | None) -> str:
-    """Three significant digits are what such samples carry."""
-    if value is None:
-        return "–"
-    return f"{value:,.0f}" if abs(value) >= 100 else f"{value:.3g}"
 
 
 def _count(value: int) -> str:

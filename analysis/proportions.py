@@ -25,14 +25,6 @@ def proportion_interval(hits: int, trials: int, *, confidence: float = 0.95) -> 
     return Interval(1 - _upper(trials - hits, trials, tail), _upper(hits, trials, tail))
 
 
-def share_words(hits: int, trials: int, *, decimals: int = 1) -> str:
-    """The interval as ``0.3% to 12.1%``; a dash where there are no trials, as nothing has no share."""
-    if not trials:
-        return "–"
-    interval = proportion_interval(hits, trials)
-    return f"{interval.low:.{decimals}%} to {interval.high:.{decimals}%}"
-
-
 def share_json(hits: int, trials: int) -> dict[str, float] | None:
     """The interval as JSON has it; None where there are no trials."""
     if not trials:

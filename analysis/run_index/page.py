@@ -7,8 +7,8 @@ from itertools import groupby
 from pathlib import Path
 from typing import Any
 
+from zonelab.analysis.number_text import share_interval
 from zonelab.analysis.pages import Script, environment
-from zonelab.analysis.proportions import share_words
 from zonelab.analysis.run_index.findings import RULES, Status
 from zonelab.analysis.run_index.index import JSON_NAME, PAGE_NAME, Index
 from zonelab.analysis.run_index.run_line import RunLine
@@ -60,7 +60,7 @@ def _many_rows(index: Index) -> Iterator[dict[str, Any]]:
     for one in index.many:
         for row in one.rows:
             shares = [
-                f"{name}: {hits:,} of {row.judged:,} ({share_words(hits, row.judged, decimals=2)}), "
+                f"{name}: {hits:,} of {row.judged:,} ({share_interval(hits, row.judged)}), "
                 f"first seed {row.first_seed[name]}"
                 for name, hits in row.failing.items()
             ]

@@ -7,6 +7,7 @@ from zonelab.analysis.checkers.judgement import Validity
 from zonelab.analysis.checkers.order.properties import Property
 from zonelab.analysis.checkers.verdict import MEANING_OF, Broken, Verdict
 from zonelab.analysis.message_classes import MessageClass
+from zonelab.analysis.number_text import digits
 from zonelab.analysis.runs.fault_bands import FaultBand
 from zonelab.analysis.runs.info import RunInfo
 from zonelab.analysis.summary.queue_summary import OperationSummary, Summary
@@ -118,7 +119,7 @@ def _noticed(operations: Sequence[OperationSummary], names: Sequence[str]) -> It
     """What whoever uses the cluster would have noticed: how long things took, and when they did not work."""
     found = [row for row in operations if row.zone == "all" and row.f in names]
     timed = [(row.f, took) for row in found if (took := _time_ms(row)).get("count")]
-    times = ", ".join(f"{f} {_ms(took['p50'])} and {_ms(took['p99'])} ms" for f, took in timed)
+    times = ", ".join(f"{f} {digits(took['p50'])} and {digits(took['p99'])} ms" for f, took in timed)
     if times:
         yield f"Half of the operations took at most, and 99 in 100 at most: {times} (a pop waits for a message)."
     outages = [f"{row.f} {row.unavailability_s:.1f} s" for row in found if row.unavailability_s >= 0.05]
@@ -129,7 +130,3 @@ def _noticed(operations: Sequence[OperationSummary], names: Sequence[str]) -> It
 def _time_ms(row: OperationSummary) -> Mapping[str, float]:
     """From when an operation was to begin, where a plan says that, as other sentences do; else from when it began."""
     return row.response_ms if row.response_ms.get("count") else row.service_ms
-
-
-def _ms(value: float) -> str:
-    return f"{value:,.0f}" if value >= 100 else f"{value:.3g}"

@@ -9,6 +9,7 @@ from typing import Annotated
 import typer
 
 from zonelab.analysis.figures.kinds.names import Format, PlotKind
+from zonelab.analysis.number_text import counted
 from zonelab.app.cli.exits import EXITS, LabError
 from zonelab.app.cli.options import AsJson, AsJUnit, Conf, RunPath, run_directory, spark_settings
 from zonelab.app.terminal.json_output import print_json, show
@@ -151,7 +152,7 @@ def plot(
 def _announce(runs: int, rows: int) -> None:
     """On stderr, before Spark starts."""
     if runs:
-        many = f"{runs:,} run{'' if runs == 1 else 's'} with {rows:,} rows"
+        many = f"{counted(runs, 'run')} with {counted(rows, 'row')}"
         typer.echo(f"analyze: {many}: some 10 s to start Spark, and 20 s of a processor a million rows", err=True)
 
 

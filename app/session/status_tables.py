@@ -6,7 +6,8 @@ from typing import Any
 from rich.table import Table
 from rich.text import Text
 
-from zonelab.studies.reporting.console import BAD, Cell, milliseconds, print_table, styled
+from zonelab.analysis.number_text import digits
+from zonelab.studies.reporting.console import BAD, Cell, print_table, styled
 
 _GOOD = "running"
 _NAMES = ("dc", "node", "zone", "link")
@@ -38,7 +39,7 @@ def recent_line(status: dict[str, Any]) -> str:
     """The last seconds of every zone and the faults in force, in one line."""
     zones = [
         f"{zone['zone']} {recent['operations_per_s']:,.0f}/s, {recent['errors_per_s']:,.0f} errors/s, "
-        f"p99 {milliseconds(recent['p99_ms'])} ms"
+        f"p99 {digits(recent['p99_ms'])} ms"
         if (recent := (zone["statistics"] or {}).get("recent"))
         else f"{zone['zone']} coordinator {zone['coordinator']['state']}"
         for zone in status["zones"]
@@ -110,7 +111,7 @@ def _recent(status: dict[str, Any]) -> Table:
             rates = (recent[name] for name in ("operations_per_s", "errors_per_s", "divergent_per_s"))
             figures = [
                 *(f"{rate:,.1f}" for rate in rates),
-                *(milliseconds(recent[name]) for name in ("p50_ms", "p99_ms")),
+                *(digits(recent[name]) for name in ("p50_ms", "p99_ms")),
             ]
         table.add_row(*_place(zone), *figures)
     return table
@@ -123,7 +124,7 @@ def _figures(counted: dict[str, Any] | None) -> list[Cell]:
     return [
         _reached(counted["connected"]),
         *(f"{counted[name]:,}" for name in ("clients", "commands", "errors", "divergence")),
-        *(milliseconds(latency[name]) for name in ("p50", "p99")),
+        *(digits(latency[name]) for name in ("p50", "p99")),
     ]
 
 

@@ -5,10 +5,9 @@ from collections.abc import Iterator, Mapping
 from rich.table import Table
 
 from zonelab.analysis.checkers.order.properties import LABELS, Property
-from zonelab.analysis.proportions import share_words
+from zonelab.analysis.number_text import counted, digits, share_interval
 from zonelab.analysis.spark.aggregates import Aggregates, OperationFigures, OrderFigures, SettingFigures
 from zonelab.analysis.spark.inputs import left_out_words
-from zonelab.studies.reporting.console import milliseconds
 
 
 def words_before(aggregates: Aggregates) -> Iterator[str]:
@@ -26,7 +25,7 @@ def message_table(aggregates: Aggregates, *, title: str = "messages") -> Table:
     table = Table(title=title, title_justify="left", show_edge=False, pad_edge=False)
     table.add_column("")
     for row in aggregates.settings:
-        table.add_column(f"{row.setting} ({row.runs} run{'s' if row.runs != 1 else ''})", justify="right")
+        table.add_column(f"{row.setting} ({counted(row.runs, 'run')})", justify="right")
     first = aggregates.settings[0]
     for name in first.totals:
         table.add_row(name, *(f"{row.totals[name]:,}" for row in aggregates.settings))
@@ -51,13 +50,14 @@ def _order_cases(figures: OrderFigures | None) -> str:
     found = f"{figures.cases:,}, {figures.chances:,} chances"
     if figures.runs == 1:
         return found
-    return f"{found} in {figures.runs_with} runs ({share_words(figures.runs_with, figures.runs)})"
+    return f"{found} in {counted(figures.runs_with, 'run')} ({share_interval(figures.runs_with, figures.runs)})"
 
 
 def _cases(row: SettingFigures, name: str) -> str:
     if row.runs == 1:
         return f"{row.counts[name]:,}"
-    return f"{row.counts[name]:,} in {row.runs_with[name]} runs ({share_words(row.runs_with[name], row.runs)})"
+    hits = row.runs_with[name]
+    return f"{row.counts[name]:,} in {counted(hits, 'run')} ({share_interval(hits, row.runs)})"
 
 
 def operation_table(aggregates: Aggregates, *, title: str = "operations") -> Table:
@@ -74,4 +74,4 @@ def operation_table(aggregates: Aggregates, *, title: str = "operations") -> Tab
 
 def _latencies(row: OperationFigures) -> list[str]:
     latency_ms: Mapping[str, float] = row.latency_ms
-    return [milliseconds(latency_ms.get(name)) for name in ("p50", "p90", "p99", "p999")]
+    return [digits(latency_ms.get(name)) for name in ("p50", "p90", "p99", "p999")]

@@ -5,11 +5,12 @@ from collections.abc import Mapping, Sequence
 from rich.table import Table
 
 from zonelab.analysis.message_classes import MessageClass
+from zonelab.analysis.number_text import digits
 from zonelab.analysis.summary.result import Result
 from zonelab.app.terminal.run_table import COLOURS
 from zonelab.engine.queue import Features
 from zonelab.scenarios.spec.engines import Engine
-from zonelab.studies.reporting.console import Cell, milliseconds, styled
+from zonelab.studies.reporting.console import Cell, styled
 
 
 def engine_table(engines: Mapping[str, Engine]) -> Table:
@@ -58,5 +59,5 @@ def _cells(result: Result) -> list[Cell]:
         styled(result.words, COLOURS[result.words]),
         found or "none",
         f"{verdict.counts[MessageClass.REDELIVERED]:,}",
-        *(milliseconds(late_ms.get(name)) for name in ("p50", "p99")),
+        *(digits(late_ms.get(name)) for name in ("p50", "p99")),
     ]

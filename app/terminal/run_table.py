@@ -6,9 +6,10 @@ from dataclasses import dataclass
 from rich.table import Table
 
 from zonelab.analysis.message_classes import MessageClass
+from zonelab.analysis.number_text import digits
 from zonelab.analysis.summary.result import Result
 from zonelab.app.terminal.order_rows import order_rows
-from zonelab.studies.reporting.console import BAD, Cell, milliseconds, styled
+from zonelab.studies.reporting.console import BAD, Cell, styled
 
 COLOURS = {"valid": "green", "invalid": "red", "unknown": "yellow"}
 
@@ -71,18 +72,18 @@ def _latency(f: str, kind: str, label: str) -> _Row:
     def value(result: Result) -> str:
         operation = result.summary.operation(f)
         quantiles = getattr(operation, kind) if operation is not None else {}
-        return " / ".join(milliseconds(quantiles.get(name)) for name in ("p50", "p99"))
+        return " / ".join(digits(quantiles.get(name)) for name in ("p50", "p99"))
 
     return _Row(label, value)
 
 
 def _lateness(result: Result) -> str:
     quantiles = result.verdict.lateness_ms.get("all", {})
-    return " / ".join(milliseconds(quantiles.get(name)) for name in ("p50", "p99"))
+    return " / ".join(digits(quantiles.get(name)) for name in ("p50", "p99"))
 
 
 def _overlap(result: Result) -> str:
-    return " / ".join(milliseconds(result.verdict.overlap_ms.get(name)) for name in ("p50", "p99", "max"))
+    return " / ".join(digits(result.verdict.overlap_ms.get(name)) for name in ("p50", "p99", "max"))
 
 
 def _unavailable(f: str) -> _Row:

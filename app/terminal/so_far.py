@@ -4,9 +4,9 @@ from collections.abc import Iterator
 
 from rich.console import RenderableType
 
+from zonelab.analysis.number_text import digits
 from zonelab.analysis.spark.following.follower import SoFar
 from zonelab.app.terminal.aggregate_tables import message_table, operation_table
-from zonelab.studies.reporting.console import milliseconds
 
 
 def so_far_tables(run: SoFar) -> Iterator[RenderableType]:
@@ -36,7 +36,7 @@ def _lateness(run: SoFar) -> Iterator[str]:
     (figures,) = run.aggregates.settings
     if figures.delivery is not None:
         late_ms = figures.delivery.lateness_ms
-        yield f"lateness p50 / p99 {milliseconds(late_ms.get('p50'))} / {milliseconds(late_ms.get('p99'))} ms"
+        yield f"lateness p50 / p99 {digits(late_ms.get('p50'))} / {digits(late_ms.get('p99'))} ms"
 
 
 def _classes(run: SoFar) -> Iterator[str]:

@@ -7,10 +7,11 @@ from pathlib import Path
 from rich.table import Table
 
 from zonelab.analysis.checkers.consistency.verdict import Anomaly, ConsistencyVerdict, Share
+from zonelab.analysis.number_text import digits, percent, span
 from zonelab.analysis.summary.access_summary import AccessSummary
 from zonelab.analysis.summary.allowed import allowed_of_accesses
 from zonelab.app.terminal.run_table import verdict_cell
-from zonelab.studies.reporting.console import BAD, Cell, milliseconds, styled
+from zonelab.studies.reporting.console import BAD, Cell, styled
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -77,7 +78,7 @@ def _outcomes(result: AccessResult, f: str) -> str:
 def _latency(result: AccessResult, f: str) -> str:
     row = result.summary.operation(f)
     service_ms = row.service_ms if row is not None else {}
-    return " / ".join(milliseconds(service_ms.get(name)) for name in ("p50", "p99"))
+    return " / ".join(digits(service_ms.get(name)) for name in ("p50", "p99"))
 
 
 def _cases(result: AccessResult, name: Anomaly) -> Cell:
@@ -88,9 +89,9 @@ def _cases(result: AccessResult, name: Anomaly) -> Cell:
 def _share(share: Share | None) -> str:
     if share is None or not share.trials:
         return "–"
-    return f"{share.hits:,} of {share.trials:,}: {share.low:.2%} to {share.high:.2%}"
+    return f"{share.hits:,} of {share.trials:,}: {span(share, percent)}"
 
 
 def _behind(result: AccessResult, unit: str) -> str:
     row = result.verdict.staleness.get("all", {}).get(unit, {})
-    return " / ".join(milliseconds(row.get(name)) for name in ("p50", "p99"))
+    return " / ".join(digits(row.get(name)) for name in ("p50", "p99"))

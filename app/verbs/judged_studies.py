@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from zonelab.analysis.comparison.confirmation import Confirmed
-from zonelab.analysis.proportions import share_words
+from zonelab.analysis.number_text import share_interval
 from zonelab.analysis.rates.decisions import ObjectiveStatus
 from zonelab.app.terminal.junit import Case, Outcome, Suite
 from zonelab.app.verbs.judged_runs import MEANING_OF, SHOWN
@@ -139,7 +139,7 @@ def _unjudged(group: str, name: str) -> Case:
 
 
 def _share(hits: int, runs: int) -> str:
-    return f"{hits:,} of {runs:,} runs ({share_words(hits, runs, decimals=2)} with 95 % confidence)"
+    return f"{hits:,} of {runs:,} runs ({share_interval(hits, runs)} with 95 % confidence)"
 
 
 def _seeds(seeds: Sequence[int]) -> str:

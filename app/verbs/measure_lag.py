@@ -11,6 +11,7 @@ from typing import Any
 import uvloop
 from rich.text import Text
 
+from zonelab.analysis.number_text import digits
 from zonelab.cluster.zone import Address
 from zonelab.scenarios.lags.measurement import FITS_SHOWN, SHARES, LagMeasurement, measured
 from zonelab.scenarios.lags.probe import Probe, measure
@@ -72,10 +73,14 @@ def _rows(found: Sequence[LagMeasurement]) -> Iterator[Sequence[Cell]]:
     shares = [share for share in SHARES.values() if share < 1]
     for one in found:
         known = one.quantiles_ms
-        yield (Text.assemble((str(one.address), "bold"), f", {one.what}"), *(_ms(known[name]) for name in SHARES), "")
+        yield (
+            Text.assemble((str(one.address), "bold"), f", {one.what}"),
+            *(digits(known[name]) for name in SHARES),
+            "",
+        )
         for fit in one.fitted[:FITS_SHOWN]:
             there = quantiles_ms(fit.distribution, shares)
-            yield (f"  {fit.distribution.text}", *map(_ms, there), "", f"{fit.distance:.3f}")
+            yield (f"  {fit.distribution.text}", *map(digits, there), "", f"{fit.distance:.3f}")
 
 
 def _sentences(found: Sequence[LagMeasurement]) -> Iterator[str]:
@@ -91,7 +96,3 @@ def _sentences(found: Sequence[LagMeasurement]) -> Iterator[str]:
         yield "One way is taken to be half of a round trip: both ways equally long, the server's work no time."
     if any(one.command is Command.GET for one in found):
         yield "The wait is all of a read: the way there and back, the server, and the answers that its level needs."
-
-
-def _ms(value: float) -> str:
-    return f"{value:.4g}" if value < 1_000 else f"{value:,.0f}"

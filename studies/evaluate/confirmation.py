@@ -1,15 +1,14 @@
 """What became of the best settings on real zones: predicted and measured medians, as a table and as JSON."""
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Any
 
 from zonelab.analysis.comparison.confirmation import Confirmed, MedianPair
 from zonelab.scenarios.arms import ZoneKind
-from zonelab.studies.reporting.console import print_rows
+from zonelab.studies.reporting.footer import INTERRUPTED
+from zonelab.studies.reporting.report_table import Column, ReportTable
 from zonelab.studies.sweep.settings import lines_of
-
-HEADINGS = ("setting", "runs with", "median of", "predicted, ms", "measured, ms", "apart", "")
 
 ONLY_SIMULATED = (
     "Nothing here confirms a throughput limit or power failures, which only simulation has, "
@@ -37,16 +36,6 @@ class ConfirmedRow:
             "medians": [pair.to_json() for pair in self.pairs],
             "runs": list(self.runs),
         }
-
-    def lines(self) -> Iterator[tuple[str, ...]]:
-        """A line a median; the first one has the rest."""
-        named = (lines_of(self.setting), self.kind)
-        verdict = f"{self.status}: {self.why}" if self.why else str(self.status)
-        for pair in self.pairs:
-            yield *named, str(pair.operation), str(pair.predicted), str(pair.measured), pair.difference, verdict
-            named, verdict = ("", ""), ""
-        if not self.pairs:
-            yield *named, "", "", "", "", verdict
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -79,7 +68,9 @@ class Confirmation:
         }
 
     def print(self) -> None:
-        print_rows(HEADINGS, (line for row in self.rows for line in row.lines()), ())
+        """Print a line a median; the first one of a row has the rest."""
+        lines = [(row, pair) for row in self.rows for pair in row.pairs or (None,)]
+        ReportTable(columns=_COLUMNS, rows=lines).print()
 
     def sentences(self) -> Iterator[str]:
         """What the runs on real zones showed, in the words of the report."""
@@ -94,4 +85,26 @@ class Confirmation:
             )
         yield ONLY_SIMULATED
         if not self.complete and self.failure is None:
-            yield "The confirmation was broken off: the same command goes on from here."
+            yield INTERRUPTED
+
+
+_Line = tuple[ConfirmedRow, MedianPair | None]
+
+
+def _once(value: Callable[[ConfirmedRow], str]) -> Callable[[_Line], str]:
+    return lambda line: value(line[0]) if line[1] is None or line[1] is line[0].pairs[0] else ""
+
+
+def _of_pair(value: Callable[[MedianPair], object]) -> Callable[[_Line], str]:
+    return lambda line: "" if line[1] is None else str(value(line[1]))
+
+
+_COLUMNS = (
+    Column("setting", _once(lambda row: lines_of(row.setting))),
+    Column("runs with", _once(lambda row: row.kind)),
+    Column("median of", _of_pair(lambda pair: pair.operation)),
+    Column("predicted, ms", _of_pair(lambda pair: pair.predicted)),
+    Column("measured, ms", _of_pair(lambda pair: pair.measured)),
+    Column("apart", _of_pair(lambda pair: pair.difference)),
+    Column("", _once(lambda row: f"{row.status}: {row.why}" if row.why else str(row.status))),
+)

@@ -1,9 +1,10 @@
 """How exactly rates given a fault are known: a table row for each class of faults and of messages, and a sentence."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from math import ceil, isfinite
 
+from zonelab.analysis.number_text import percent
 from zonelab.analysis.rates.precision import (
     DESIGN_EFFECT_MAX,
     PRECISION,
@@ -12,8 +13,7 @@ from zonelab.analysis.rates.precision import (
     rates_given_faults,
 )
 from zonelab.studies.evaluate.evaluation import Evaluated
-
-HEADINGS = ("fault", "figure", "cases a message", "half-width", "design effect", "runs", f"for ± {PRECISION:.0%}")
+from zonelab.studies.reporting.report_table import Column, ReportTable
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,21 +32,35 @@ class RatesGivenFaults:
     def to_json(self, setting: str) -> list[dict[str, object]]:
         return [{**one.to_json(), "budget_s": self._budget_s(one)} for one in self.by_setting[setting]]
 
-    def rows(self) -> Iterator[Sequence[str]]:
-        """Those of a rate that are frequent in any setting; where settings differ, the least and the largest."""
+    @property
+    def table(self) -> ReportTable[Sequence[RateGivenFault]] | None:
+        """The rates that are frequent in any setting; where settings differ, the least and the largest."""
         found: dict[tuple[str, str], list[RateGivenFault]] = {}
         for one in self._frequent:
             found.setdefault((one.fault, one.figure), []).append(one)
-        for (fault, figure), rates in sorted(found.items()):
-            yield (
-                fault,
-                figure,
-                _span([float(one.rate.value) for one in rates], "{:.1%}"),
-                _span([one.half_width for one in rates if isfinite(one.half_width)], "{:.0%}"),
-                _span([one.design_effect for one in rates if one.design_effect is not None], "{:.1f}"),
-                f"{rates[0].runs:,}",
-                self._told([one for one in rates if not one.is_known]),
-            )
+        if not found:
+            return None
+        return ReportTable(columns=self._columns, rows=[rates for _, rates in sorted(found.items())])
+
+    @property
+    def _columns(self) -> list[Column[Sequence[RateGivenFault]]]:
+        return [
+            Column("fault", lambda rates: rates[0].fault),
+            Column("figure", lambda rates: rates[0].figure),
+            Column("cases a message", lambda rates: _range([float(one.rate.value) for one in rates], percent)),
+            Column(
+                "half-width",
+                lambda rates: _range([one.half_width for one in rates if isfinite(one.half_width)], "{:.0%}".format),
+            ),
+            Column(
+                "design effect",
+                lambda rates: _range(
+                    [one.design_effect for one in rates if one.design_effect is not None], "{:.1f}".format
+                ),
+            ),
+            Column("runs", lambda rates: rates[0].runs, number=True),
+            Column(f"for ± {PRECISION:.0%}", lambda rates: self._told([one for one in rates if not one.is_known])),
+        ]
 
     def sentences(self) -> Iterator[str]:
         """How exactly rates given a fault are known, in the words of the report."""
@@ -78,9 +92,9 @@ class RatesGivenFaults:
         return f"{runs:,} runs" + (f", --budget {ceil(max(budgets_s) / 60)}min" if budgets_s else "")
 
 
-def _span(values: Sequence[float], form: str) -> str:
-    """Of the settings for which it is known."""
+def _range(values: Sequence[float], words: Callable[[float], str]) -> str:
+    """Return the least and the largest of the settings for which a value is known."""
     if not values:
         return "unknown"
-    least, most = form.format(min(values)), form.format(max(values))
+    least, most = words(min(values)), words(max(values))
     return least if least == most else f"{least} to {most}"

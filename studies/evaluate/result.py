@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, partial
 from pathlib import Path
 from typing import Any
 
@@ -23,12 +23,13 @@ from zonelab.analysis.rates.recommendation import DecisiveInput, SettingChoice
 from zonelab.analysis.rates.samples import Estimate
 from zonelab.studies.evaluate.confirmation import Confirmation
 from zonelab.studies.evaluate.evaluation import Evaluated
-from zonelab.studies.evaluate.given_faults import HEADINGS as RATE_HEADINGS
 from zonelab.studies.evaluate.given_faults import RatesGivenFaults
 from zonelab.studies.evaluate.rollout import SEEDS_OF_CELL, Rollout
-from zonelab.studies.limit.result import HEADINGS, MEANS, limit_cells
+from zonelab.studies.limit.result import MEANS, limit_table
 from zonelab.studies.limit.rows import LimitRow
-from zonelab.studies.reporting.console import console, print_rows
+from zonelab.studies.reporting.console import print_lines
+from zonelab.studies.reporting.footer import footer, without_verdict
+from zonelab.studies.reporting.report_table import Column, ReportTable
 from zonelab.studies.sweep.settings import lines_of
 
 PERCENTILES = ("p50", "p99", "p99.9")
@@ -46,7 +47,6 @@ FIGURES = tuple(
 NONE_SEEN = "none"
 """Of an operation that no run has, such as a lease of ordered messages."""
 
-_PROBLEMS_SHOWN = 5
 _MILLION = 1e6
 
 
@@ -145,26 +145,18 @@ class EvaluationResult:
         }
 
     def print(self) -> None:
-        rows = self.done.found.rows
-        objectives = self.rollout.evaluate.objectives
-        decided = ([lines_of(row.setting), *map(_told, row.judged)] for row in rows)
-        print_rows(("setting", *map(str, objectives)), decided, ())
-        console().print("The year, with 95 % intervals. Times are in milliseconds.\n", highlight=False)
-        times = (cells for row in rows for cells in self._times(row.setting))
-        print_rows(("setting", "", *PERCENTILES), times, ())
-        headings = ("setting", "losses a million", "duplicates a million", UNAVAILABLE, "commands a message")
-        print_rows(headings, (self._counts(row.setting) for row in rows), ())
-        if rates := list(self._given_faults.rows()):
-            console().print(
-                "Given a fault, in the runs with it; from the least to the largest of the settings.\n", highlight=False
-            )
-            print_rows(RATE_HEADINGS, rates, ())
+        self._decided.print()
+        print_lines("The year, with 95 % intervals. Times are in milliseconds.\n")
+        self._times.print()
+        self._counts.print()
+        if rates := self._given_faults.table:
+            print_lines("Given a fault, in the runs with it; from the least to the largest of the settings.\n")
+            rates.print()
         if self.limits:
-            print_rows(HEADINGS, limit_cells(self.limits), (MEANS,))
+            limit_table(self.limits).print(MEANS)
         if self.confirmation is not None:
             self.confirmation.print()
-        for sentence in self.sentences():
-            console().print(sentence, highlight=False, soft_wrap=True)
+        print_lines(*self.sentences())
 
     def sentences(self) -> Iterator[str]:
         """The answer, its reasons, what is assumed, what would change it, and how it was found, line by line."""
@@ -180,15 +172,9 @@ class EvaluationResult:
         runs = ", ".join(f"{count} {cell}" for cell, count in self.done.runs.items())
         yield f"\nRuns of each setting: {runs}. Look {self.done.looks} of at most {LOOKS_MAX}."
         yield f"Seeds from {self.first_seed} on, {SEEDS_OF_CELL:,} later for each next kind; zonelab {self._version}."
-        if self.done.known:
-            yield f"{self.done.known:,} of the runs are from before."
-        if not self.done.complete:
-            yield "Broken off: the same command goes on from here."
-        shown = list(self.done.failures.items())
-        yield from (f"no verdict: {which}: {why}" for which, why in shown[:_PROBLEMS_SHOWN])
-        if len(shown) > _PROBLEMS_SHOWN:
-            yield f"and {len(shown) - _PROBLEMS_SHOWN} more without a verdict, in {self.directory}/evaluate.json"
-        yield f"Again, or on: {self.command}"
+        problems = [f"{which}: {why}" for which, why in self.done.failures.items()]
+        yield from without_verdict(problems, file=self.directory / "evaluate.json")
+        yield from footer(self.command, complete=self.done.complete, reused=self.done.known)
 
     @property
     def _assumptions(self) -> str:
@@ -224,29 +210,62 @@ class EvaluationResult:
             "told": {str(figure): self._told(row.setting, figure, value) for figure, value in values.items()},
         }
 
-    def _times(self, name: str) -> Iterator[list[str]]:
+    @property
+    def _decided(self) -> ReportTable[SettingChoice]:
+        """The objectives, and whether each setting meets them."""
+        objectives = [
+            Column[SettingChoice](str(objective), lambda row, at=place: _told(row.judged[at]))  # type: ignore[misc]
+            for place, objective in enumerate(self.rollout.evaluate.objectives)
+        ]
+        name = Column[SettingChoice]("setting", lambda row: lines_of(row.setting))
+        return ReportTable(columns=[name, *objectives], rows=self.done.found.rows)
+
+    @property
+    def _times(self) -> ReportTable[tuple[str, TimedOperation]]:
         """A row an operation; the first one names the setting."""
-        values = {str(figure): value for figure, value in self.values[name].items()}
-        for operation in TimedOperation:
-            seen = self.done.measured[name].outcomes.has(operation)
-            cells = [_in_ms(values[f"{percentile}({operation})"]) if seen else NONE_SEEN for percentile in PERCENTILES]
-            yield [name if operation is TimedOperation.PUSH else "", str(operation), *cells]
+
+        def cell(row: tuple[str, TimedOperation], percentile: str) -> str:
+            if not self.done.measured[row[0]].outcomes.has(row[1]):
+                return NONE_SEEN
+            return _in_ms(self._value(row[0], f"{percentile}({row[1]})"))
+
+        return ReportTable(
+            columns=[
+                Column("setting", lambda row: row[0] if row[1] is TimedOperation.PUSH else ""),
+                Column("", lambda row: row[1]),
+                *(Column(name, partial(cell, percentile=name)) for name in PERCENTILES),
+            ],
+            rows=[(row.setting, operation) for row in self.done.found.rows for operation in TimedOperation],
+        )
+
+    @property
+    def _counts(self) -> ReportTable[str]:
+        def cases(setting: str, whole: str) -> str:
+            values = {one: float(self._value(setting, one).value) * _MILLION for one in CASES[whole]}
+            parts = [f"{one} {value:.3g}" for one, value in values.items() if value]
+            return "\n".join([between(setting, whole), *parts])
+
+        def between(setting: str, figure: str) -> str:
+            return _between(Figure.parsed(figure), self._value(setting, figure))
+
+        return ReportTable(
+            columns=[
+                Column("setting", lines_of),
+                Column("losses a million", partial(cases, whole=LOSSES)),
+                Column("duplicates a million", partial(cases, whole=DUPLICATES)),
+                Column(UNAVAILABLE, partial(between, figure=UNAVAILABLE)),
+                Column("commands a message", partial(between, figure=COMMANDS)),
+            ],
+            rows=[row.setting for row in self.done.found.rows],
+        )
+
+    def _value(self, setting: str, figure: str) -> Estimate:
+        return self.values[setting][Figure.parsed(figure)]
 
     def _told(self, name: str, figure: Figure, value: Estimate) -> str:
         if figure.operation is not None and not self.done.measured[name].outcomes.has(figure.operation):
             return NONE_SEEN
         return _between(figure, value)
-
-    def _counts(self, name: str) -> list[str]:
-        values = {str(figure): (figure, value) for figure, value in self.values[name].items()}
-
-        def cases(whole: str) -> str:
-            parts = [f"{one} {float(values[one][1].value) * _MILLION:.3g}" for one in CASES[whole]]
-            seen = [part for part, one in zip(parts, CASES[whole], strict=True) if float(values[one][1].value)]
-            return "\n".join([_between(*values[whole]), *seen])
-
-        counted = [cases(LOSSES), cases(DUPLICATES), _between(*values[UNAVAILABLE]), _between(*values[COMMANDS])]
-        return [lines_of(name), *counted]
 
 
 def of_year(measured: Mapping[str, SettingRates]) -> dict[str, dict[Figure, Estimate]]:

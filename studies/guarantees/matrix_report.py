@@ -10,7 +10,8 @@ from rich.table import Table
 
 from zonelab.analysis.checkers.verdict import Broken
 from zonelab.analysis.message_classes import DESCRIPTIONS, FORBIDDEN_DEFAULT, lacking_means
-from zonelab.analysis.proportions import share_json, share_words
+from zonelab.analysis.number_text import share_interval
+from zonelab.analysis.proportions import share_json
 from zonelab.cluster.votes.levels import LEVELS_OF_ONE_DC
 from zonelab.scenarios.fault_draws.fault_classes import (
     ABOUT,
@@ -248,7 +249,7 @@ class MatrixReport(StudyReport[Matrix]):
             file = self.files.get(failure)
             link = f"[yaml]({os.path.relpath(file, path.parent)})" if file else ""
             where = f"{cell.fault_class} | {cell.level} | {cell.mode} | {failure.message_class}"
-            interval = share_words(hits, result.decided)
+            interval = share_interval(hits, result.decided)
             yield f"| {where} | {hits} of {result.decided} | {interval} | {failure.seed} | {link} |"
 
     def _sentences(self) -> Iterator[str]:

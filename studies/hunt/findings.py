@@ -1,22 +1,23 @@
 """What a hunt found: failing seeds grouped by what went wrong, and a scenario file for each group."""
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from rich.table import Table
-
 from zonelab.analysis.checkers.consistency.verdict import MEANINGS
 from zonelab.analysis.checkers.verdict import MEANING_OF
+from zonelab.analysis.number_text import counted, share_interval
 from zonelab.analysis.observation import Observation
-from zonelab.analysis.proportions import share_json, share_words
+from zonelab.analysis.proportions import share_json
 from zonelab.scenarios.run_files.directory import program_fingerprint
 from zonelab.scenarios.spec.reading import write_scenario
 from zonelab.scenarios.spec.scenario import KnownResult
 from zonelab.studies.hunt.seeds import EVENTS, FAULTS, SAME, TWICE, VIRTUAL_NS, HuntTarget, is_broken
 from zonelab.studies.many_runs.run_all import AllRuns
-from zonelab.studies.reporting.console import console, print_table
+from zonelab.studies.reporting.console import print_lines
+from zonelab.studies.reporting.footer import footer
+from zonelab.studies.reporting.report_table import Column, ReportTable
 from zonelab.studies.shrink.search import violation_named
 
 _MEANINGS = {str(name): text for name, text in (*MEANING_OF.items(), *MEANINGS.items())}
@@ -143,59 +144,63 @@ class HuntResult:
 
             found.print()
         """
-        out = console()
         if self.groups:
-            print_table(self._table())
-            out.print()
-        for sentence in self._sentences():
-            out.print(sentence, highlight=False)
+            ReportTable(columns=self._columns, rows=self.groups).print()
+        print_lines(*self._sentences())
         for group in self.groups:
-            out.print(f"\n{group.name}: {_MEANINGS[group.name]}", highlight=False)
-            out.print(f"  zonelab replay {group.counterexample}", highlight=False, soft_wrap=True)
-            words = f"  zonelab shrink {group.counterexample} --class {group.name}"
-            out.print(words, highlight=False, soft_wrap=True)
-        out.print(f"\nAgain, or on: {self.command}", highlight=False, soft_wrap=True)
+            print_lines(
+                f"\n{group.name}: {_MEANINGS[group.name]}",
+                f"  zonelab replay {group.counterexample}",
+                f"  zonelab shrink {group.counterexample} --class {group.name}",
+            )
+        print_lines("", *footer(self.command, complete=self.complete, reused=self.resumed))
 
-    def _table(self) -> Table:
-        table = Table(show_edge=False, pad_edge=False)
-        for heading, justify in (("violated", "left"), ("runs", "right"), ("share (95 %)", "right"), ("seeds", "left")):
-            table.add_column(heading, justify=justify)  # type: ignore[arg-type]
-        for group in self.groups:
-            shown = ", ".join(map(str, group.seeds[:SEEDS_SHOWN])) + (", …" if len(group.seeds) > SEEDS_SHOWN else "")
-            table.add_row(group.name, f"{len(group.seeds):,}", self._share(len(group.seeds)), shown)
-        return table
+    @property
+    def _columns(self) -> list[Column[Group]]:
+        return [
+            Column("violated", lambda group: group.name),
+            Column("runs", lambda group: len(group.seeds), number=True),
+            Column("share (95 %)", lambda group: self._share(len(group.seeds)), number=True),
+            Column("seeds", lambda group: _first(group.seeds)),
+        ]
 
     def _share(self, hits: int) -> str:
-        return share_words(hits, self.judged, decimals=2)
+        return share_interval(hits, self.judged)
 
     @property
     def _unit(self) -> str:
         return "messages" if self.of_queue else "operations"
 
-    def _sentences(self) -> list[str]:
+    def _sentences(self) -> Iterator[str]:
         runs = len(self.observations)
         if not runs:
-            return ["No seed was run."]
+            yield "No seed was run."
+            return
         pushed = sum(one.begun for one in self.observations.values())
         virtual_s = self._sum(VIRTUAL_NS) / 1e9
-        totals = f"{runs:,} runs, {pushed:,} {self._unit}, {virtual_s:,.0f} s of virtual time"
+        totals = f"{counted(runs, 'run')}, {pushed:,} {self._unit}, {virtual_s:,.0f} s of virtual time"
         failed = f"{self.failing:,} failed ({self._share(self.failing)})" if self.judged else "none could be judged"
-        sentences = [f"{totals}; {failed}."]
-        if self.undecided:
-            first = ", ".join(map(str, self.undecided[:SEEDS_SHOWN]))
-            words = f"{len(self.undecided):,} runs could not be judged and count for no share"
-            sentences.append(f"{words}; first seeds: {first}.")
-        if self.resumed:
-            sentences.append(f"{self.resumed:,} of the runs are from before.")
-        if not self.complete:
-            sentences.append("Broken off: the same command goes on from here.")
+        yield f"{totals}; {failed}."
+        if undecided := self.undecided:
+            excluded = "had no verdict and are excluded from the percentages"
+            yield f"{counted(len(undecided), 'run')} {excluded}; first seeds: {_first(undecided)}."
         twice, same = self._sum(TWICE), self._sum(SAME)
-        sentences.append(f"{twice:,} seeds were run twice; {same:,} of them were the same twice, event by event.")
-        sentences += [f"seed {seed}: {why}" for seed, why in list(self.broken.items())[:SEEDS_SHOWN]]
-        return sentences
+        if twice:
+            yield f"{counted(twice, 'seed')} {'was' if twice == 1 else 'were'} run twice; {_same(same, twice)}."
+        yield from (f"seed {seed}: {why}" for seed, why in list(self.broken.items())[:SEEDS_SHOWN])
 
     def _sum(self, number: str) -> int:
         return int(sum(one.numbers.get(number, 0) for one in self.observations.values()))
+
+
+def _first(seeds: Sequence[int]) -> str:
+    return ", ".join(map(str, seeds[:SEEDS_SHOWN])) + (", …" if len(seeds) > SEEDS_SHOWN else "")
+
+
+def _same(same: int, twice: int) -> str:
+    if same == twice:
+        return "both runs had identical event traces" if twice == 1 else "each had identical event traces"
+    return f"{same:,} of them had identical event traces"
 
 
 def sum_up(target: HuntTarget, done: AllRuns, directory: Path, *, command: str) -> HuntResult:

@@ -1,13 +1,12 @@
 """Throughput limits as a table on the terminal."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 
 from zonelab.studies.limit.rows import LimitRow
 from zonelab.studies.limit.search import PRECISION
-from zonelab.studies.reporting.console import console, print_rows
+from zonelab.studies.reporting.footer import footer
+from zonelab.studies.reporting.report_table import Column, ReportTable
 from zonelab.studies.sweep.every_setting import SettingsResult
-
-HEADINGS = ("setting", "limit a second (95 %)", "beside the first", "beside the load", "what is behind above it")
 
 MEANS = (
     f"The limit is of all zones together, between a rate that was kept up with and one at most {PRECISION - 1:.0%} "
@@ -25,23 +24,28 @@ class LimitResult(SettingsResult[LimitRow]):
         return [f"{row.setting}, {why}" for row in self.rows for why in row.failures]
 
     def print(self) -> None:
-        print_rows(HEADINGS, limit_cells(self.rows), ())
-        for sentence in self._sentences():
-            console().print(sentence, highlight=False, soft_wrap=True)
-
-    def _sentences(self) -> Iterator[str]:
-        yield f"{MEANS} Seeds {self.seeds.start} to {self.seeds.stop - 1}."
-        yield from (f"no limit: {problem}" for problem in self.problems)
-        if not self.complete:
-            yield "Broken off: the same command goes on from here."
-        yield f"Again, or on: {self.command}"
+        limit_table(self.rows).print(
+            f"{MEANS} Seeds {self.seeds.start} to {self.seeds.stop - 1}.",
+            *(f"no limit: {problem}" for problem in self.problems),
+            "",
+            *footer(self.command, complete=self.complete, reused=self.known, unit="search"),
+        )
 
 
-def limit_cells(rows: Sequence[LimitRow]) -> Iterator[Sequence[str]]:
-    """A row a setting: the limit, its ratio to the first row's and to the given rate, and what fell behind."""
+def limit_table(rows: Sequence[LimitRow]) -> ReportTable[LimitRow]:
+    """Return a row a setting: the limit, its ratio to the first row's and to the given rate, and what fell behind."""
     first = rows[0].value_per_s
-    for row in rows:
-        value = row.value_per_s
-        beside = "–" if value is None or first is None else f"{value / first:.3g}"
-        load = "–" if value is None else f"{value / row.given_per_s:.3g}"
-        yield row.setting, row.told, beside, load, ", ".join(sorted(row.behind)) or "–"
+
+    def ratio(row: LimitRow, other: float | None) -> float | None:
+        return None if row.value_per_s is None or other is None else row.value_per_s / other
+
+    return ReportTable(
+        columns=[
+            Column("setting", lambda row: row.setting),
+            Column("limit a second (95 %)", lambda row: row.told),
+            Column("beside the first", lambda row: ratio(row, first), number=True),
+            Column("beside the load", lambda row: ratio(row, row.given_per_s), number=True),
+            Column("what is behind above it", lambda row: sorted(row.behind) or None),
+        ],
+        rows=rows,
+    )

@@ -6,6 +6,7 @@ from dataclasses import asdict, dataclass
 from math import exp, log, sqrt
 from typing import Any
 
+from zonelab.analysis.number_text import digits
 from zonelab.analysis.observation import Observation
 from zonelab.analysis.statistics import mean_interval
 from zonelab.studies.limit.search import ABOVE, PRECISION, value_per_s
@@ -40,11 +41,11 @@ class LimitRow:
         if self.value_per_s is None:
             return "–"
         if self.found < self.seeds:
-            return f"more than {_rate(self.value_per_s)}"
+            return f"more than {digits(self.value_per_s)}"
         if not self.varies:
             seeds = "with each seed" if self.seeds > 1 else "one seed"
-            return f"{_rate(self.value_per_s)} ± {sqrt(PRECISION) - 1:.1%}, {seeds}"
-        return f"{_rate(self.value_per_s)} ({_rate(self.low_per_s)} to {_rate(self.high_per_s)})"
+            return f"{digits(self.value_per_s)} ± {sqrt(PRECISION) - 1:.1%}, {seeds}"
+        return f"{digits(self.value_per_s)} ({digits(self.low_per_s)} to {digits(self.high_per_s)})"
 
 
 def row_of(setting: str, searches: Mapping[int, Observation], *, given_per_s: float) -> LimitRow:
@@ -75,7 +76,3 @@ def _interval(values: Sequence[float]) -> tuple[float | None, float | None, floa
     interval = mean_interval(logs)
     low, high = (middle, middle) if interval is None else (interval.low, interval.high)
     return exp(middle), exp(low - step), exp(high + step)
-
-
-def _rate(per_s: float | None) -> str:
-    return "–" if per_s is None else f"{per_s:,.0f}" if per_s >= 100 else f"{per_s:.3g}"

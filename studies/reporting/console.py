@@ -35,6 +35,12 @@ def print_table(table: Table) -> None:
     console().print(table)
 
 
+def print_lines(*lines: str) -> None:
+    """Print each line as it is: whole words of users, not folded and not coloured."""
+    for line in lines:
+        console().print(line, highlight=False, soft_wrap=True)
+
+
 def print_rows(headings: Sequence[str], rows: Iterable[Sequence[Cell]], sentences: Iterable[str]) -> None:
     """A table on the terminal, and the sentences about it. What names a row is kept whole where that leaves room."""
     out, told = console(), list(rows)
@@ -47,9 +53,3 @@ def print_rows(headings: Sequence[str], rows: Iterable[Sequence[Cell]], sentence
     out.print(table, "")
     for sentence in sentences:
         out.print(sentence, highlight=False, soft_wrap=True)
-
-
-def milliseconds(value: float | None) -> str:
-    if value is None:
-        return "–"
-    return f"{value:,.0f}" if value >= 100 else f"{value:.1f}"

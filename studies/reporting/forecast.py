@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 
+from zonelab.analysis.number_text import counted
 from zonelab.scenarios.arms import Arm
 from zonelab.scenarios.spec.scenario import Scenario
 
@@ -22,9 +23,9 @@ def forecast(scenarios: Sequence[Scenario], *, each: int = 1, of_search: int = 0
     if sum(loads_s) * each * max(1, of_search) < LONG_S:
         return None
     if of_search:
-        count = f"{runs:,} search{'' if runs == 1 else 'es'}"
+        count = counted(runs, "search", "searches")
         return f"{count} x about {of_search} runs x {_seconds(loads_s)} of load, simulated"
-    count = f"{runs:,} run{'' if runs == 1 else 's'}"
+    count = counted(runs, "run")
     words = f"{count} x {_seconds(loads_s)} of load, and at most {_seconds(drains_s)} to drain"
     if all(scenario.arm is Arm.SIM for scenario in scenarios):
         return f"{words}, simulated"

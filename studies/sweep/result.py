@@ -1,15 +1,16 @@
 """What a sweep found as tables on the terminal."""
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from functools import partial
 
-from zonelab.analysis.proportions import Interval, share_words
-from zonelab.studies.reporting.console import console, milliseconds, print_rows
+from zonelab.analysis.number_text import NONE, counted, digits, percent, share_interval, span
+from zonelab.studies.reporting.console import print_lines
+from zonelab.studies.reporting.footer import footer, without_verdict
+from zonelab.studies.reporting.report_table import Column, ReportTable
 from zonelab.studies.sweep.every_setting import SettingsResult
 from zonelab.studies.sweep.one_run import DUPLICATES, QUANTILES
-from zonelab.studies.sweep.rows import Difference, Estimate, Row
+from zonelab.studies.sweep.rows import Estimate, Row
 from zonelab.studies.sweep.settings import lines_of
-
-_PROBLEMS_SHOWN = 5
 
 
 class SweepResult(SettingsResult[Row]):
@@ -22,36 +23,20 @@ class SweepResult(SettingsResult[Row]):
 
     def print(self) -> None:
         operations = _operations(self.rows)
-        headings = (
-            "setting",
-            "runs",
-            "failing (95 %)",
-            "cases (runs with)",
-            "duplicates a message",
-            *_in_ms(operations),
-        )
-        print_rows(headings, ([*_known(row), *_cells(row.numbers, operations)] for row in self.rows), ())
+        ReportTable(columns=[*_KNOWN, *_numbers(operations)], rows=self.rows).print()
         if len(self.rows) > 1:
-            console().print(f"\nDifference to {self.rows[0].setting}, seed by seed:", highlight=False)
-            changed = [(row.setting, row.difference) for row in self.rows if row.difference is not None]
-            rows = ([name, _share(one), *_cells(one.numbers, operations, signed=True)] for name, one in changed)
-            print_rows(("setting", "failing (95 %)", "duplicates a message", *_in_ms(operations)), rows, ())
-        for sentence in self._sentences():
-            console().print(sentence, highlight=False, soft_wrap=True)
+            print_lines(f"\nDifference to {self.rows[0].setting}, seed by seed:")
+            changed = [row for row in self.rows if row.difference is not None]
+            ReportTable(columns=[*_CHANGED, *_numbers(operations, signed=True)], rows=changed).print()
+        print_lines(*self._sentences(), "", *footer(self.command, complete=self.complete, reused=self.known))
 
     def _sentences(self) -> Iterator[str]:
         runs, messages = sum(row.runs for row in self.rows), sum(row.messages for row in self.rows)
-        unit = "messages" if any(DUPLICATES in row.numbers for row in self.rows) else "operations"
-        yield f"{runs:,} runs with the seeds {self.seeds.start} to {self.seeds.stop - 1}, {messages:,} {unit}."
+        unit = "message" if any(DUPLICATES in row.numbers for row in self.rows) else "operation"
+        seeds = f"the seeds {self.seeds.start} to {self.seeds.stop - 1}"
+        yield f"{counted(runs, 'run')} with {seeds}, {counted(messages, unit)}."
         yield "Times and duplicates are of a run as a whole, with 95 % intervals: medians, of duplicates the mean."
-        if self.known:
-            yield f"{self.known:,} of the runs are from before."
-        if not self.complete:
-            yield "Broken off: the same command goes on from here."
-        yield from (f"no verdict: {problem}" for problem in self.problems[:_PROBLEMS_SHOWN])
-        if len(self.problems) > _PROBLEMS_SHOWN:
-            yield f"and {len(self.problems) - _PROBLEMS_SHOWN} more without a verdict, in {self.directory}/sweep.json"
-        yield f"\nAgain, or on: {self.command}"
+        yield from without_verdict(self.problems, file=self.directory / "sweep.json")
 
 
 def _operations(rows: Sequence[Row]) -> list[str]:
@@ -60,49 +45,48 @@ def _operations(rows: Sequence[Row]) -> list[str]:
     return list(dict.fromkeys(of for of, _, quantile in names if quantile in QUANTILES))
 
 
-def _in_ms(operations: Sequence[str]) -> list[str]:
-    return [f"{of} p50, p99 ms" for of in operations]
+def _failing(row: Row) -> str:
+    share = f"{row.failing} of {row.judged}\n{share_interval(row.failing, row.judged)}" if row.judged else NONE
+    return f"{share}\n{len(row.undecided)} undecided" if row.undecided else share
 
 
-def _known(row: Row) -> list[str]:
-    undecided = f"\n{len(row.undecided)} undecided" if row.undecided else ""
-    failing = f"{row.failing} of {row.judged}\n{share_words(row.failing, row.judged)}{undecided}"
+def _cases(row: Row) -> str:
     cases = "\n".join(f"{name} {count:,} ({row.runs_with[name]})" for name, count in row.cases.items())
-    return [
-        lines_of(row.setting),
-        f"{row.runs:,}",
-        failing if row.judged else f"–{undecided}",
-        cases or ("none" if row.runs else "–"),
-    ]
+    return cases or ("none" if row.runs else NONE)
 
 
-def _share(difference: Difference) -> str:
-    share = difference.share
-    if share is None:
-        return "–"
-    return f"{share.value:+.1%}\n{_between(share.interval, lambda value: f'{value:+.1%}')}"
+def _more(row: Row) -> str:
+    share = None if row.difference is None else row.difference.share
+    return NONE if share is None else _estimate(share, partial(percent, signed=True), "\n{}")
 
 
-def _cells(numbers: Mapping[str, Estimate], operations: Sequence[str], *, signed: bool = False) -> Iterator[str]:
-    yield _duplicates(numbers.get(DUPLICATES), signed=signed)
-    for of in operations:
-        found = [numbers[f"{of} {name}"] for name in QUANTILES if f"{of} {name}" in numbers]
-        yield "\n".join(_ms(one, signed=signed) for one in found) or "–"
+def _numbers(operations: Sequence[str], *, signed: bool = False) -> Iterator[Column[Row]]:
+    """Yield a column of duplicates and one of each operation; ``signed``: of the difference to the first setting."""
+
+    def values(row: Row) -> Mapping[str, Estimate]:
+        return row.numbers if not signed else row.difference.numbers if row.difference is not None else {}
+
+    def duplicates(row: Row) -> str:
+        words = "{:+.4f}".format if signed else "{:.4f}".format
+        return _estimate(values(row)[DUPLICATES], words, "\n{}") if DUPLICATES in values(row) else NONE
+
+    def times(of: str, row: Row) -> str:
+        found = [values(row)[f"{of} {name}"] for name in QUANTILES if f"{of} {name}" in values(row)]
+        return "\n".join(_estimate(one, partial(digits, signed=signed), " ({})") for one in found) or NONE
+
+    yield Column("duplicates a message", duplicates)
+    yield from (Column(f"{of} p50, p99 ms", partial(times, of)) for of in operations)
 
 
-def _duplicates(estimate: Estimate | None, *, signed: bool) -> str:
-    if estimate is None:
-        return "–"
-    sign = "+" if signed else ""
-    return f"{estimate.value:{sign}.4f}\n{_between(estimate.interval, lambda value: f'{value:{sign}.4f}')}"
+def _estimate(estimate: Estimate, words: Callable[[float], str], interval: str) -> str:
+    return words(estimate.value) + interval.format(span(estimate.interval, words))
 
 
-def _ms(estimate: Estimate, *, signed: bool) -> str:
-    def told(value: float) -> str:
-        return f"{'+' if signed and value > 0 else ''}{milliseconds(value)}"
-
-    return f"{told(estimate.value)} ({_between(estimate.interval, told)})"
-
-
-def _between(interval: Interval | None, told: Callable[[float], str]) -> str:
-    return "–" if interval is None else f"{told(interval.low)} to {told(interval.high)}"
+_NAME = Column[Row]("setting", lambda row: lines_of(row.setting))
+_KNOWN = (
+    _NAME,
+    Column[Row]("runs", lambda row: row.runs, number=True),
+    Column("failing (95 %)", _failing),
+    Column("cases (runs with)", _cases),
+)
+_CHANGED = (_NAME, Column("failing (95 %)", _more))

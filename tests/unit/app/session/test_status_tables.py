@@ -83,14 +83,14 @@ SHOWN = """\
 DC_QUORUM, lag 1ms, process zones, up for 3,661 s: totals since then
 zone ┃ port ┃ coordinator ┃ server                      ┃ reaches ┃ clients ┃ commands ┃ errors ┃ divergent ┃ p50 ms ┃ p99 ms
 ━━━━━╇━━━━━━╇━━━━━━━━━━━━━╇━━━━━━━━━━━━━━━━━━━━━━━━━━━━━╇━━━━━━━━━╇━━━━━━━━━╇━━━━━━━━━━╇━━━━━━━━╇━━━━━━━━━━━╇━━━━━━━━╇━━━━━━━
-a    │ 7497 │ running     │ running                     │ a b     │       1 │    1,000 │     21 │        31 │    1.2 │  1,000
-b    │ 7498 │ running     │ running, slow disk, no room │ none    │       2 │    2,000 │     22 │        32 │    2.2 │  2,000
+a    │ 7497 │ running     │ running                     │ a b     │       1 │    1,000 │     21 │        31 │   1.25 │  1,000
+b    │ 7498 │ running     │ running, slow disk, no room │ none    │       2 │    2,000 │     22 │        32 │   2.25 │  2,000
 c    │ 7499 │ dead        │ paused                      │ –       │       – │        – │      – │         – │      – │      –
 The last 2.5 s
 zone ┃ commands/s ┃ errors/s ┃ divergent/s ┃ p50 ms ┃ p99 ms
 ━━━━━╇━━━━━━━━━━━━╇━━━━━━━━━━╇━━━━━━━━━━━━━╇━━━━━━━━╇━━━━━━━
-a    │    1,000.0 │      2.0 │         3.0 │    4.0 │    104
-b    │    2,000.0 │      3.0 │         4.0 │    5.0 │    204
+a    │    1,000.0 │      2.0 │         3.0 │      4 │    104
+b    │    2,000.0 │      3.0 │         4.0 │      5 │    204
 c    │          – │        – │           – │      – │      –
 Votes
 zone ┃ level  ┃ how they ended           ┃ commands ┃ errors ┃ late
@@ -150,18 +150,18 @@ NODES = """\
 DC_QUORUM, lag 1ms, between data centres 80ms, process zones, up for 3,661 s: totals since then
 dc  ┃ node ┃ port ┃ coordinator ┃ server  ┃ reaches     ┃ clients ┃ commands ┃ errors ┃ divergent ┃ p50 ms ┃ p99 ms
 ━━━━╇━━━━━━╇━━━━━━╇━━━━━━━━━━━━━╇━━━━━━━━━╇━━━━━━━━━━━━━╇━━━━━━━━━╇━━━━━━━━━━╇━━━━━━━━╇━━━━━━━━━━━╇━━━━━━━━╇━━━━━━━
-dc1 │ a1   │ 7497 │ running     │ running │ all 8       │       1 │    1,000 │     21 │        31 │    1.2 │  1,000
-dc1 │ a2   │ 7497 │ running     │ running │ all but b g │       2 │    2,000 │     22 │        32 │    2.2 │  2,000
-dc1 │ a3   │ 7497 │ running     │ running │ 5 of 8      │       3 │    3,000 │     23 │        33 │    3.2 │  3,000
-dc1 │ a4   │ 7497 │ running     │ running │ none        │       4 │    4,000 │     24 │        34 │    4.2 │  4,000
+dc1 │ a1   │ 7497 │ running     │ running │ all 8       │       1 │    1,000 │     21 │        31 │   1.25 │  1,000
+dc1 │ a2   │ 7497 │ running     │ running │ all but b g │       2 │    2,000 │     22 │        32 │   2.25 │  2,000
+dc1 │ a3   │ 7497 │ running     │ running │ 5 of 8      │       3 │    3,000 │     23 │        33 │   3.25 │  3,000
+dc1 │ a4   │ 7497 │ running     │ running │ none        │       4 │    4,000 │     24 │        34 │   4.25 │  4,000
 dc2 │ b1   │ 7498 │ running     │ running │ –           │       – │        – │      – │         – │      – │      –
 The last 4.5 s
 dc  ┃ node ┃ commands/s ┃ errors/s ┃ divergent/s ┃ p50 ms ┃ p99 ms
 ━━━━╇━━━━━━╇━━━━━━━━━━━━╇━━━━━━━━━━╇━━━━━━━━━━━━━╇━━━━━━━━╇━━━━━━━
-dc1 │ a1   │    1,000.0 │      2.0 │         3.0 │    4.0 │    104
-dc1 │ a2   │    2,000.0 │      3.0 │         4.0 │    5.0 │    204
-dc1 │ a3   │    3,000.0 │      4.0 │         5.0 │    6.0 │    304
-dc1 │ a4   │    4,000.0 │      5.0 │         6.0 │    7.0 │    404
+dc1 │ a1   │    1,000.0 │      2.0 │         3.0 │      4 │    104
+dc1 │ a2   │    2,000.0 │      3.0 │         4.0 │      5 │    204
+dc1 │ a3   │    3,000.0 │      4.0 │         5.0 │      6 │    304
+dc1 │ a4   │    4,000.0 │      5.0 │         6.0 │      7 │    404
 dc2 │ b1   │          – │        – │           – │      – │      –
 Batches of writes for other data centres
 node ┃ reaches coordinators ┃  sent ┃ failed over ┃ dropped ┃ failed

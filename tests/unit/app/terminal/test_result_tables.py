@@ -128,10 +128,10 @@ zombie ack                        │            0 │                          
 overlapping work, messages        │            0 │                                             not judged
   for p50 / p99 / most, ms        │    – / – / – │                                      7.5 / 250 / 1,000
 ──────────────────────────────────┼──────────────┼───────────────────────────────────────────────────────
-push p50 / p99, ms                │        – / – │                                           10.0 / 1,000
-pop p50 / p99, ms (with its wait) │        – / – │                                              7.0 / 700
-ack p50 / p99, ms                 │        – / – │                                              6.0 / 600
-lateness p50 / p99, ms            │        – / – │                                              1.0 / 100
+push p50 / p99, ms                │        – / – │                                             10 / 1,000
+pop p50 / p99, ms (with its wait) │        – / – │                                                7 / 700
+ack p50 / p99, ms                 │        – / – │                                                6 / 600
+lateness p50 / p99, ms            │        – / – │                                                1 / 100
 ──────────────────────────────────┼──────────────┼───────────────────────────────────────────────────────
 push unavailable, zone-seconds    │            – │                                                    1.2
 pop unavailable, zone-seconds     │            – │                                                   60.0
@@ -250,9 +250,9 @@ stale read                              │                                     
 lost write                              │                                                0 │         0
 divergent                               │                                            1,600 │         0
 ────────────────────────────────────────┼──────────────────────────────────────────────────┼──────────
-stale reads, share (95 %)               │                 1,500 of 3,000: 48.10% to 51.90% │         –
+stale reads, share (95 %)               │                   1,500 of 3,000: 48.1% to 51.9% │         –
 stale reads behind, ms, p50 / p99       │                                     12.5 / 1,250 │     – / –
-stale reads behind, versions, p50 / p99 │                                        1.0 / 100 │     – / –
+stale reads behind, versions, p50 / p99 │                                          1 / 100 │     – / –
 ────────────────────────────────────────┼──────────────────────────────────────────────────┼──────────
 verdict                                 │                                          invalid │     valid
                                         │ with 1,600 divergent (159 % of 1,009 operations) │"""
@@ -291,7 +291,7 @@ COMPARED = """\
 compared
 engine ┃ mode     ┃ verdict ┃ forbidden, and found    ┃ redelivered ┃ late p50, ms ┃ p99, ms
 ━━━━━━━╇━━━━━━━━━━╇━━━━━━━━━╇━━━━━━━━━━━━━━━━━━━━━━━━━╇━━━━━━━━━━━━━╇━━━━━━━━━━━━━━╇━━━━━━━━
-one    │ default  │ invalid │ 1,001 lost, 1,002 stuck │       1,009 │          1.0 │     100
+one    │ default  │ invalid │ 1,001 lost, 1,002 stuck │       1,009 │            1 │     100
 two    │ compat   │ valid   │ none                    │           0 │            – │       –
 two    │ hardened │ –       │ –                       │           – │            – │       –"""
 

@@ -161,16 +161,16 @@ stuck                │                0 │                0 in 0 runs (0.0% t
 ─────────────────────┼──────────────────┼────────────────────────────────────────────┼──────────────────────────────
 I1 appended in order │ 3, 4,000 chances │                                          - │                             -
 I2 one log           │    not exercised │ 5, 7,000 chances in 2 runs (6.8% to 93.2%) │                             -
-I4 begun in order    │                - │     1, 0 chances in 1 runs (0.6% to 80.6%) │                             -"""
+I4 begun in order    │                - │     1, 0 chances in 1 run (0.63% to 80.6%) │                             -"""
 
 
 OPERATIONS = """\
 operations
 setting ┃ operation ┃ zone ┃    ok ┃  fail ┃  info ┃ p50 ms ┃ p90 ms ┃ p99 ms ┃ p99.9 ms
 ━━━━━━━━╇━━━━━━━━━━━╇━━━━━━╇━━━━━━━╇━━━━━━━╇━━━━━━━╇━━━━━━━━╇━━━━━━━━╇━━━━━━━━╇━━━━━━━━━
-DC_ONE  │ push      │ a    │ 1,000 │ 2,000 │ 3,000 │    1.2 │   10.0 │    100 │        –
-DC_ONE  │ push      │ b    │ 2,000 │ 4,000 │ 6,000 │    1.2 │   10.0 │    100 │    1,234
-DC_ONE  │ pop       │ a    │ 3,000 │ 6,000 │ 9,000 │    1.2 │   10.0 │    100 │    1,234"""
+DC_ONE  │ push      │ a    │ 1,000 │ 2,000 │ 3,000 │   1.25 │   9.96 │    100 │        –
+DC_ONE  │ push      │ b    │ 2,000 │ 4,000 │ 6,000 │   1.25 │   9.96 │    100 │    1,234
+DC_ONE  │ pop       │ a    │ 3,000 │ 6,000 │ 9,000 │   1.25 │   9.96 │    100 │    1,234"""
 
 
 def test_figures_of_many_runs_have_a_column_a_setting_and_a_row_an_operation_and_zone(shown: Any) -> None:

@@ -16,7 +16,7 @@ from zonelab.analysis.runs.history import OPERATIONS
 from zonelab.scenarios.run.trial import Trial
 from zonelab.scenarios.run_files.tables import MemoryTables
 from zonelab.studies.evaluate import one_run
-from zonelab.studies.evaluate.given_faults import HEADINGS, RatesGivenFaults
+from zonelab.studies.evaluate.given_faults import RatesGivenFaults
 from zonelab.studies.evaluate.one_run import Evaluating, measured
 
 MS = 1_000_000
@@ -141,12 +141,12 @@ RATES = RatesGivenFaults(
 
 
 def test_rates_given_a_fault_are_told_from_the_least_to_the_largest_of_the_settings() -> None:
-    assert HEADINGS[:3] == ("fault", "figure", "cases a message")
-    assert HEADINGS[3:] == ("half-width", "design effect", "runs", "for ± 20%")
-    assert list(RATES.rows()) == [
-        ("cut", "late", "40.0%", "50%", "2.0", "1,600", "too few runs to tell"),
-        ("kill", "late", "25.0%", "30%", "9000000000.0", "1,600", "6,400 runs, --budget 7min"),
-        ("kill", "lost", "50.0% to 62.5%", "10% to 15%", "2.0 to 4.0", "1,600", "reached"),
+    assert RATES.table is not None
+    assert RATES.table.headings[2:] == ["cases a message", "half-width", "design effect", "runs", "for ± 20%"]
+    assert list(RATES.table.cells()) == [
+        ["cut", "late", "40.0%", "50%", "2.0", "1,600", "too few runs to tell"],
+        ["kill", "late", "25.0%", "30%", "9000000000.0", "1,600", "6,400 runs, --budget 7min"],
+        ["kill", "lost", "50.0% to 62.5%", "10% to 15%", "2.0 to 4.0", "1,600", "reached"],
     ]
     assert list(RATES.sentences()) == [
         "2 of 5 rates given a fault of 1% and more are known to ± 20%; of those with a design effect of at most 2, "
@@ -156,7 +156,8 @@ def test_rates_given_a_fault_are_told_from_the_least_to_the_largest_of_the_setti
     assert budgets == [2.5, 200.0, None, 2.5]
     unknown = RatesGivenFaults(RATES.by_setting, budget_s=None)
     assert [row["budget_s"] for row in unknown.to_json("x")] == [None] * 4
-    assert [row[-1] for row in unknown.rows()] == ["too few runs to tell", "6,400 runs", "reached"]
+    assert unknown.table is not None
+    assert [row[-1] for row in unknown.table.cells()] == ["too few runs to tell", "6,400 runs", "reached"]
     clumps = RatesGivenFaults({"x": RATES.by_setting["x"][1:2]}, budget_s=None)
     assert list(clumps.sentences()) == [
         "0 of 1 rates given a fault of 1% and more are known to ± 20%; none has a design effect of at most 2."

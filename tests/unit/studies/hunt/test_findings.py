@@ -45,16 +45,14 @@ OTHERS = [
     outcome(18, problem="the lab is broken"),
 ]
 PAGE = """\
-violated    ┃ runs ┃     share (95 %) ┃ seeds
-━━━━━━━━━━━━╇━━━━━━╇━━━━━━━━━━━━━━━━━━╇━━━━━━━━━━━━━━━━━━
-lost        │    9 │ 48.22% to 97.72% │ 8, 10, 7, 6, 5, …
-redelivered │    2 │  2.28% to 51.78% │ 8, 9
+violated    ┃ runs ┃   share (95 %) ┃ seeds
+━━━━━━━━━━━━╇━━━━━━╇━━━━━━━━━━━━━━━━╇━━━━━━━━━━━━━━━━━━
+lost        │    9 │ 48.2% to 97.7% │ 8, 10, 7, 6, 5, …
+redelivered │    2 │  2.3% to 51.8% │ 8, 9
 
-18 runs, 10,800 messages, 1,809 s of virtual time; 10 failed (58.72% to 99.77%).
-6 runs could not be judged and count for no share; first seeds: 12, 13, 14, 15, 16.
-4 of the runs are from before.
-Broken off: the same command goes on from here.
-3 seeds were run twice; 2 of them were the same twice, event by event.
+18 runs, 10,800 messages, 1,809 s of virtual time; 10 failed (58.7% to 99.8%).
+6 runs had no verdict and are excluded from the percentages; first seeds: 12, 13, 14, 15, 16, ….
+3 seeds were run twice; 2 of them had identical event traces.
 seed 9: event 7 differs
 seed 18: the lab is broken
 """
@@ -85,7 +83,9 @@ def test_a_hunt_is_told_whole_and_each_class_has_its_plainest_seed_first(
         "",
         *next_steps(tmp_path, "redelivered", MEANING_OF[MessageClass.REDELIVERED]),
         "",
-        "Again, or on: zonelab hunt some",
+        "4 runs were reused from an earlier invocation.",
+        "Interrupted. Run the same command to continue.",
+        "Repeat or continue with: zonelab hunt some",
     ]
     written = {name: load_scenario(str(tmp_path / name / "counterexample.yaml")) for name in ("lost", "redelivered")}
     assert {name: one.seed for name, one in written.items()} == {"lost": 8, "redelivered": 8}
@@ -118,16 +118,15 @@ def test_a_hunt_that_found_nothing_says_of_how_much_and_nothing_else(
     workload = {"kind": "register", "keys": 1, "clients_per_zone": 1}
     accesses = found(tmp_path, [outcome(1), outcome(2)], complete=True, known=0, workload=workload)
     assert printed(accesses, capsys).splitlines() == [
-        "2 runs, 1,200 operations, 201 s of virtual time; 0 failed (0.00% to 84.19%).",
-        "0 seeds were run twice; 0 of them were the same twice, event by event.",
+        "2 runs, 1,200 operations, 201 s of virtual time; 0 failed (0.0% to 84.2%).",
         "",
-        "Again, or on: zonelab hunt some",
+        "Repeat or continue with: zonelab hunt some",
     ]
     unknown = found(tmp_path, [outcome(1, valid="unknown")], complete=True, known=0)
-    assert "; none could be judged.\n1 runs could not be judged" in printed(unknown, capsys)
+    assert "; none could be judged.\n1 run had no verdict" in printed(unknown, capsys)
     assert unknown.to_json()["failure_rate"] is None
     nothing = printed(found(tmp_path, [], complete=True, known=0), capsys)
-    assert nothing.splitlines() == ["No seed was run.", "", "Again, or on: zonelab hunt some"]
+    assert nothing.splitlines() == ["No seed was run.", "", "Repeat or continue with: zonelab hunt some"]
 
 
 def test_the_same_again_has_every_word_that_differs_from_the_default() -> None:

@@ -237,7 +237,7 @@ def test_the_progress_of_a_hunt_that_goes_on_counts_the_failures_from_before(
     assert last == f"small hunt: 8 of 8 runs, {both.to_json()['failing']} failed"
     both.print()
     told = capsys.readouterr().out
-    assert "6 of the runs are from before." in told
+    assert "6 runs were reused from an earlier invocation." in told
     assert "zonelab shrink " in told
 
 

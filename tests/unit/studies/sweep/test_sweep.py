@@ -237,29 +237,27 @@ def swept_rows() -> Iterator[Row]:
 
 
 PAGE = """\
-setting  ┃ runs ┃ failing (95 %) ┃ cases (runs with) ┃ duplicates a message ┃ push p50, p99 ms
-━━━━━━━━━╇━━━━━━╇━━━━━━━━━━━━━━━━╇━━━━━━━━━━━━━━━━━━━╇━━━━━━━━━━━━━━━━━━━━━━╇━━━━━━━━━━━━━━━━━
-first    │ 40   │ 0 of 40        │ none              │ 0.0000               │ 205 (140 to 270)
-         │      │ 0.0% to 8.8%   │                   │ –                    │
-slower   │ 40   │ 1 of 40        │ lost 2 (1)        │ 0.2500               │ 210 (145 to 275)
-         │      │ 0.1% to 13.2%  │                   │ 0.1690 to 0.3310     │
-broken   │ 0    │ –              │ –                 │ –                    │ –
-doubtful │ 2    │ –              │ none              │ 0.0000               │ 1.0 (–)
-         │      │ 2 undecided    │                   │ –                    │
+setting  ┃ runs ┃ failing (95 %)  ┃ cases (runs with) ┃ duplicates a message ┃ push p50, p99 ms
+━━━━━━━━━╇━━━━━━╇━━━━━━━━━━━━━━━━━╇━━━━━━━━━━━━━━━━━━━╇━━━━━━━━━━━━━━━━━━━━━━╇━━━━━━━━━━━━━━━━━
+first    │   40 │ 0 of 40         │ none              │ 0.0000               │ 205 (140 to 270)
+         │      │ 0.0% to 8.8%    │                   │ –                    │
+slower   │   40 │ 1 of 40         │ lost 2 (1)        │ 0.2500               │ 210 (145 to 275)
+         │      │ 0.063% to 13.2% │                   │ 0.1690 to 0.3310     │
+broken   │    0 │ –               │ –                 │ –                    │ –
+doubtful │    2 │ –               │ none              │ 0.0000               │ 1 (–)
+         │      │ 2 undecided     │                   │ –                    │
 
 
 Difference to first, seed by seed:
 setting  ┃ failing (95 %)   ┃ duplicates a message ┃ push p50, p99 ms
-━━━━━━━━━╇━━━━━━━━━━━━━━━━━━╇━━━━━━━━━━━━━━━━━━━━━━╇━━━━━━━━━━━━━━━━━━━━
-slower   │ +2.5%            │ +0.2500              │ +5.0 (+5.0 to +5.0)
+━━━━━━━━━╇━━━━━━━━━━━━━━━━━━╇━━━━━━━━━━━━━━━━━━━━━━╇━━━━━━━━━━━━━━━━━
+slower   │ +2.5%            │ +0.2500              │ +5 (+5 to +5)
          │ -10.3% to +14.9% │ +0.1690 to +0.3310   │
 broken   │ –                │ –                    │ –
 doubtful │ –                │ –                    │ –
 
 82 runs with the seeds 1 to 40, 820 messages.
 Times and duplicates are of a run as a whole, with 95 % intervals: medians, of duplicates the mean.
-1,234 of the runs are from before.
-Broken off: the same command goes on from here.
 no verdict: broken, seed 1: its process ended
 no verdict: broken, seed 2: its process ended
 no verdict: broken, seed 3: its process ended
@@ -267,7 +265,9 @@ no verdict: broken, seed 4: its process ended
 no verdict: broken, seed 5: its process ended
 and 2 more without a verdict, in there/sweep.json
 
-Again, or on: zonelab sweep s"""
+1,234 runs were reused from an earlier invocation.
+Interrupted. Run the same command to continue.
+Repeat or continue with: zonelab sweep s"""
 
 
 def test_a_sweep_is_told_whole(
@@ -288,5 +288,5 @@ def test_a_sweep_is_told_whole(
     alone = capsys.readouterr().out
     assert "Difference" not in alone
     assert "40 runs with the seeds 3 to 4, 400 messages.\n" in alone
-    assert "from before" not in alone
-    assert "Broken off" not in alone
+    assert "reused" not in alone
+    assert "Interrupted" not in alone
