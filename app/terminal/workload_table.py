@@ -8,6 +8,7 @@ from rich.table import Table
 
 from zonelab.analysis.checkers.consistency.verdict import Anomaly, ConsistencyVerdict, Share
 from zonelab.analysis.number_text import digits, percent, span
+from zonelab.analysis.proportions import Interval
 from zonelab.analysis.summary.access_summary import AccessSummary
 from zonelab.analysis.summary.allowed import allowed_of_accesses
 from zonelab.app.terminal.run_table import verdict_cell
@@ -89,7 +90,7 @@ def _cases(result: AccessResult, name: Anomaly) -> Cell:
 def _share(share: Share | None) -> str:
     if share is None or not share.trials:
         return "–"
-    return f"{share.hits:,} of {share.trials:,}: {span(share, percent)}"
+    return f"{share.hits:,} of {share.trials:,}: {span(Interval(share.low, share.high), percent)}"
 
 
 def _behind(result: AccessResult, unit: str) -> str:
