@@ -62,10 +62,11 @@ def intro(seeds: int, real: int, load: tuple[float, float]) -> str:
     return f"""# Results
 
 Compare theory, simulation and real servers here: duplicates, losses, latency, and how well both arms agree.
-`python benchmarks/results.py --seeds {seeds} --real {real}` made this page on {made["date_utc"]} UTC: commit {made["commit"]},
-Python {made["python"]}, {made["platform"]}, {made["cpus"]} processors, load average {load[0]:.1f} at the
-begin and {load[1]:.1f} at the end. Simulated rows have the seeds 1 to {seeds}, real ones 1 to {real}. Intervals are 95 % ones of
-Student over runs; – stands where runs do not vary. Simulated figures do not depend on the machine; real ones do.
+`python benchmarks/results.py --seeds {seeds} --real {real}` made this page
+on {made["date_utc"]} UTC: commit {made["commit"]}, Python {made["python"]}, {made["platform"]},
+{made["cpus"]} processors, load average {load[0]:.1f} at the begin and {load[1]:.1f} at the end.
+Simulated rows have the seeds 1 to {seeds}, real ones 1 to {real}. Intervals are 95 % ones of Student over runs;
+– stands where runs do not vary. Simulated figures do not depend on the machine; real ones do.
 """
 
 
