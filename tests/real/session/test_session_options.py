@@ -115,8 +115,8 @@ def test_a_server_that_lost_its_scripts_stays_behind_and_is_named_unless_they_ar
 
 def test_options_that_do_not_fit_are_refused_before_anything_starts(lab):
     for arguments, words in (
-        (("--read-repair", "--votes", "version"), "one or the other"),
-        (("--strict", "--hinted-handoff"), "one or the other"),
+        (("--read-repair", "--votes", "version"), "read_repair: got true; accepted: false with"),
+        (("--strict", "--hinted-handoff"), "strict: got true; accepted: false with"),
         (("--nodes", "2", "--anti-entropy", "1s"), "one data centre"),
         (("--dcs", "3", "--zones", "6", "--nodes", "2"), "36 servers are too many; accepted: 1 to 32"),
         (("--topology", "none.yaml"), "none.yaml: cannot be read"),
