@@ -13,12 +13,21 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
-from zonelab.analysis.id_hashes import id_hashes
+from zonelab.analysis.measures import (
+    Lateness,
+    Mask,
+    chosen,
+    confirmed,
+    delivers,
+    first_rows,
+    having,
+    latency_ns,
+    present,
+)
 from zonelab.analysis.runs.directory import RunDirectory
 from zonelab.analysis.runs.info import NANOSECONDS_PER_MS
 
 Floats = NDArray[np.float64]
-Mask = NDArray[np.bool_]
 
 LIMIT = 1 << 15
 _COLUMNS = (
@@ -79,57 +88,15 @@ class Thinned:
         return Series(values_ms=self._kept, count=self.count, every=self.stride)
 
 
-@dataclass(slots=True)
-class Lateness:
-    """Due time and first delivery of messages, of a share of them chosen by id when there are more than ``limit``.
+def _series(lateness: Lateness, *, epoch_ns: int, load_ns: tuple[float, float]) -> Series:
+    """Return the lateness of the messages that were due within ``load_ns``, whenever they were delivered.
 
-    A message counts if it was due in the load phase, whenever it was delivered: leaving out those that came in the
-    drain would leave out the latest.
+    Leaving out those that came in the drain would leave out the latest.
     """
-
-    limit: int = LIMIT
-    every: int = 1
-    _due_ms: dict[str, int] = field(default_factory=dict)
-    _first_ns: dict[str, int] = field(default_factory=dict)
-
-    def add_pushes(self, ids: pa.Array, due_ms: pa.Array) -> None:
-        for message_id, due in self._chosen(ids, due_ms):
-            self._due_ms[message_id] = min(due, self._due_ms.get(message_id, due))
-        self._thin()
-
-    def add_deliveries(self, ids: pa.Array, time_ns: pa.Array) -> None:
-        for message_id, time in self._chosen(ids, time_ns):
-            self._first_ns.setdefault(message_id, time)
-        self._thin()
-
-    def _chosen(self, ids: pa.Array, values: pa.Array) -> list[tuple[str, int]]:
-        if not len(ids):
-            return []
-        chosen = pa.array(id_hashes(ids.to_numpy(zero_copy_only=False), count=len(ids)) % self.every == 0)
-        return list(zip(ids.filter(chosen).to_pylist(), values.filter(chosen).to_pylist(), strict=True))
-
-    def _thin(self) -> None:
-        while max(len(self._due_ms), len(self._first_ns)) > self.limit:
-            self.every *= 2
-            self._due_ms = _share_by_id(self._due_ms, self.every)
-            self._first_ns = _share_by_id(self._first_ns, self.every)
-
-    def series(self, *, epoch_ns: int, load_ns: tuple[float, float]) -> Series:
-        """Return the lateness of first deliveries, of the messages that were due within ``load_ns``."""
-        # In whole nanoseconds until the last step: a wall clock in ns has more digits than a float.
-        late_ns = [
-            self._first_ns[message_id] - due_ns
-            for message_id in self._first_ns
-            if message_id in self._due_ms
-            and load_ns[0] <= (due_ns := self._due_ms[message_id] * NANOSECONDS_PER_MS - epoch_ns) < load_ns[1]
-        ]
-        values_ms = np.array(late_ns, dtype=np.float64) / NANOSECONDS_PER_MS
-        return Series(values_ms=values_ms, count=values_ms.size * self.every, every=self.every)
-
-
-def _share_by_id(table: dict[str, int], every: int) -> dict[str, int]:
-    chosen = id_hashes(table, count=len(table)) % every == 0
-    return {message_id: value for (message_id, value), kept in zip(table.items(), chosen, strict=True) if kept}
+    times_ns = lateness.of_messages(epoch_ns=epoch_ns)
+    late_ns = [end_ns - due_ns for due_ns, _, end_ns in times_ns if load_ns[0] <= due_ns < load_ns[1]]
+    values_ms = np.array(late_ns, dtype=np.float64) / NANOSECONDS_PER_MS
+    return Series(values_ms=values_ms, count=values_ms.size * lateness.every, every=lateness.every)
 
 
 def read_series(run: RunDirectory, *, limit: int = LIMIT) -> dict[Metric, Series]:
@@ -139,36 +106,29 @@ def read_series(run: RunDirectory, *, limit: int = LIMIT) -> dict[Metric, Series
     """
     load_ns = run.info.phases.get("load", (-np.inf, np.inf))
     operations = {metric: Thinned(limit) for metric in Metric if metric is not Metric.LATENESS}
-    lateness, last_index = Lateness(limit), -1
-    for batch in run.operations(_COLUMNS):
-        index = batch["index"].to_numpy()
-        first_row = np.diff(index, prepend=last_index) != 0
-        last_index = int(index[-1]) if index.size else last_index
-        chosen = _masks(batch, first_row, load_ns)
+    lateness = Lateness(limit)
+    for batch, first_row in first_rows(run.operations(_COLUMNS)):
+        wanted = _masks(batch, first_row, load_ns)
         for metric, series in operations.items():
-            rows = batch.filter(pa.array(chosen[metric]))
+            rows = chosen(batch, wanted[metric])
             series.add(_lease_step_ms(rows) if metric is Metric.LEASE_STEP else _latency_ms(rows))
-        _add_lateness(lateness, batch)
+        lateness.add(batch)
     found = {metric: series.series() for metric, series in operations.items()}
     lease = found[Metric.LEASE_STEP]
     found[Metric.LEASE_STEP] = Series(values_ms=dithered(lease.values_ms), count=lease.count, every=lease.every)
-    return found | {Metric.LATENESS: lateness.series(epoch_ns=run.info.epoch_ns, load_ns=load_ns)}
+    return found | {Metric.LATENESS: _series(lateness, epoch_ns=run.info.epoch_ns, load_ns=load_ns)}
 
 
 def read_zone_medians(run: RunDirectory) -> dict[Metric, dict[str, float]]:
     """Medians (ms) by zone of latencies in the load phase, of zones with ten values or more. Raises ``RunError``."""
     load_ns = run.info.phases.get("load", (-np.inf, np.inf))
     found: dict[Metric, dict[str, Thinned]] = {metric: {} for metric in (Metric.PUSH, Metric.POP, Metric.ACK)}
-    last_index = -1
-    for batch in run.operations((*_COLUMNS, "zone")):
-        index = batch["index"].to_numpy()
-        first_row = np.diff(index, prepend=last_index) != 0
-        last_index = int(index[-1]) if index.size else last_index
-        chosen = _masks(batch, first_row, load_ns)
+    for batch, first_row in first_rows(run.operations((*_COLUMNS, "zone"))):
+        wanted = _masks(batch, first_row, load_ns)
         for zone in pc.unique(batch["zone"].dictionary_decode()).to_pylist():
-            of_zone = _is(batch, "zone", zone)
+            of_zone = having(batch, "zone", zone)
             for metric, zones in found.items():
-                rows = batch.filter(pa.array(chosen[metric] & of_zone))
+                rows = chosen(batch, wanted[metric] & of_zone)
                 zones.setdefault(zone, Thinned()).add(_latency_ms(rows))
     return {
         metric: {
@@ -186,37 +146,18 @@ def zones_differ(medians_ms: Mapping[str, float]) -> bool:
 
 def _masks(batch: pa.RecordBatch, first_row: Mask, load_ns: tuple[float, float]) -> dict[Metric, Mask]:
     invoke_ns = batch["invoke_ns"].to_numpy(zero_copy_only=False)  # null becomes NaN, which is in no phase
-    in_load = (invoke_ns >= load_ns[0]) & (invoke_ns < load_ns[1]) & _is(batch, "type", "ok")
-    pop = in_load & _is(batch, "f", "pop") & _valid(batch["message_id"])
+    in_load = (invoke_ns >= load_ns[0]) & (invoke_ns < load_ns[1]) & confirmed(batch)
+    pop = in_load & delivers(batch)
     return {
-        Metric.PUSH: in_load & _is(batch, "f", "push") & first_row,
+        Metric.PUSH: in_load & having(batch, "f", "push") & first_row,
         Metric.POP: pop & first_row,
-        Metric.LEASE_STEP: pop & _valid(batch["lease_start_ms"]) & _valid(batch["leased_ms"]),
-        Metric.ACK: in_load & _is(batch, "f", "ack") & first_row,
+        Metric.LEASE_STEP: pop & present(batch, "lease_start_ms") & present(batch, "leased_ms"),
+        Metric.ACK: in_load & having(batch, "f", "ack") & first_row,
     }
 
 
-def _add_lateness(lateness: Lateness, batch: pa.RecordBatch) -> None:
-    pushes = batch.filter(pa.array(_is(batch, "f", "push") & _valid(batch["message_id"]) & _valid(batch["due_ms"])))
-    lateness.add_pushes(pushes["message_id"], pushes["due_ms"])
-    delivered = _is(batch, "f", "pop") & _is(batch, "type", "ok") & _valid(batch["message_id"])
-    pops = batch.filter(pa.array(delivered))
-    lateness.add_deliveries(pops["message_id"], pops["time_ns"])
-
-
-def _is(batch: pa.RecordBatch, column: str, word: str) -> Mask:
-    found: Mask = pc.equal(batch[column].dictionary_decode(), word).to_numpy(zero_copy_only=False)
-    return found
-
-
-def _valid(column: pa.Array) -> Mask:
-    found: Mask = pc.is_valid(column).to_numpy(zero_copy_only=False)
-    return found
-
-
 def _latency_ms(rows: pa.RecordBatch) -> Floats:
-    found: Floats = pc.subtract(rows["time_ns"], rows["invoke_ns"]).to_numpy() / NANOSECONDS_PER_MS
-    return found
+    return latency_ns(rows) / NANOSECONDS_PER_MS
 
 
 def _lease_step_ms(rows: pa.RecordBatch) -> Floats:

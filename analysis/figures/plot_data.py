@@ -8,6 +8,7 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
+from zonelab.analysis.measures import first_rows
 from zonelab.analysis.runs.directory import RunDirectory
 from zonelab.analysis.runs.info import NANOSECONDS_PER_MS
 
@@ -64,12 +65,10 @@ def completions(run: RunDirectory) -> Mapping[str, Completions]:
     operation = np.empty(rows, dtype=np.uint8)
     operations: dict[str, int] = {}
     zones: dict[str, int] = {}
-    last_index, count = -1, 0
-    for batch in run.operations(_COLUMNS):
-        index = batch["index"].to_numpy()
+    count = 0
+    for batch, first in first_rows(run.operations(_COLUMNS)):
         here = _columns(batch, zones)
-        ended = (np.diff(index, prepend=last_index) != 0) & (here["type"] < len(TYPES))
-        last_index = int(index[-1])
+        ended = first & (here["type"] < len(TYPES))
         found = slice(count, count + int(np.count_nonzero(ended)))
         for name, values in here.items():
             columns[name][found] = values[ended]

@@ -22,6 +22,9 @@ from zonelab.analysis.runs.tables import Table
 
 EventType = Literal["invoke", "ok", "fail", "info"]
 
+NO_LEASE = "no lease"
+"""The error of an ack or an extension that was refused because the lease had ended: an answer, not an outage."""
+
 _CATEGORY = pa.dictionary(pa.int32(), pa.string())
 _LATER = "later"
 """Marks a column that older histories lack; there it is null."""

@@ -17,6 +17,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
+from zonelab.analysis.measures import ready_ns
 from zonelab.analysis.runs.directory import RunDirectory
 
 EXCESS = 1.05
@@ -34,7 +35,6 @@ RECOVERED_NS = 1_000_000_000
 """Time without a failed operation after which a zone has recovered: as long as the first wait of a back-off."""
 
 _NS_PER_S = 1_000_000_000
-_NS_PER_MS = 1_000_000
 _COLUMNS = ("time_ns", "f", "type", "shard", "due_ms")
 
 _Spans = Sequence[tuple[int, int]]
@@ -125,20 +125,12 @@ def _counts(run: RunDirectory, spans: Mapping[str, _Spans]) -> tuple[Counter[str
         confirmed = batch.filter(pc.equal(batch["type"].dictionary_decode(), "ok"))
         for f, counter in (("push", due), ("pop", deliveries)):
             rows = confirmed.filter(pc.equal(confirmed["f"].dictionary_decode(), f))
-            at_ns = _due_ns(run, rows) if f == "push" else rows["time_ns"].to_numpy()
+            at_ns = ready_ns(rows, epoch_ns=run.info.epoch_ns) if f == "push" else rows["time_ns"].to_numpy()
             shards = rows["shard"].dictionary_decode()
             for shard, zone in run.info.queue.shards.items():
                 of_shard = pc.is_in(shards, pa.array([shard])).to_numpy(zero_copy_only=False)
                 counter[zone] += int(np.count_nonzero(of_shard & _within(at_ns, spans[zone])))
     return due, deliveries
-
-
-def _due_ns(run: RunDirectory, pushes: pa.RecordBatch) -> NDArray[np.int64]:
-    """When each message may be delivered, in run time: a message with an old due time, when it was pushed."""
-    due_ms = pc.fill_null(pushes["due_ms"], 0).to_numpy(zero_copy_only=False)
-    due_ns = due_ms * _NS_PER_MS - run.info.epoch_ns
-    latest: NDArray[np.int64] = np.maximum(due_ns, pushes["time_ns"].to_numpy())
-    return latest
 
 
 def _within(at_ns: NDArray[np.int64], spans: _Spans) -> NDArray[np.bool_]:

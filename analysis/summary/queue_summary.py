@@ -20,6 +20,7 @@ from numpy.typing import NDArray
 
 from zonelab.analysis.checkers.queue.queue import check
 from zonelab.analysis.checkers.verdict import Verdict
+from zonelab.analysis.measures import Outages, chosen, confirmed, events, having, latency_ns, present
 from zonelab.analysis.message_classes import DUPLICATE_CAUSES
 from zonelab.analysis.proportions import Interval, proportion_interval
 from zonelab.analysis.runs.directory import RunDirectory
@@ -29,7 +30,6 @@ from zonelab.analysis.statistics import quantile_interval, quantiles, rate_inter
 from zonelab.analysis.summary.overload import Overload, overloads
 
 ALL_ZONES = "all"
-NO_LEASE = "no lease"  # how the runner records an ack that was refused: an answer, not an outage
 
 LOSSES = ("lost", "stuck", "abandoned")
 
@@ -173,36 +173,6 @@ def recorded(run: RunDirectory, name: str) -> Iterator[Any]:
 
 
 @dataclass(slots=True)
-class Outages:
-    """When an operation did not work in a zone, from its completions in the order of time.
-
-    An outage opens at the invocation of the first completion that is not ``ok`` and closes at the next one that is;
-    one that begins while an earlier outage was still open begins where that one ended.
-    """
-
-    spans_ns: list[tuple[int, int]] = field(default_factory=list)
-    _open_ns: int | None = None
-    _closed_ns: int = 0
-
-    def add(self, invoke_ns: NDArray[np.int64], time_ns: NDArray[np.int64], works: NDArray[np.bool_]) -> None:
-        """Go on, in the order of ends: an outage lasts from the first that fails to the next that works."""
-        # Only changes between working and not working matter, so long stretches of either cost nothing.
-        before = np.concatenate([[self._open_ns is None], works[:-1]])
-        for row in np.flatnonzero(works != before).tolist():
-            if self._open_ns is None:
-                self._open_ns = max(int(invoke_ns[row]), self._closed_ns)
-            else:
-                self._closed_ns = int(time_ns[row])
-                self.spans_ns.append((self._open_ns, self._closed_ns))
-                self._open_ns = None
-
-    def total_s(self, *, until_ns: int) -> float:
-        """Seconds of outage before ``until_ns``."""
-        spans = [*self.spans_ns, *([] if self._open_ns is None else [(self._open_ns, until_ns)])]
-        return sum(max(0, min(end, until_ns) - begin) for begin, end in spans) / _NS_PER_S
-
-
-@dataclass(slots=True)
 class _Tally:
     """What one operation did in one zone."""
 
@@ -212,42 +182,32 @@ class _Tally:
     response_ns: list[NDArray[np.int64]] = field(default_factory=list)
     outages: Outages = field(default_factory=Outages)
 
-    def add(self, events: pa.RecordBatch) -> None:
-        kind = events["type"].dictionary_decode()
-        self.counts.update(_value_counts(kind))
-        has_ended = pc.not_equal(kind, "invoke")
-        ended = events.filter(has_ended)
+    def add(self, rows: pa.RecordBatch) -> None:
+        self.counts.update(_value_counts(rows["type"].dictionary_decode()))
+        ended = chosen(rows, ~having(rows, "type", "invoke"))
         self.errors.update(_value_counts(_error_kinds(ended["error"])))
-        confirmed = pc.equal(kind.filter(has_ended), "ok")
-        works = pc.or_(confirmed, pc.fill_null(pc.equal(ended["error"], NO_LEASE), fill_value=False))
-        if len(ended):
-            at = _numbers(ended["invoke_ns"]), _numbers(ended["time_ns"])
-            self.outages.add(*at, works.to_numpy(zero_copy_only=False))
-        ok = ended.filter(confirmed)
-        self.service_ns.append(_numbers(pc.subtract(ok["time_ns"], ok["invoke_ns"])))
-        planned = ok.filter(pc.is_valid(ok["intended_ns"]))
-        self.response_ns.append(_numbers(pc.subtract(planned["time_ns"], planned["intended_ns"])))
+        self.outages.add(ended)
+        ok = chosen(ended, confirmed(ended))
+        self.service_ns.append(latency_ns(ok))
+        self.response_ns.append(latency_ns(chosen(ok, present(ok, "intended_ns")), since="intended_ns"))
 
 
 def _read(run: RunDirectory) -> tuple[dict[tuple[str, str], _Tally], int]:
     """The tallies by operation and zone in one pass, and the time of the last event (ns)."""
     tallies: dict[tuple[str, str], _Tally] = defaultdict(_Tally)
-    last_index, last_ns = -1, 0
-    for batch in run.operations(_COLUMNS):
-        index = _numbers(batch["index"])
-        events = batch.filter(pa.array(np.diff(index, prepend=last_index) != 0))  # the first row of each event
-        last_index, last_ns = int(index[-1]), max(last_ns, int(_numbers(batch["time_ns"]).max()))
-        for key, rows in _by_operation(events):
-            tallies[key].add(rows)
+    last_ns = 0
+    for rows in events(run.operations(_COLUMNS)):
+        last_ns = max(last_ns, pc.max(rows["time_ns"]).as_py() or 0)
+        for key, of_operation in _by_operation(rows):
+            tallies[key].add(of_operation)
     return tallies, last_ns
 
 
-def _by_operation(events: pa.RecordBatch) -> Iterator[tuple[tuple[str, str], pa.RecordBatch]]:
-    f, zone = events["f"].dictionary_decode(), events["zone"].dictionary_decode()
-    for name, place in itertools.product(f.unique().to_pylist(), zone.unique().to_pylist()):
-        chosen = pc.and_(pc.equal(f, name), pc.equal(zone, place))
-        if chosen.true_count:
-            yield (name, place), events.filter(chosen)
+def _by_operation(rows: pa.RecordBatch) -> Iterator[tuple[tuple[str, str], pa.RecordBatch]]:
+    names, zones = (rows[column].dictionary_decode().unique().to_pylist() for column in ("f", "zone"))
+    for f, zone in itertools.product(names, zones):
+        if len(found := chosen(rows, having(rows, "f", f) & having(rows, "zone", zone))):
+            yield (f, zone), found
 
 
 def _value_counts(column: pa.Array) -> dict[str, int]:
@@ -257,11 +217,6 @@ def _value_counts(column: pa.Array) -> dict[str, int]:
 def _error_kinds(errors: pa.Array) -> pa.Array:
     """The text before the first colon: what follows are particulars."""
     return pc.replace_substring_regex(errors, pattern=r"(?s):.*$", replacement="")
-
-
-def _numbers(column: pa.Array) -> NDArray[np.int64]:
-    values: NDArray[np.int64] = column.to_numpy()
-    return values
 
 
 def _operations(tallies: Mapping[tuple[str, str], _Tally], *, load_end_ns: int) -> Iterator[OperationSummary]:

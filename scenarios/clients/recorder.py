@@ -4,7 +4,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
-from zonelab.analysis.runs.history import History, Touched, body_sum
+from zonelab.analysis.runs.history import NO_LEASE, History, Touched, body_sum
 from zonelab.cluster.clock import NodeClock
 from zonelab.engine.message import Delivery, Message, Receipt
 from zonelab.engine.ports import Indeterminate, PortError, Runtime, ServerError
@@ -16,7 +16,6 @@ from zonelab.scenarios.queues.acknowledging import acknowledge, extend_lease
 OPERATION_ERRORS = (PortError, ServerError)
 """Errors of a queue operation when the cluster, and not the program, is at fault."""
 
-NO_LEASE = "no lease"
 LATE = "the lease had ended"
 CRASHED = "consumer crashed"
 PRODUCER_CRASHED = "producer crashed"

@@ -1,13 +1,27 @@
 """One run of an evaluation: a setting, a kind of run and a seed, in simulation, judged in memory and measured."""
 
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
 
 import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+from numpy.typing import NDArray
 
+from zonelab.analysis.measures import (
+    Lateness,
+    Outages,
+    chosen,
+    delivers,
+    events,
+    first_rows,
+    having,
+    latency_ns,
+    present,
+    works,
+)
 from zonelab.analysis.observation import Observation
 from zonelab.analysis.rates.objectives import COMMANDS, UNAVAILABLE, TimedOperation
 from zonelab.analysis.rates.outcomes import UNCONFIRMED
@@ -15,9 +29,8 @@ from zonelab.analysis.rates.year import RunKind
 from zonelab.analysis.runs.directory import RunDirectory
 from zonelab.analysis.runs.history import OPERATIONS
 from zonelab.analysis.runs.info import NANOSECONDS_PER_MS
-from zonelab.analysis.summary.queue_summary import NO_LEASE, Outages
 from zonelab.scenarios.run.trial import QueueTrial, attempt
-from zonelab.scenarios.run_files.tables import OPERATIONS_NAME, rows
+from zonelab.scenarios.run_files.tables import OPERATIONS_NAME
 from zonelab.studies.evaluate.rollout import Rollout
 
 _US_PER_MS = 1000
@@ -40,69 +53,63 @@ class Evaluating:
 
 
 def measured(trial: QueueTrial) -> Observation:
-    completions = list(_completions(rows(trial.tables, OPERATIONS_NAME, OPERATIONS.names)))
+    """Return what the run showed, the times of its operations and what they cost."""
+    batch = trial.tables(OPERATIONS_NAME, OPERATIONS).batch()
     record = trial.run.record
     load_end_ns = record.phases["load"][1]
     levels = (level for one in record.coordinators.values() for level in one.get("levels", {}).values())
     return replace(
         trial.observation(),
         numbers={
-            UNAVAILABLE: _unavailable_s(completions, load_end_ns),
+            UNAVAILABLE: _unavailable_s(batch, load_end_ns),
             COMMANDS: sum(level["commands"] for level in levels),
         },
-        samples=_times_us(completions, trial.run.epoch_ns),
+        samples=_times_us([batch], trial.run.epoch_ns),
     )
 
 
 def measured_times(directory: Path) -> Observation:
-    """The times of a run that left its directory, and nothing else. Raises ``RunError``."""
+    """Return the times of a run that left its directory, and nothing else. Raises ``RunError``."""
     run = RunDirectory.open(directory)
-    every = (row for batch in run.operations() for row in batch.to_pylist())
-    return Observation(samples=_times_us(list(_completions(every)), run.info.epoch_ns))
+    return Observation(samples=_times_us(run.operations(), run.info.epoch_ns))
 
 
-def _completions(operations: Iterable[Mapping[str, Any]]) -> Iterator[Mapping[str, Any]]:
-    return (row for row in operations if row["type"] != "invoke")
+def _times_us(batches: Iterable[pa.RecordBatch], epoch_ns: int) -> dict[str, list[int]]:
+    """Return times in the order of the begins: of pushes and acks an operation each, of others a message each.
+
+    Lateness is in whole ms, as the checker has it.
+    """
+    begun: dict[TimedOperation, list[NDArray[np.int64]]] = defaultdict(list)
+    lateness = Lateness()
+    for batch, first in first_rows(batches):
+        lateness.add(batch)
+        for name in (TimedOperation.PUSH, TimedOperation.ACK):
+            ended = chosen(batch, first & having(batch, "f", name) & ~having(batch, "type", "invoke"))
+            took_us = np.where(works(ended), latency_ns(ended) // _NS_PER_US, UNCONFIRMED)
+            begun[name].append(np.array([ended["invoke_ns"], took_us]))
+        leased = chosen(batch, delivers(batch) & present(batch, "lease_start_ms") & present(batch, "leased_ms"))
+        lease_ms = pc.subtract(leased["leased_ms"], leased["lease_start_ms"]).to_numpy()
+        begun[TimedOperation.LEASE].append(np.array([leased["invoke_ns"], np.maximum(0, lease_ms) * _US_PER_MS]))
+    late = [
+        (begin_ns, max(0, (end_ns + epoch_ns) // NANOSECONDS_PER_MS - (due_ns + epoch_ns) // NANOSECONDS_PER_MS))
+        for due_ns, begin_ns, end_ns in lateness.of_messages(epoch_ns=epoch_ns)
+    ]
+    begun[TimedOperation.LATE].append(np.array(late, dtype=np.int64).reshape(-1, 2).T * np.array([[1], [_US_PER_MS]]))
+    found = {name: np.concatenate(times, axis=1) for name, times in begun.items()}
+    return {
+        str(name): took_us[np.argsort(begin_ns, kind="stable")].tolist()
+        for name, (begin_ns, took_us) in found.items()
+        if len(begin_ns)
+    }
 
 
-def _times_us(completions: list[Mapping[str, Any]], epoch_ns: int) -> dict[str, list[int]]:
-    """Of pushes and acks an operation each; of leases and lateness a message each."""
-    begun: dict[TimedOperation, list[tuple[int, int]]] = defaultdict(list)
-    due_ms: dict[str, int] = {}
-    first: dict[str, tuple[int, int]] = {}
-    last: Any = None
-    for row in completions:
-        name, works = row["f"], row["type"] == "ok"
-        if name in (TimedOperation.PUSH, TimedOperation.ACK) and row["index"] != last:
-            answered = works or (name == TimedOperation.ACK and row["error"] == NO_LEASE)
-            took_us = (row["time_ns"] - row["invoke_ns"]) // _NS_PER_US if answered else UNCONFIRMED
-            begun[TimedOperation(name)].append((row["invoke_ns"], took_us))
-        if name == TimedOperation.PUSH and row["due_ms"] is not None:
-            due_ms[row["message_id"]] = row["due_ms"]
-        if name == "pop" and works and row["message_id"] is not None:
-            first.setdefault(row["message_id"], (row["invoke_ns"], (row["time_ns"] + epoch_ns) // NANOSECONDS_PER_MS))
-            if row["lease_start_ms"] is not None and row["leased_ms"] is not None:
-                lease_us = max(0, row["leased_ms"] - row["lease_start_ms"]) * _US_PER_MS
-                begun[TimedOperation.LEASE].append((row["invoke_ns"], lease_us))
-        last = row["index"]
-    for message, (invoke_ns, at_ms) in first.items():
-        if message in due_ms:
-            begun[TimedOperation.LATE].append((invoke_ns, max(0, at_ms - due_ms[message]) * _US_PER_MS))
-    return {str(name): [took for _, took in sorted(times, key=lambda one: one[0])] for name, times in begun.items()}
-
-
-def _unavailable_s(completions: list[Mapping[str, Any]], load_end_ns: int) -> float:
-    """Without a confirmed push, the mean over the zones that push; as ``Outages`` counts it."""
-    by_zone: dict[str, list[tuple[int, int, bool]]] = defaultdict(list)
-    last: Any = None
-    for row in completions:
-        if row["f"] == TimedOperation.PUSH and row["index"] != last:
-            by_zone[row["zone"]].append((row["invoke_ns"], row["time_ns"], row["type"] == "ok"))
-        last = row["index"]
+def _unavailable_s(batch: pa.RecordBatch, load_end_ns: int) -> float:
+    """Return the seconds of ``Outages`` of pushes, the mean over the zones that push."""
+    (rows,) = events([batch])
+    ended = chosen(rows, having(rows, "f", TimedOperation.PUSH) & ~having(rows, "type", "invoke"))
     seconds = []
-    for ended in by_zone.values():
+    for zone in ended["zone"].dictionary_decode().unique().to_pylist():
         outages = Outages()
-        invoke_ns, time_ns, works = zip(*ended, strict=True)
-        outages.add(np.array(invoke_ns), np.array(time_ns), np.array(works))
+        outages.add(chosen(ended, having(ended, "zone", zone)))
         seconds.append(outages.total_s(until_ns=load_end_ns))
     return float(np.mean(seconds)) if seconds else 0.0

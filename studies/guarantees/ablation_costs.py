@@ -1,15 +1,14 @@
 """What a run cost: the measures by which a mechanism shows that is there for more than the classes of violations."""
 
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
 from enum import StrEnum
 from typing import Any
 
+import pyarrow as pa
+
+from zonelab.analysis.measures import chosen, confirmed, delivers, having, present, ready_ns
 from zonelab.analysis.runs.history import OPERATIONS
 from zonelab.scenarios.run.trial import QueueTrial
 from zonelab.scenarios.run_files.tables import OPERATIONS_NAME
-
-_NS_PER_MS = 1_000_000
 
 
 class Cost(StrEnum):
@@ -23,57 +22,36 @@ class Cost(StrEnum):
     """Messages that waited, due and confirmed, while a less urgent one of their shard went with an earlier pop."""
 
 
-@dataclass(frozen=True, slots=True)
-class _Served:
-    """A message that was confirmed and delivered; times in ns of the run."""
-
-    shard: str
-    priority: int
-    ready_ns: int
-    """Confirmed and due."""
-    popped_ns: int
-    served_ns: int
-
-
 def costs_of(trial: QueueTrial) -> dict[str, float]:
     """Return the costs of a run that was judged; none of another one."""
     verdict = trial.verdict
     if verdict is None:
         return {}
-    rows = trial.tables.tables[OPERATIONS_NAME].rows
+    batch = trial.tables(OPERATIONS_NAME, OPERATIONS).batch()
     return {
         Cost.REDELIVERED: verdict.totals.deliveries - verdict.totals.delivered,
         Cost.LATE: verdict.lateness_ms.get("all", {}).get("max", 0.0),
-        Cost.OVERTAKEN: overtaken(rows, epoch_ns=trial.run.epoch_ns),
+        Cost.OVERTAKEN: overtaken(batch, epoch_ns=trial.run.epoch_ns),
     }
 
 
-def overtaken(rows: Iterable[Sequence[Any]], *, epoch_ns: int) -> int:
-    """Return how many messages a less urgent one overtook; ``rows`` as in ``OPERATIONS`` of a history."""
-    served = _served(rows, epoch_ns)
-    return sum(any(_passed_over(one, by=other) for other in served) for one in served)
-
-
-def _passed_over(one: _Served, *, by: _Served) -> bool:
-    more_urgent = one.shard == by.shard and one.priority < by.priority
-    return more_urgent and one.ready_ns < by.popped_ns and by.served_ns < one.popped_ns
-
-
-def _served(rows: Iterable[Sequence[Any]], epoch_ns: int) -> list[_Served]:
-    pushed: dict[str, dict[str, Any]] = {}
+def overtaken(batch: pa.RecordBatch, *, epoch_ns: int) -> int:
+    """Return how many messages a less urgent one overtook; ``batch``: all operations of a history."""
+    pushes = chosen(batch, having(batch, "f", "push") & confirmed(batch) & present(batch, "message_id"))
+    pushed: dict[str, tuple[int, int]] = {}
+    for row, at_ns in zip(pushes.to_pylist(), ready_ns(pushes, epoch_ns=epoch_ns).tolist(), strict=True):
+        pushed.setdefault(row["message_id"], (row["priority"], at_ns))
     popped: dict[str, dict[str, Any]] = {}
-    for values in rows:
-        row = dict(zip(OPERATIONS.names, values, strict=True))
-        if row["type"] == "ok" and row["f"] in ("push", "pop") and row["message_id"] is not None:
-            (pushed if row["f"] == "push" else popped).setdefault(row["message_id"], row)
-    return [
-        _Served(
-            shard=popped[message_id]["shard"],
-            priority=push["priority"],
-            ready_ns=max(push["time_ns"], push["due_ms"] * _NS_PER_MS - epoch_ns),
-            popped_ns=popped[message_id]["invoke_ns"],
-            served_ns=popped[message_id]["time_ns"],
+    for row in chosen(batch, delivers(batch)).to_pylist():
+        popped.setdefault(row["message_id"], row)
+    served = [(*pushed[message_id], pop) for message_id, pop in popped.items() if message_id in pushed]
+    return sum(
+        any(
+            pop["shard"] == before["shard"]
+            and priority < less_urgent
+            and ready < before["invoke_ns"]
+            and before["time_ns"] < pop["invoke_ns"]
+            for less_urgent, _, before in served
         )
-        for message_id, push in pushed.items()
-        if message_id in popped
-    ]
+        for priority, ready, pop in served
+    )

@@ -1,4 +1,4 @@
-"""Whether one simulated run kept up with its load: nothing was left behind that an open loop goes on asking for.
+"""Decides whether a simulated run kept up with its load: nothing was left behind that an open loop goes on asking for.
 
 Over the last half of the load as many pushes must be confirmed as begin, as many messages delivered for the first time
 as become due, and as many acks confirmed as deliveries come; of a workload, as many operations as begin. What is behind
@@ -8,16 +8,18 @@ by 5 % and by ten cases has not kept up, the bounds of ``zonelab.analysis.summar
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 
+import numpy as np
+
+from zonelab.analysis.measures import Mask, Nanoseconds, chosen, confirmed, delivers, having, ready_ns, works
 from zonelab.analysis.runs.history import OPERATIONS
-from zonelab.analysis.runs.info import NANOSECONDS_PER_MS
 from zonelab.analysis.summary.overload import CASES_MIN, EXCESS
-from zonelab.scenarios.clients.recorder import NO_LEASE, Outcome
+from zonelab.scenarios.clients.recorder import Outcome
 from zonelab.scenarios.run.simulated import SimulatedRun, simulate
-from zonelab.scenarios.run_files.tables import OPERATIONS_NAME, MemoryTables, rows
+from zonelab.scenarios.run_files.tables import OPERATIONS_NAME, MemoryTables
 from zonelab.scenarios.spec.scenario import Scenario
 from zonelab.scenarios.tasks import Halt
 
-_OF_QUEUE = ("push", "pop", "ack")
+_OF_QUEUE = ("push", "pop", "ack", "extend")
 
 
 class _LoadOnly:
@@ -39,7 +41,7 @@ class _LoadOnly:
 
 
 def behind(scenario: Scenario) -> str | None:
-    """What ``scenario`` was behind with: pushes, deliveries, acks, or the operations of its workload; None: nothing.
+    """Return what ``scenario`` was behind with: pushes, deliveries, acks, operations of its workload, or None.
 
     Raises ``RuntimeError`` if the lab failed.
     """
@@ -54,27 +56,28 @@ def behind(scenario: Scenario) -> str | None:
 
 
 def _counts(done: SimulatedRun, tables: MemoryTables) -> Mapping[str, tuple[int, int]]:
-    """In the last half of the load: how much was asked for, and how much was done."""
+    """Return, for the last half of the load, how much was asked for, and how much was done."""
     begin_ns, end_ns = done.record.phases["load"]
-    window = range((begin_ns + end_ns) // 2, end_ns)
-    asked, served, seen = dict.fromkeys(_OF_QUEUE, 0), dict.fromkeys(_OF_QUEUE, 0), set()
-    other = [0, 0]
-    for row in rows(tables, OPERATIONS_NAME, OPERATIONS.names):
-        f, works, now = row["f"], row["type"] == "ok", row["time_ns"] in window
-        if f not in _OF_QUEUE:
-            other[0] += row["type"] == "invoke" and now
-            other[1] += works and now
-        elif f == "push":
-            asked["push"] += row["type"] == "invoke" and now
-            served["push"] += works and now
-            due_ns = (row["due_ms"] or 0) * NANOSECONDS_PER_MS - done.epoch_ns
-            asked["pop"] += works and max(due_ns, row["time_ns"]) in window
-        elif f == "pop" and works and row["message_id"] is not None:
-            served["pop"] += now and row["message_id"] not in seen
-            asked["ack"] += now
-            seen.add(row["message_id"])
-        elif f == "ack":
-            served["ack"] += now and (works or row["error"] == NO_LEASE)
-    if other[0]:
-        return {"operations": (other[0], other[1])}
-    return {name: (asked[f], served[f]) for name, f in (("pushes", "push"), ("deliveries", "pop"), ("acks", "ack"))}
+    batch = tables(OPERATIONS_NAME, OPERATIONS).batch()
+
+    def within(at_ns: Nanoseconds) -> Mask:
+        return (at_ns >= (begin_ns + end_ns) // 2) & (at_ns < end_ns)
+
+    now = within(batch["time_ns"].to_numpy())
+    push, ack = having(batch, "f", "push"), having(batch, "f", "ack")
+    begun, ok, delivered = having(batch, "type", "invoke") & now, confirmed(batch), delivers(batch)
+    other = ~np.logical_or.reduce([having(batch, "f", name) for name in _OF_QUEUE])
+    if (asked := _count(other & begun)) > 0:
+        return {"operations": (asked, _count(other & ok & now))}
+    ready = within(ready_ns(chosen(batch, push & ok), epoch_ns=done.epoch_ns))
+    ids = chosen(batch, delivered)["message_id"].to_numpy(zero_copy_only=False)
+    first = np.unique(ids.astype(str), return_index=True)[1]
+    return {
+        "pushes": (_count(push & begun), _count(push & ok & now)),
+        "deliveries": (_count(ready), _count(now[delivered][first])),
+        "acks": (_count(delivered & now), _count(ack & works(batch) & now)),
+    }
+
+
+def _count(mask: Mask) -> int:
+    return int(np.count_nonzero(mask))

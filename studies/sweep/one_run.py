@@ -1,18 +1,17 @@
 """One run of a sweep: a setting with a seed, in simulation, judged in memory and measured."""
 
-from collections import defaultdict
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
-from typing import Any
 
 from zonelab.analysis.checkers.verdict import Verdict
+from zonelab.analysis.measures import chosen, confirmed, events, having, latency_ns
 from zonelab.analysis.observation import Observation
 from zonelab.analysis.runs.history import OPERATIONS
 from zonelab.analysis.runs.info import NANOSECONDS_PER_MS
 from zonelab.analysis.statistics import quantiles
 from zonelab.scenarios.fault_draws.swarm import drawn
 from zonelab.scenarios.run.trial import AccessTrial, QueueTrial, attempt, attempt_accesses
-from zonelab.scenarios.run_files.tables import OPERATIONS_NAME, MemoryTables, rows
+from zonelab.scenarios.run_files.tables import OPERATIONS_NAME, MemoryTables
 from zonelab.scenarios.spec.scenario import Scenario
 
 DUPLICATES = "duplicates per message"
@@ -61,14 +60,10 @@ def _measured(trial: QueueTrial | AccessTrial) -> Observation:
 
 
 def _latencies(tables: MemoryTables, *, of_queue: bool) -> Iterator[tuple[str, float]]:
-    """Of confirmed operations, from their invocation; an event of several rows counts once."""
-    taken_ns: dict[str, list[int]] = defaultdict(list)
-    last: Any = None
-    for row in rows(tables, OPERATIONS_NAME, OPERATIONS.names):
-        if row["index"] != last and row["type"] == "ok":
-            taken_ns[row["f"]].append(row["time_ns"] - row["invoke_ns"])
-        last = row["index"]
-    names: Sequence[str] = _QUEUE_OPERATIONS if of_queue else sorted(taken_ns)
+    """Yield quantiles of confirmed operations (ms)."""
+    (rows,) = events([tables(OPERATIONS_NAME, OPERATIONS).batch()])
+    ok = chosen(rows, confirmed(rows))
+    names = _QUEUE_OPERATIONS if of_queue else sorted(ok["f"].dictionary_decode().unique().to_pylist())
     for f in names:
-        for name, value_ns in quantiles(taken_ns.get(f, ()), QUANTILES).items():
+        for name, value_ns in quantiles(latency_ns(chosen(ok, having(ok, "f", f))), QUANTILES).items():
             yield f"{f} {name}", value_ns / NANOSECONDS_PER_MS

@@ -5,11 +5,9 @@ whose every value is known; limits far below the size of a run.
 from pathlib import Path
 
 import numpy as np
-import pyarrow as pa
 import pytest
 
 from zonelab.analysis.comparison.samples import (
-    Lateness,
     Metric,
     Series,
     Thinned,
@@ -18,8 +16,11 @@ from zonelab.analysis.comparison.samples import (
     zones_differ,
 )
 from zonelab.analysis.id_hashes import id_hashes
+from zonelab.analysis.measures import Lateness
 from zonelab.analysis.runs.builder import RunBuilder
 from zonelab.analysis.runs.directory import RunDirectory
+from zonelab.analysis.runs.history import OPERATIONS
+from zonelab.analysis.runs.tables import MemoryTable
 
 
 def series_of(run: RunBuilder, **changes: object) -> dict[Metric, Series]:
@@ -122,14 +123,16 @@ def test_a_series_longer_than_its_limit_keeps_values_at_even_distances() -> None
 def test_a_long_run_is_sampled_by_message_and_push_and_delivery_of_a_message_stay_together() -> None:
     lateness = Lateness(limit=100)
     for begin in range(0, 5_000, 500):
-        ids = pa.array([f"m{number}" for number in range(begin, begin + 500)])
-        lateness.add_pushes(ids, pa.array(range(begin, begin + 500)))
-        lateness.add_deliveries(ids, pa.array([(number + 7) * 1_000_000 for number in range(begin, begin + 500)]))
-    found = lateness.series(epoch_ns=0, load_ns=(0, np.inf))
-    assert found.every == 64
-    assert 50 <= found.values_ms.size <= 100
-    assert set(found.values_ms.tolist()) == {7.0}
-    assert found.count == found.values_ms.size * found.every
+        table = MemoryTable(OPERATIONS)
+        for number in range(begin, begin + 500):
+            common = {"type": "ok", "message_id": f"m{number}", "due_ms": number, "invoke_ns": 0}
+            table.append({**common, "f": "push", "time_ns": 0})
+            table.append({**common, "f": "pop", "time_ns": (number + 7) * 1_000_000})
+        lateness.add(table.batch())
+    times_ns = list(lateness.of_messages(epoch_ns=0))
+    assert lateness.every == 64
+    assert 50 <= len(times_ns) <= 100
+    assert {end_ns - due_ns for due_ns, _, end_ns in times_ns} == {7_000_000}
 
 
 def test_reading_keeps_no_more_than_the_limit(run: RunBuilder) -> None:

@@ -5,15 +5,17 @@ from itertools import pairwise
 from pathlib import Path
 
 import numpy as np
+import pyarrow as pa
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from support.analysis.runs import eventful_run
 
 from zonelab.analysis.checkers.queue.queue import check
+from zonelab.analysis.measures import Outages
 from zonelab.analysis.runs.builder import RunBuilder
 from zonelab.analysis.runs.directory import RunDirectory
-from zonelab.analysis.summary.queue_summary import Outages, Summary, load_summary, summarise
+from zonelab.analysis.summary.queue_summary import Summary, load_summary, summarise
 
 
 @pytest.fixture
@@ -98,9 +100,12 @@ def test_outages_do_not_depend_on_how_the_history_is_cut(steps: list[tuple[int, 
     time_ns = np.cumsum([1 + step for step, _ in steps], dtype=np.int64)
     invoke_ns = time_ns - np.array([step for step, _ in steps], dtype=np.int64)
     works = np.array([ok for _, ok in steps], dtype=bool)
+    kinds = pa.array(["ok" if ok else "info" for ok in works.tolist()], pa.string()).dictionary_encode()
+    columns = {"invoke_ns": invoke_ns, "time_ns": time_ns, "type": kinds, "error": pa.nulls(len(steps), pa.string())}
+    ended = pa.RecordBatch.from_pydict(columns)
     outages = Outages()
     for begin, end in pairwise([*range(0, len(steps), cut), len(steps)]):
-        outages.add(invoke_ns[begin:end], time_ns[begin:end], works[begin:end])
+        outages.add(ended.slice(begin, end - begin))
     until_ns = 10_000
     expected, open_ns, closed_ns = 0, None, 0
     for begin_ns, end_ns, ok in zip(invoke_ns.tolist(), time_ns.tolist(), works.tolist(), strict=True):

@@ -3,6 +3,7 @@
 import pytest
 
 from zonelab.analysis.runs.history import OPERATIONS
+from zonelab.analysis.runs.tables import MemoryTable
 from zonelab.studies.guarantees.ablation_costs import overtaken
 
 
@@ -11,7 +12,7 @@ def push_and_pop(message_id, *, priority, due_ms, pushed_ms, popped_ms, shard="a
     common = {"message_id": message_id, "shard": shard, "priority": priority, "type": "ok"}
     push = {**common, "f": "push", "time_ns": pushed_ms * 10**6, "due_ms": due_ms}
     pop = {**common, "f": "pop", "invoke_ns": popped_ms * 10**6, "time_ns": (popped_ms + 5) * 10**6}
-    return [tuple(row.get(name) for name in OPERATIONS.names) for row in (push, pop)]
+    return [push, pop]
 
 
 @pytest.mark.parametrize(
@@ -28,4 +29,7 @@ def push_and_pop(message_id, *, priority, due_ms, pushed_ms, popped_ms, shard="a
 def test_a_message_is_overtaken_if_it_was_due_and_more_urgent_and_came_later(urgent, count):
     rows = push_and_pop("slow", priority=5, due_ms=0, pushed_ms=1, popped_ms=20)
     rows += push_and_pop("urgent", **{"priority": 4, "due_ms": 10, "pushed_ms": 2, "popped_ms": 30, **urgent})
-    assert overtaken(rows, epoch_ns=0) == count
+    table = MemoryTable(OPERATIONS)
+    for number, row in enumerate(rows):
+        table.append({"index": number, **row})
+    assert overtaken(table.batch(), epoch_ns=0) == count
