@@ -6,19 +6,12 @@ from typing import Annotated
 
 import typer
 
-from zonelab.app.cli.exits import LabError
+from zonelab.app.cli.many_runs import StudyOptions, over_many_runs, words_of
 from zonelab.app.cli.options import (
     RUNS_MAX,
     AsJson,
-    AsJUnit,
-    Conf,
-    Jobs,
-    Master,
     Overrides,
-    RunsDirectory,
-    SeedFrom,
     containers_possible,
-    where_of,
 )
 from zonelab.app.terminal.json_output import show
 from zonelab.cluster.topology.topology import ZONES_MAX
@@ -29,6 +22,7 @@ BUDGET_DEFAULT = "5min"
 CONFIRM_RUNS_DEFAULT = 12
 
 
+@over_many_runs()
 def evaluate(
     file: Annotated[
         str | None,
@@ -53,10 +47,6 @@ def evaluate(
     runs: Annotated[
         int | None, typer.Option(min=1, max=RUNS_MAX, help="Instead of a time, how many runs of each setting at most.")
     ] = None,
-    jobs: Jobs = 1,
-    master: Master = None,
-    conf: Conf = None,
-    seed_from: SeedFrom = 1,
     limit: Annotated[
         int,
         typer.Option(metavar="SEEDS", min=0, help="Then search each setting's throughput limit with so many seeds."),
@@ -73,9 +63,7 @@ def evaluate(
         typer.Option(min=2, help=f"How many real runs of each kind; {CONFIRM_RUNS_DEFAULT} if not given."),
     ] = None,
     set_: Overrides = None,
-    directory: RunsDirectory = Path("runs"),
-    junit: AsJUnit = None,
-    as_json: AsJson = False,
+    options: StudyOptions,
 ) -> None:
     """Decide which setting meets the objectives of a year, by simulated runs with and without faults, and say why.
 
@@ -83,7 +71,7 @@ def evaluate(
     none qualifies, 2 if that is not decided or not
     confirmed, 3 if the lab failed.
     """
-    from zonelab.app.verbs.evaluate import Confirm, evaluate_command, run_evaluation
+    from zonelab.app.verbs.evaluate import Confirm, run_evaluation
     from zonelab.app.verbs.judged_studies import evaluation_suite
     from zonelab.scenarios.durations import parse_duration_s
     from zonelab.studies.evaluate.evaluation import Budget
@@ -99,14 +87,11 @@ def evaluate(
     if confirm_runs is not None and confirm is None:
         raise NotAccepted("--confirm-runs needs --confirm")
     real = None if confirm is None else Confirm(on=confirm, repeats=confirm_runs or CONFIRM_RUNS_DEFAULT)
-    where = where_of(jobs, master, conf)
     seconds = parse_duration_s(budget or BUDGET_DEFAULT) if runs is None else None
     spend = ["--budget", budget or BUDGET_DEFAULT] if runs is None else ["--runs", str(runs)]
     words = [file] if file is not None else [word for name, value in own.items() for word in (f"--{name}", f"{value}")]
-    words += [word for text in set_ or () for word in ("--set", text)]
-    command = evaluate_command(
-        words, budget=spend, where=where, first_seed=seed_from, runs=directory, confirm=real, limit_seeds=limit
-    )
+    words += [*words_of("--set", set_), *spend, *(["--limit", str(limit)] if limit else [])]
+    command = options.command(*words, *(real.words if real is not None else []))
     if file is None:
         rollout = plain_rollout(zones=zones, lag=lag, rate=rate, overrides=set_ or ())
     else:
@@ -115,24 +100,16 @@ def evaluate(
         real.check(rollout)
     done = run_evaluation(
         rollout,
-        budget=Budget(seconds=seconds, jobs=jobs, runs=runs),
-        first_seed=seed_from,
-        runs=directory,
+        budget=Budget(seconds=seconds, jobs=options.where.jobs, runs=runs),
+        first_seed=options.seeds.start,
+        runs=options.directory,
         command=command,
-        where=where,
+        where=options.where,
         assumed=file is None,
         confirm=real,
         limit_seeds=limit,
     )
-    if junit is not None:
-        junit.write(evaluation_suite(done))
-    show(done, as_json=as_json)
-    if done.done.failures:
-        which, why = next(iter(done.done.failures.items()))
-        raise LabError(f"{which}: {why}")
-    if done.confirmation is not None and done.confirmation.failure is not None:
-        raise LabError(done.confirmation.failure)
-    raise typer.Exit(done.exit_code)
+    options.end(done, evaluation_suite(done))
 
 
 class Kind(StrEnum):

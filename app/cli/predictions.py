@@ -7,22 +7,17 @@ from typing import Annotated
 import typer
 
 from zonelab.app.cli.exits import EXIT_LAB_FAILED, EXIT_UNKNOWN, EXIT_VALID, LabError
+from zonelab.app.cli.many_runs import StudyOptions, over_many_runs, words_of
 from zonelab.app.cli.options import (
-    RUNS_MAX,
     AsJson,
     AtLevel,
-    Conf,
-    Jobs,
-    Master,
     Overrides,
     OwnQueue,
     RunsDirectory,
-    SeedFrom,
     Source,
     Vary,
     containers_possible,
     overrides_of,
-    where_of,
 )
 from zonelab.app.terminal.json_output import show
 from zonelab.cluster.random_streams import SEED_MAX
@@ -169,39 +164,27 @@ def measure_service(
     raise typer.Exit(EXIT_VALID if done.complete and done.work is not None else EXIT_UNKNOWN)
 
 
+@over_many_runs(runs=3, each="Seeds for each setting; each is a search of some ten runs.")
 def limit(
     scenario: Source,
     *,
     vary: Vary = None,
-    runs: Annotated[
-        int, typer.Option(min=1, max=RUNS_MAX, help="Seeds for each setting; each is a search of some ten runs.")
-    ] = 3,
-    seed_from: SeedFrom = 1,
-    jobs: Jobs = 1,
-    master: Master = None,
-    conf: Conf = None,
     level: AtLevel = None,
     set_: Overrides = None,
     queue: OwnQueue = None,
-    directory: RunsDirectory = Path("runs"),
-    as_json: AsJson = False,
+    options: StudyOptions,
 ) -> None:
     """Search, in simulation without faults, the largest rate at which zones keep up with an open loop of that rate.
 
     Ctrl-C prints the results so far; the same command continues from there. Exits 0, 2 if it was interrupted, 3 if a
     search found no limit.
     """
-    from zonelab.app.verbs.every_setting import command_of, run_limits
+    from zonelab.app.verbs.judged_studies import limit_suite
+    from zonelab.studies.limit.limits import run_limits
     from zonelab.studies.sweep.settings import settings_of
 
     overrides = overrides_of(set_, queue=queue, level=level)
     settings = settings_of(scenario, vary=vary or (), overrides=overrides)
-    seeds, where = range(seed_from, seed_from + runs), where_of(jobs, master, conf)
-    command = command_of(
-        "limit", scenario, vary=vary or (), seeds=seeds, where=where, overrides=overrides, runs=directory
-    )
-    done = run_limits(settings, seeds=seeds, where=where, runs=directory, command=command)
-    show(done, as_json=as_json)
-    if done.problems:
-        raise LabError(done.problems[0])
-    raise typer.Exit(EXIT_VALID if done.complete else EXIT_UNKNOWN)
+    command = options.command(scenario, *words_of("--vary", vary), *words_of("--set", overrides))
+    done = run_limits(settings, seeds=options.seeds, where=options.where, runs=options.directory, command=command)
+    options.end(done, limit_suite(done))

@@ -5,85 +5,64 @@ from typing import Annotated
 
 import typer
 
-from zonelab.app.cli.exits import EXIT_INVALID, EXIT_UNKNOWN, EXIT_VALID, LabError
+from zonelab.app.cli.exits import EXIT_INVALID
+from zonelab.app.cli.many_runs import StudyOptions, over_many_runs, words_of
 from zonelab.app.cli.options import (
     RUNS_MAX,
     AsJson,
-    AsJUnit,
     AtLevel,
-    Conf,
-    Jobs,
-    Master,
+    Messages,
     Overrides,
     OwnQueue,
     Page,
-    RunsDirectory,
-    SeedFrom,
     Source,
     Vary,
     overrides_of,
-    where_of,
 )
 from zonelab.app.terminal.json_output import show
 from zonelab.cluster.votes.levels import LEVELS_OF_ONE_DC, Level
 from zonelab.scenarios.errors import NotAccepted, did_you_mean
 
 
+@over_many_runs(runs=1000, each="How many seeds to run.")
 def hunt(
     scenario: Source,
     *,
-    runs: Annotated[int, typer.Option(min=1, max=RUNS_MAX, help="How many seeds to run.")] = 1000,
-    jobs: Jobs = 1,
-    master: Master = None,
-    conf: Conf = None,
-    seed_from: SeedFrom = 1,
-    messages: Annotated[int, typer.Option(min=1, max=RUNS_MAX, help="About how many messages each run pushes.")] = 100,
+    messages: Messages = 100,
     level: AtLevel = None,
-    set_: Annotated[
-        list[str] | None, typer.Option("--set", metavar="PATH=VALUE", help="Change one value. May be repeated.")
-    ] = None,
+    set_: Overrides = None,
     queue: OwnQueue = None,
-    directory: RunsDirectory = Path("runs"),
-    junit: AsJUnit = None,
-    as_json: AsJson = False,
+    options: StudyOptions,
 ) -> None:
     """Run a scenario in simulation with many seeds, each with faults of its own, and group what went wrong.
 
     Ctrl-C prints the results so far; the same command continues from there. Exits 1 if a seed failed, 2 if none did but
     it was interrupted or seeds could not be judged, 3 if the lab failed.
     """
-    from zonelab.app.verbs.hunt import hunt_command, run_hunt
     from zonelab.app.verbs.judged_studies import hunt_suite
     from zonelab.scenarios.spec.reading import load_scenario
+    from zonelab.studies.hunt.findings import run_hunt
     from zonelab.studies.hunt.seeds import HuntTarget
 
     overrides = overrides_of(set_, queue=queue)
     at_level = [f"level={level}"] if level is not None else []
     loaded = load_scenario(scenario, overrides=overrides + at_level, draws_faults=True)
-    seeds, where = range(seed_from, seed_from + runs), where_of(jobs, master, conf)
-    command = hunt_command(
-        scenario, level=loaded.level, seeds=seeds, where=where, messages=messages, overrides=overrides, runs=directory
+    words = [scenario, "--level", loaded.level, "--messages", str(messages), *words_of("--set", overrides)]
+    hunted = run_hunt(
+        HuntTarget(scenario=loaded, messages=messages),
+        seeds=options.seeds,
+        where=options.where,
+        runs=options.directory,
+        command=options.command(*words),
     )
-    target = HuntTarget(scenario=loaded, messages=messages)
-    hunted = run_hunt(target, seeds=seeds, where=where, runs=directory, command=command)
-    if junit is not None:
-        junit.write(hunt_suite(hunted, loaded))
-    show(hunted, as_json=as_json)
-    for seed, why in hunted.broken.items():
-        raise LabError(f"seed {seed}: {why}")
-    decided = hunted.complete and not hunted.undecided
-    raise typer.Exit(EXIT_INVALID if hunted.failing else EXIT_VALID if decided else EXIT_UNKNOWN)
+    options.end(hunted, hunt_suite(hunted, loaded))
 
 
+@over_many_runs(runs=100, each="Seeds for each setting.")
 def sweep(
     scenario: Source,
     *,
     vary: Vary = None,
-    runs: Annotated[int, typer.Option(min=1, max=RUNS_MAX, help="Seeds for each setting.")] = 100,
-    seed_from: SeedFrom = 1,
-    jobs: Jobs = 1,
-    master: Master = None,
-    conf: Conf = None,
     draw: Annotated[
         bool, typer.Option("--draw", help="Each seed draws its faults, load and more, as in a hunt.")
     ] = False,
@@ -93,32 +72,30 @@ def sweep(
     level: AtLevel = None,
     set_: Overrides = None,
     queue: OwnQueue = None,
-    directory: RunsDirectory = Path("runs"),
-    junit: AsJUnit = None,
-    as_json: AsJson = False,
+    options: StudyOptions,
 ) -> None:
     """Run a scenario in simulation under every combination of settings, with the same seeds, and compare these.
 
     Ctrl-C prints the results so far; the same command continues from there. Exits 0 whatever failed, 2 if it was
     interrupted, 3 if the lab failed.
     """
-    from zonelab.app.verbs.every_setting import command_of, run_sweep
     from zonelab.app.verbs.judged_studies import sweep_suite
     from zonelab.studies.sweep.settings import settings_of
+    from zonelab.studies.sweep.sweep import run_sweep
 
     overrides = overrides_of(set_, queue=queue, level=level)
     settings = settings_of(scenario, vary=vary or (), overrides=overrides, draws_faults=draw)
-    seeds, where, drawn = range(seed_from, seed_from + runs), where_of(jobs, master, conf), messages if draw else None
-    command = command_of(
-        "sweep", scenario, vary=vary or (), seeds=seeds, where=where, overrides=overrides, runs=directory, drawn=drawn
+    words = [scenario, *words_of("--vary", vary), *words_of("--set", overrides)]
+    words += ["--draw", "--messages", str(messages)] if draw else []
+    done = run_sweep(
+        settings,
+        seeds=options.seeds,
+        messages=messages if draw else None,
+        where=options.where,
+        runs=options.directory,
+        command=options.command(*words),
     )
-    done = run_sweep(settings, seeds=seeds, messages=drawn, where=where, runs=directory, command=command)
-    if junit is not None:
-        junit.write(sweep_suite(done, {setting.name: setting.scenario.forbidden for setting in settings}))
-    show(done, as_json=as_json)
-    if done.problems:
-        raise LabError(done.problems[0])
-    raise typer.Exit(EXIT_VALID if done.complete else EXIT_UNKNOWN)
+    options.end(done, sweep_suite(done, {setting.name: setting.scenario.forbidden for setting in settings}))
 
 
 def shrink(
@@ -147,15 +124,10 @@ def shrink(
     raise typer.Exit(EXIT_INVALID)
 
 
+@over_many_runs(runs=30, each="Seeds for each cell of the table.")
 def matrix(
     *,
-    runs: Annotated[int, typer.Option(min=1, max=RUNS_MAX, help="Seeds for each cell of the table.")] = 30,
-    seed_from: SeedFrom = 1,
-    jobs: Jobs = 1,
-    master: Master = None,
-    conf: Conf = None,
     out: Page = None,
-    directory: RunsDirectory = Path("runs"),
     files: Annotated[
         Path | None,
         typer.Option("--counterexamples", metavar="DIR", help="Where these are written, if not beside the results."),
@@ -175,8 +147,7 @@ def matrix(
         list[str] | None,
         typer.Option(metavar="NAME", help="Only this class of faults, e.g. zone-wiped. May be repeated."),
     ] = None,
-    junit: AsJUnit = None,
-    as_json: AsJson = False,
+    options: StudyOptions,
 ) -> None:
     """Run every level under every class of faults, in simulation, and print what held and what broke how often.
 
@@ -187,7 +158,7 @@ def matrix(
     from zonelab.scenarios.fault_draws.fault_classes import EngineMode, FaultClass, classes_of
     from zonelab.scenarios.spec.engines import ENGINES, known_engine
     from zonelab.studies.guarantees.matrix import chosen
-    from zonelab.studies.guarantees.matrix_report import fill_matrix
+    from zonelab.studies.guarantees.matrix_report import choice_words, fill_matrix
 
     try:
         known_engine(engine)
@@ -208,35 +179,29 @@ def matrix(
         levels=level or (),
         fault_classes=[FaultClass(name) for name in faults or ()],
     )
+    words = [*choice_words(cells), *(words_of("--counterexamples", [str(files)]) if files else [])]
+    words += ["--shrink-runs", str(shrink_runs), *(words_of("--out", [str(out)]) if out else [])]
     report = fill_matrix(
         cells,
-        seeds=range(seed_from, seed_from + runs),
+        seeds=options.seeds,
         out=out,
         files=files,
         shrink_runs=shrink_runs,
-        runs=directory,
-        where=where_of(jobs, master, conf),
+        runs=options.directory,
+        where=options.where,
+        command=options.command(*words),
     )
-    if junit is not None:
-        junit.write(matrix_suite(report))
-    show(report, as_json=as_json)
-    if report.study.problems:
-        raise LabError(report.study.problems[0])
-    raise typer.Exit(EXIT_VALID if report.study.complete else EXIT_UNKNOWN)
+    options.end(report, matrix_suite(report))
 
 
+@over_many_runs(runs=100, each="Seeds for each mechanism.")
 def ablate(
     *,
-    runs: Annotated[int, typer.Option(min=1, max=RUNS_MAX, help="Seeds for each mechanism.")] = 100,
-    seed_from: SeedFrom = 1,
-    jobs: Jobs = 1,
-    master: Master = None,
-    conf: Conf = None,
     off: Annotated[
         list[str] | None,
         typer.Option(metavar="NAME", help="Switch off this mechanism only; several as NAME,NAME. May be repeated."),
     ] = None,
-    options: Annotated[
+    of_options: Annotated[
         bool, typer.Option("--options", help="Switch on each option of the replication layer instead.")
     ] = False,
     engine: Annotated[
@@ -246,10 +211,8 @@ def ablate(
             help="The engine whose hardened or fenced mode is tried; with dyno and dyno-v2 the default mode, too.",
         ),
     ] = "dyno",
-    directory: RunsDirectory = Path("runs"),
     out: Page = None,
-    junit: AsJUnit = None,
-    as_json: AsJson = False,
+    options: StudyOptions,
 ) -> None:
     """Switch off each safety mechanism of the queue, in simulation, and print what fails without it.
 
@@ -266,7 +229,7 @@ def ablate(
     hardened = [name for name, one in ENGINES.items() if {"hardened", "fenced"} & set(one.modes)]
     if engine not in hardened:
         raise NotAccepted(f"--engine: got {engine!r}{did_you_mean(engine, hardened)}; accepted: {', '.join(hardened)}")
-    if options and off:
+    if of_options and off:
         raise NotAccepted("--options and --off exclude each other")
     try:
         ablations = [parse_ablation(text, engine=engine) for text in off or ()]
@@ -276,12 +239,21 @@ def ablate(
         if not conditions_of(ablation):
             useful = ", ".join(one.name for one in each_off(engine))
             raise NotAccepted(f"--off: got {ablation.name}; accepted with engine {engine}: {useful}")
-    seeds, where = range(seed_from, seed_from + runs), where_of(jobs, master, conf)
-    if options:
-        report: AblationReport | OptionReport = run_option_ablation(seeds=seeds, out=out, where=where, runs=directory)
+    words = ["--options"] if of_options else [] if engine == "dyno" else ["--engine", engine]
+    words += [*words_of("--off", off), *(words_of("--out", [str(out)]) if out else [])]
+    command = options.command(*words)
+    report: AblationReport | OptionReport
+    if of_options:
+        report = run_option_ablation(
+            seeds=options.seeds, out=out, where=options.where, runs=options.directory, command=command
+        )
     else:
-        report = run_ablations(ablations, seeds=seeds, out=out, engine=engine, where=where, runs=directory)
-    if junit is not None:
-        junit.write(options_suite(report) if isinstance(report, OptionReport) else ablation_suite(report))
-    show(report, as_json=as_json)
-    raise typer.Exit(EXIT_VALID if report.study.complete else EXIT_UNKNOWN)
+        report = run_ablations(
+            ablations or each_off(engine),
+            seeds=options.seeds,
+            out=out,
+            where=options.where,
+            runs=options.directory,
+            command=command,
+        )
+    options.end(report, options_suite(report) if isinstance(report, OptionReport) else ablation_suite(report))

@@ -1,7 +1,5 @@
 """``zonelab evaluate``: runs of every setting until the objectives are decided or the budget is spent."""
 
-import shlex
-from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
@@ -122,20 +120,3 @@ def _write(result: EvaluationResult) -> None:
     told = result.to_json()
     write_json(result.directory / SUMMARY_NAME, told)
     write_evaluation_page(told, result.directory)
-
-
-def evaluate_command(
-    words: Sequence[str],
-    *,
-    budget: Sequence[str],
-    where: Where,
-    first_seed: int,
-    runs: Path,
-    confirm: Confirm | None = None,
-    limit_seeds: int = 0,
-) -> str:
-    limits = ["--limit", str(limit_seeds)] if limit_seeds else []
-    seeds = ["--seed-from", str(first_seed)] if first_seed != 1 else []
-    directory = [] if runs == Path("runs") else ["--dir", str(runs)]
-    real = [] if confirm is None else confirm.words
-    return shlex.join(["zonelab", "evaluate", *words, *budget, *where.words, *seeds, *limits, *real, *directory])

@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from zonelab.studies.guarantees.matrix_report import MatrixReport
     from zonelab.studies.guarantees.option_report import OptionReport
     from zonelab.studies.hunt.findings import Group, HuntResult
+    from zonelab.studies.limit.result import LimitResult
     from zonelab.studies.sweep.result import SweepResult
 
 _UNMET = (ObjectiveStatus.NOT_MET, ObjectiveStatus.UNDECIDED)
@@ -82,6 +83,19 @@ def sweep_suite(done: "SweepResult", forbidden: Mapping[str, Sequence[str]]) -> 
         for seed, why in row.problems.items():
             cases.append(Case.of(name, f"seed {seed}", Outcome.ERROR, why, f"again: {done.command}"))
     return Suite(verb="sweep", command=done.command, cases=cases)
+
+
+def limit_suite(done: "LimitResult") -> Suite:
+    """One case for each setting, which passes if every search found its limit."""
+    group, again = f"zonelab.limit.{done.scenario}", f"again: {done.command}"
+    cases = [_all_run(group, sum(row.seeds for row in done.rows), complete=done.complete, command=done.command)]
+    for row in done.rows:
+        without = row.seeds - row.found
+        told = (f"not judged: {without:,} of {row.seeds:,} searches found no limit, {row.told}",) if without else ()
+        cases.append(Case.of(group, row.setting, Outcome.SKIPPED, *told))
+        failed = ((f"{row.setting}, {why.partition(':')[0]}", why) for why in row.failures)
+        cases += [Case.of(group, name, Outcome.ERROR, why, again) for name, why in failed]
+    return Suite(verb="limit", command=done.command, cases=cases)
 
 
 def ablation_suite(report: "AblationReport") -> Suite:

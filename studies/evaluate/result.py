@@ -70,6 +70,18 @@ class EvaluationResult:
     limits: tuple[LimitRow, ...] = ()
 
     @property
+    def complete(self) -> bool:
+        """False if Ctrl-C ended it."""
+        return self.done.complete
+
+    @property
+    def problems(self) -> list[str]:
+        """Why the lab failed, in a run or on real zones."""
+        failed = [f"{which}: {why}" for which, why in self.done.failures.items()]
+        real = None if self.confirmation is None else self.confirmation.failure
+        return failed if real is None else [*failed, real]
+
+    @property
     def exit_code(self) -> int:
         """0: a setting is recommended; 1: none qualifies; 2: more runs may change that, or it is not confirmed."""
         found = self.done.found

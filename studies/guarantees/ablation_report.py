@@ -10,7 +10,6 @@ from zonelab.studies.guarantees.ablation import (
     conditions_of,
     dearer,
     detected,
-    each_off,
     redelivered_per_1000,
     watched,
 )
@@ -20,7 +19,7 @@ from zonelab.studies.guarantees.page import effort
 from zonelab.studies.guarantees.paired import RowResult
 from zonelab.studies.guarantees.paired_report import PairedReport, failing_json, failing_per_1000
 from zonelab.studies.guarantees.study_report import RUNS
-from zonelab.studies.many_runs.where import HERE, Where, seed_words
+from zonelab.studies.many_runs.where import HERE, Where
 
 _HEADINGS = (
     "switched off",
@@ -188,20 +187,14 @@ def _class_words(result: RowResult, name: str) -> str:
 
 
 def run_ablations(
-    chosen: Sequence[Ablation],
+    ablations: Sequence[Ablation],
     *,
     seeds: range,
     out: Path | None,
-    engine: str = ENGINE,
     runs: Path = RUNS,
     where: Where = HERE,
+    command: str = "zonelab ablate",
 ) -> AblationReport:
-    """Run the ``chosen`` ablations, or else each of ``engine``, in a folder below ``runs``; write a page to ``out``.
-
-    Raises ``OSError``.
-    """
-    command = ["zonelab", "ablate", *seed_words(seeds), *where.words]
-    command += ["--engine", engine] if engine != ENGINE else []
-    command += [word for ablation in chosen for word in ("--off", ",".join(ablation.off))]
-    pairs = ablation_pairs(chosen or each_off(engine), seeds=seeds)
+    """Run ``ablations`` in a folder below ``runs``, and write their page to ``out``. Raises ``OSError``."""
+    pairs = ablation_pairs(ablations, seeds=seeds)
     return AblationReport.of(pairs.experiment, pairs.compared, runs=runs, command=command, out=out, where=where)

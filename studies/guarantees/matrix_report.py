@@ -38,7 +38,7 @@ from zonelab.studies.guarantees.matrix import (
 from zonelab.studies.guarantees.page import effort, provenance, share
 from zonelab.studies.guarantees.standing import HEADINGS, OrderTotals
 from zonelab.studies.guarantees.study_report import RUNS, StudyReport
-from zonelab.studies.many_runs.where import HERE, Where, seed_words
+from zonelab.studies.many_runs.where import HERE, Where
 from zonelab.studies.reporting.console import console, styled
 
 _SMALL = 0.01
@@ -106,6 +106,11 @@ class MatrixReport(StudyReport[Matrix]):
     first_seed: int = 1
     files: Mapping[Failure, Path] = field(default_factory=dict)
     unshrunk: Sequence[str] = ()
+
+    @property
+    def problems(self) -> list[str]:
+        """Runs without a verdict of true or false."""
+        return self.study.problems
 
     def print(self) -> None:
         for mode in EngineMode:
@@ -304,6 +309,7 @@ def fill_matrix(
     files: Path | None = None,
     runs: Path = RUNS,
     where: Where = HERE,
+    command: str = "zonelab matrix",
 ) -> MatrixReport:
     """Run ``cells`` in a folder below ``runs``, and write their page to ``out``. Raises ``OSError``.
 
@@ -311,8 +317,6 @@ def fill_matrix(
     """
     if files is not None:
         files.mkdir(parents=True, exist_ok=True)
-    command = ["zonelab", "matrix", *_choice(cells), *seed_words(seeds), *where.words]
-    command += [*(["--counterexamples", str(files)] if files is not None else []), "--shrink-runs", str(shrink_runs)]
 
     def further(matrix: Matrix, directory: Path) -> dict[str, Any]:
         if not matrix.complete:
@@ -331,7 +335,7 @@ def fill_matrix(
     )
 
 
-def _choice(cells: Sequence[Cell]) -> Iterator[str]:
+def choice_words(cells: Sequence[Cell]) -> Iterator[str]:
     """The options that choose these cells."""
     axes = (
         ("--mode", ENGINES[cells[0].engine].modes, [cell.mode for cell in cells]),

@@ -19,7 +19,7 @@ from zonelab.studies.guarantees.option_ablation import (
 from zonelab.studies.guarantees.paired import RowResult
 from zonelab.studies.guarantees.paired_report import PairedReport, failing_json, failing_per_1000
 from zonelab.studies.guarantees.study_report import RUNS
-from zonelab.studies.many_runs.where import HERE, Where, seed_words
+from zonelab.studies.many_runs.where import HERE, Where
 
 _HEADINGS = (
     "workload, faults",
@@ -154,8 +154,9 @@ def _problems(result: RowResult) -> list[str]:
     return [f"seed {seed}: {text}" for seed, text in result.problems.items()]
 
 
-def run_option_ablation(*, seeds: range, out: Path | None, runs: Path = RUNS, where: Where = HERE) -> OptionReport:
+def run_option_ablation(
+    *, seeds: range, out: Path | None, runs: Path = RUNS, where: Where = HERE, command: str = "zonelab ablate --options"
+) -> OptionReport:
     """Run every row, in a folder below ``runs``, and write its page to ``out``. Raises ``OSError``."""
     pairs = option_pairs(seeds=seeds)
-    command = ["zonelab", "ablate", "--options", *seed_words(seeds), *where.words]
     return OptionReport.of(pairs.experiment, pairs.compared, runs=runs, command=command, out=out, where=where)

@@ -1,6 +1,5 @@
 """What the reports of all studies have: made with a bar, shown on the terminal, as a page, and as JSON."""
 
-import shlex
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -45,7 +44,7 @@ class StudyReport(ABC, Generic[Study]):
         study_of: Callable[[AllRuns], Study],
         *,
         runs: Path,
-        command: Sequence[str],
+        command: str,
         out: Path | None,
         where: Where = HERE,
         further: Callable[[Study, Path], dict[str, Any]] = lambda study, directory: {},
@@ -60,12 +59,26 @@ class StudyReport(ABC, Generic[Study]):
         directory = experiment.directory(runs)
         study = study_of(experiment.conduct(directory, where=where))
         took_s = monotonic() - begin_s
-        words = [*command, *(["--out", str(out)] if out else []), *([] if runs == RUNS else ["--dir", str(runs)])]
         more = further(study, directory)
-        report = cls(study=study, command=shlex.join(words), took_s=took_s, directory=directory, **more)
+        report = cls(study=study, command=command, took_s=took_s, directory=directory, **more)
         if out is not None:
             out.write_text(report.page(out), encoding="utf-8")
         return report
+
+    @property
+    def complete(self) -> bool:
+        """False if Ctrl-C ended it."""
+        return self.study.complete
+
+    @property
+    def problems(self) -> Sequence[str]:
+        """Why the lab failed, if that ends the verb."""
+        return ()
+
+    @property
+    def exit_code(self) -> int:
+        """0, or 2 if it was interrupted."""
+        return 0 if self.complete else 2
 
     @abstractmethod
     def print(self) -> None: ...

@@ -15,6 +15,7 @@ from zonelab.scenarios.spec.reading import write_scenario
 from zonelab.scenarios.spec.scenario import KnownResult
 from zonelab.studies.hunt.seeds import EVENTS, FAULTS, SAME, TWICE, VIRTUAL_NS, HuntTarget, is_broken
 from zonelab.studies.many_runs.run_all import AllRuns
+from zonelab.studies.many_runs.where import HERE, Where
 from zonelab.studies.reporting.console import print_lines
 from zonelab.studies.reporting.footer import footer
 from zonelab.studies.reporting.report_table import Column, ReportTable
@@ -97,6 +98,26 @@ class HuntResult:
             print(found.undecided)  # []
         """
         return [seed for seed, one in self.observations.items() if one.valid == "unknown"]
+
+    @property
+    def problems(self) -> list[str]:
+        """What is said of ``broken``, a line each.
+
+        Example::
+
+            print(found.problems)  # []
+        """
+        return [f"seed {seed}: {why}" for seed, why in self.broken.items()]
+
+    @property
+    def exit_code(self) -> int:
+        """1 if a seed failed, 2 if none did but some are missing or could not be judged, else 0.
+
+        Example::
+
+            print(found.exit_code)  # 0
+        """
+        return 1 if self.failing else 0 if self.complete and not self.undecided else 2
 
     @property
     def judged(self) -> int:
@@ -187,7 +208,7 @@ class HuntResult:
         twice, same = self._sum(TWICE), self._sum(SAME)
         if twice:
             yield f"{counted(twice, 'seed')} {'was' if twice == 1 else 'were'} run twice; {_same(same, twice)}."
-        yield from (f"seed {seed}: {why}" for seed, why in list(self.broken.items())[:SEEDS_SHOWN])
+        yield from self.problems[:SEEDS_SHOWN]
 
     def _sum(self, number: str) -> int:
         return int(sum(one.numbers.get(number, 0) for one in self.observations.values()))
@@ -201,6 +222,13 @@ def _same(same: int, twice: int) -> str:
     if same == twice:
         return "both runs had identical event traces" if twice == 1 else "each had identical event traces"
     return f"{same:,} of them had identical event traces"
+
+
+def run_hunt(target: HuntTarget, *, seeds: range, runs: Path, command: str, where: Where = HERE) -> HuntResult:
+    """Hunt in ``runs/<scenario>/hunt-<fingerprint>``, and continue what is there. Raises ``OSError``."""
+    experiment = target.experiment(seeds)
+    directory = experiment.directory(runs)
+    return sum_up(target, experiment.conduct(directory, where=where), directory, command=command)
 
 
 def sum_up(target: HuntTarget, done: AllRuns, directory: Path, *, command: str) -> HuntResult:

@@ -1,14 +1,18 @@
 """Throughput limits of any settings, each with the same seeds, compared with the first."""
 
 from collections.abc import Sequence
+from functools import partial
+from pathlib import Path
 
 from zonelab.scenarios.errors import NotAccepted
+from zonelab.studies.limit.result import LimitResult
 from zonelab.studies.limit.rows import LimitRow, row_of
 from zonelab.studies.limit.search import RUNS_ABOUT, Searching
 from zonelab.studies.many_runs.experiment import Experiment
 from zonelab.studies.many_runs.run_all import AllRuns
+from zonelab.studies.many_runs.where import HERE, Where
 from zonelab.studies.reporting.forecast import forecast
-from zonelab.studies.sweep.every_setting import every_setting
+from zonelab.studies.sweep.every_setting import conducted, every_setting
 from zonelab.studies.sweep.settings import Setting
 
 
@@ -33,6 +37,21 @@ def limit_rows(settings: Sequence[Setting], done: AllRuns) -> tuple[LimitRow, ..
     """Return what was found of each setting."""
     found = done.by_setting()
     return tuple(row_of(one.name, found.get(one.name, {}), given_per_s=_given_per_s(one)) for one in settings)
+
+
+def run_limits(
+    settings: Sequence[Setting], *, seeds: range, runs: Path, command: str, where: Where = HERE
+) -> LimitResult:
+    """Search the limit of each setting. Raises as ``Experiment.conduct``."""
+    return conducted(
+        limits_of(settings, seeds),
+        LimitResult,
+        partial(limit_rows, settings),
+        seeds=seeds,
+        runs=runs,
+        command=command,
+        where=where,
+    )
 
 
 def _given_per_s(setting: Setting) -> float:

@@ -39,5 +39,6 @@ HERE = Where()
 
 
 def seed_words(seeds: range) -> Sequence[str]:
-    """Which seeds; the first one only if it is not 1, with which all begin unless told otherwise."""
-    return ["--runs", str(len(seeds)), *(["--seed-from", str(seeds.start)] if seeds.start != 1 else [])]
+    """Return the words that ask for ``seeds``: how many, if any, and the first one if it is not 1, the default."""
+    count = ["--runs", str(len(seeds))] if seeds else []
+    return [*count, *(["--seed-from", str(seeds.start)] if seeds.start != 1 else [])]

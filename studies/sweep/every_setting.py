@@ -7,8 +7,11 @@ from pathlib import Path
 from typing import Any, Generic, Protocol, TypeVar
 
 from zonelab.analysis.observation import Observation
+from zonelab.analysis.whole_files import write_json
 from zonelab.studies.many_runs.experiment import Experiment
+from zonelab.studies.many_runs.run_all import AllRuns
 from zonelab.studies.many_runs.task import Task
+from zonelab.studies.many_runs.where import Where
 from zonelab.studies.sweep.settings import Setting, identities, own_functions
 
 
@@ -41,6 +44,11 @@ class SettingsResult(ABC, Generic[RowOf]):
     @abstractmethod
     def problems(self) -> list[str]:
         """What came of no seed, and why."""
+
+    @property
+    def exit_code(self) -> int:
+        """0, or 2 if it was interrupted."""
+        return 0 if self.complete else 2
 
     @abstractmethod
     def print(self) -> None: ...
@@ -82,3 +90,36 @@ def every_setting(
         forecast=forecast,
         unit=unit,
     )
+
+
+ResultOf = TypeVar("ResultOf", bound=SettingsResult[Any])
+
+
+def conducted(
+    experiment: Experiment[tuple[int, int]],
+    result: Callable[..., ResultOf],
+    rows: Callable[[AllRuns], Sequence[ToldRow]],
+    *,
+    seeds: range,
+    runs: Path,
+    command: str,
+    where: Where,
+) -> ResultOf:
+    """Conduct ``experiment`` in its folder below ``runs``, and write the ``result`` into ``<verb>.json`` there.
+
+    Raises as ``Experiment.conduct``.
+    """
+    directory = experiment.directory(runs)
+    done = experiment.conduct(directory, where=where)
+    found = result(
+        scenario=experiment.name,
+        directory=directory,
+        command=command,
+        seeds=seeds,
+        environment=experiment.environment.parts,
+        rows=rows(done),
+        known=done.known,
+        complete=done.complete,
+    )
+    write_json(directory / f"{experiment.verb}.json", found.to_json())
+    return found

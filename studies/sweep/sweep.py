@@ -1,12 +1,16 @@
 """A sweep: every setting with every seed, each setting compared with the first."""
 
 from collections.abc import Sequence
+from functools import partial
+from pathlib import Path
 
 from zonelab.studies.many_runs.experiment import Experiment
 from zonelab.studies.many_runs.run_all import AllRuns
+from zonelab.studies.many_runs.where import HERE, Where
 from zonelab.studies.reporting.forecast import forecast
-from zonelab.studies.sweep.every_setting import every_setting
+from zonelab.studies.sweep.every_setting import conducted, every_setting
 from zonelab.studies.sweep.one_run import Sweeping
+from zonelab.studies.sweep.result import SweepResult
 from zonelab.studies.sweep.rows import Row, row_of
 from zonelab.studies.sweep.settings import Setting
 
@@ -36,4 +40,19 @@ def sweep_rows(settings: Sequence[Setting], done: AllRuns) -> tuple[Row, ...]:
     return tuple(
         row_of(setting.name, mine, first=runs[0] if place else None)
         for place, (setting, mine) in enumerate(zip(settings, runs, strict=True))
+    )
+
+
+def run_sweep(
+    settings: Sequence[Setting], *, seeds: range, messages: int | None, runs: Path, command: str, where: Where = HERE
+) -> SweepResult:
+    """Make the runs of a sweep. Raises as ``Experiment.conduct``."""
+    return conducted(
+        sweep_of(settings, seeds, messages=messages),
+        SweepResult,
+        partial(sweep_rows, settings),
+        seeds=seeds,
+        runs=runs,
+        command=command,
+        where=where,
     )

@@ -81,19 +81,19 @@ def test_the_shell_completes_verbs_scenarios_and_choices(words: str, completed: 
 
 
 DEFAULTS = """\
-ablate: --runs=100 [1 to 1e+07], --seed-from=1 [0 to 9.22337e+18], --jobs=1 [1 to 1024], --engine=dyno, --dir=runs
+ablate: --runs=100 [1 to 1e+07], --seed-from=1 [0 to 9.22337e+18], --engine=dyno, --jobs=1 [1 to 1024], --dir=runs
 analyze: --master=local[*]
 compare: --within=0.15 [0.001 to 10]
 demo: --seed=None [0 to 9.22337e+18], --dir=runs
 engines: --seed=None [0 to 9.22337e+18], --dir=runs
-evaluate: --zones=None [1 to 7], --rate=None [0 to ], --runs=None [1 to 1e+07], --jobs=1 [1 to 1024],
-    --seed-from=1 [0 to 9.22337e+18], --limit=0 [0 to ], --confirm-runs=None [2 to ], --dir=runs
-hunt: --runs=1000 [1 to 1e+07], --jobs=1 [1 to 1024], --seed-from=1 [0 to 9.22337e+18], --messages=100 [1 to
-    1e+07], --dir=runs
+evaluate: --seed-from=1 [0 to 9.22337e+18], --zones=None [1 to 7], --rate=None [0 to ], --runs=None [1 to 1e+07],
+    --limit=0 [0 to ], --confirm-runs=None [2 to ], --jobs=1 [1 to 1024], --dir=runs
+hunt: --runs=1000 [1 to 1e+07], --seed-from=1 [0 to 9.22337e+18], --messages=100 [1 to 1e+07], --jobs=1 [1 to 1024],
+    --dir=runs
 index: runs=runs
 limit: --runs=3 [1 to 1e+07], --seed-from=1 [0 to 9.22337e+18], --jobs=1 [1 to 1024], --dir=runs
-matrix: --runs=30 [1 to 1e+07], --seed-from=1 [0 to 9.22337e+18], --jobs=1 [1 to 1024], --dir=runs,
-    --shrink-runs=60 [1 to 1e+07], --engine=dyno
+matrix: --runs=30 [1 to 1e+07], --seed-from=1 [0 to 9.22337e+18], --shrink-runs=60 [1 to 1e+07], --engine=dyno,
+    --jobs=1 [1 to 1024], --dir=runs
 measure-lag: --for=60s, --every=10ms, --with=PING, --out=lags
 measure-service: --on=process, --runs=6 [2 to ], --dir=runs
 monitor: --engine=dyno, --mode=default, --monitor-port=0 [0 to 65535]
@@ -102,11 +102,11 @@ plot: --width=10.5 [3 to 20]
 replay: --on=sim, --dir=runs
 run: --seed=None [0 to 9.22337e+18], --monitor-port=0 [0 to 65535], --dir=runs
 shrink: --runs-max=1000 [1 to 1e+07]
-sweep: --runs=100 [1 to 1e+07], --seed-from=1 [0 to 9.22337e+18], --jobs=1 [1 to 1024], --messages=100 [1 to
-    1e+07], --dir=runs
-up: --zones=None [1 to 7], --dcs=None [1 to ], --nodes=None [1 to ], --level=DC_QUORUM, --on=process,
-    --port=7401 [0 to ], --monitor-port=0 [0 to 65535], --time-factor=1.0, --busy-poll-us=200 [0 to ],
-    --persistence=aof-everysec, --seed=0 [0 to 9.22337e+18], --votes=value, --dir=runs
+sweep: --runs=100 [1 to 1e+07], --seed-from=1 [0 to 9.22337e+18], --messages=100 [1 to 1e+07], --jobs=1 [1 to 1024],
+    --dir=runs
+up: --zones=None [1 to 7], --dcs=None [1 to ], --nodes=None [1 to ], --level=DC_QUORUM, --on=process, --port=7401 [0
+    to ], --monitor-port=0 [0 to 65535], --time-factor=1.0, --busy-poll-us=200 [0 to ], --persistence=aof-everysec,
+    --seed=0 [0 to 9.22337e+18], --votes=value, --dir=runs
 """
 """Defaults of the options of each verb, and bounds of those that are numbers."""
 

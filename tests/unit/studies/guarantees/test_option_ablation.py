@@ -128,5 +128,5 @@ def test_the_command_writes_the_page_and_prints_json(capsys, tmp_path, monkeypat
     assert run_cli(["ablate", "--options", "--runs", "1", "--out", str(out), "--dir", str(tmp_path), "--json"]) == 0
     told = json.loads(capsys.readouterr().out)
     assert [row["on"] for row in told["rows"]] == [list(row) for row in ROWS]
-    assert told["command"] == f"zonelab ablate --options --runs 1 --jobs 1 --out {out} --dir {tmp_path}"
+    assert told["command"] == f"zonelab ablate --options --out {out} --runs 1 --jobs 1 --dir {tmp_path}"
     assert f"`{told['command']}` made this page" in out.read_text()

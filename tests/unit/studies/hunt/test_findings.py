@@ -11,13 +11,10 @@ import pytest
 from zonelab.analysis.checkers.verdict import MEANING_OF
 from zonelab.analysis.message_classes import MessageClass
 from zonelab.analysis.observation import Observation
-from zonelab.app.verbs.every_setting import command_of
-from zonelab.app.verbs.hunt import hunt_command
 from zonelab.scenarios.spec.reading import load_scenario, scenario_of
 from zonelab.studies.hunt.findings import HuntResult, sum_up
 from zonelab.studies.hunt.seeds import EVENTS, FAULTS, SAME, TWICE, VIRTUAL_NS, HuntTarget
 from zonelab.studies.many_runs.run_all import AllRuns
-from zonelab.studies.many_runs.where import Where
 
 Outcome = tuple[int, Observation]
 REPEATED = {TWICE: 1, SAME: 1}
@@ -127,30 +124,3 @@ def test_a_hunt_that_found_nothing_says_of_how_much_and_nothing_else(
     assert unknown.to_json()["failure_rate"] is None
     nothing = printed(found(tmp_path, [], complete=True, known=0), capsys)
     assert nothing.splitlines() == ["No seed was run.", "", "Repeat or continue with: zonelab hunt some"]
-
-
-def test_the_same_again_has_every_word_that_differs_from_the_default() -> None:
-    plain = command_of(
-        "limit", "s.yaml", vary=["level=A,B"], seeds=range(1, 8), where=Where(jobs=3), overrides=[], runs=Path("runs")
-    )
-    assert plain == "zonelab limit s.yaml --vary level=A,B --runs 7 --jobs 3"
-    every = command_of(
-        "sweep",
-        "a b",
-        **{"vary": ["x=1", "y=2"], "overrides": ["z=3", "level=D"], "seeds": range(5, 9), "runs": Path("there")},
-        where=Where(master="local[2]", settings={"k": "v", "l": "w"}),
-        drawn=40,
-    )
-    assert every == (
-        "zonelab sweep 'a b' --vary x=1 --vary y=2 --set z=3 --set level=D --runs 4 --seed-from 5 "
-        "--master 'local[2]' --conf k=v --conf l=w --draw --messages 40 --dir there"
-    )
-    hunted = hunt_command(
-        "s.yaml",
-        **{"level": "DC_ONE", "seeds": range(2, 5), "messages": 7, "overrides": ["a=1", "b=2"], "runs": Path("there")},
-        where=Where(jobs=2),
-    )
-    assert hunted == (
-        "zonelab hunt s.yaml --level DC_ONE --runs 3 --seed-from 2 --jobs 2 --messages 7 --set a=1 --set b=2 "
-        "--dir there"
-    )

@@ -20,7 +20,6 @@ from support.studies.planted import ALONE, CRASHES, PLANTED, RepairsNothing, Tol
 from zonelab.analysis.message_classes import MessageClass
 from zonelab.analysis.proportions import proportion_interval
 from zonelab.app.cli.main import run_cli
-from zonelab.app.verbs.hunt import run_hunt
 from zonelab.cluster.testbed import Testbed as Cluster
 from zonelab.scenarios.faults.catalogue import CLASSES
 from zonelab.scenarios.queues.catalogue import MakeQueue
@@ -29,7 +28,7 @@ from zonelab.scenarios.queues.under_test import QueueUnderTest
 from zonelab.scenarios.spec.reading import load_scenario, scenario_of
 from zonelab.scenarios.spec.rules import problems
 from zonelab.scenarios.spec.scenario import Scenario
-from zonelab.studies.hunt.findings import sum_up
+from zonelab.studies.hunt.findings import run_hunt, sum_up
 from zonelab.studies.hunt.seeds import SAME, TWICE, HuntTarget, hunt_seed
 from zonelab.studies.many_runs.processes import Processes
 from zonelab.studies.many_runs.state import RESULTS_NAME
