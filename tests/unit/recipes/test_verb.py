@@ -1,0 +1,110 @@
+"""Goal: a new verb over many runs takes four product files at most, as CONTRIBUTING says, and has what all such have.
+
+Method: ``census``, which counts messages, planted in a copy of the product: its help, JSON, resumption and JUnit.
+"""
+
+import json
+
+import pytest
+from support.planted_tree import PlantedTree
+
+WHAT_IT_DOES = '''"""``zonelab census``: how many messages each seed has."""
+
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+
+from zonelab.analysis.observation import Observation
+from zonelab.app.terminal.junit import Case, Outcome, Suite
+from zonelab.scenarios.run.trial import attempt
+from zonelab.scenarios.spec.reading import identity_of, load_scenario
+from zonelab.studies.many_runs.experiment import Experiment
+from zonelab.studies.many_runs.run_all import AllRuns
+from zonelab.studies.many_runs.task import Task
+from zonelab.studies.many_runs.where import Where
+from zonelab.studies.reporting.console import console
+
+
+@dataclass(frozen=True, kw_only=True)
+class Census:
+    done: AllRuns
+    command: str
+
+    @property
+    def problems(self):
+        return list(self.done.failures.values())
+
+    @property
+    def exit_code(self):
+        return 0 if self.done.complete else 2
+
+    def to_json(self):
+        begun = {seed: one.begun for (_, seed), one in self.done.results.items()}
+        return {"begun": begun, "known": self.done.known, "command": self.command}
+
+    def print(self):
+        console().print(self.to_json())
+
+    def suite(self):
+        told = "" if self.done.complete else "interrupted"
+        case = Case.of("zonelab.census", "every run was made", Outcome.ERROR, told)
+        return Suite(verb="census", command=self.command, cases=[case])
+
+
+def measured(scenario, seed: int) -> Observation:
+    return attempt(scenario.model_copy(update={"seed": seed})).observation()
+
+
+def run_census(source: str, *, seeds: range, where: Where, runs: Path, command: str) -> Census:
+    scenario = load_scenario(source, overrides=["arm=sim", "load.duration_s=1"])
+    experiment = Experiment(
+        verb="census",
+        name=scenario.name,
+        measure=partial(measured, scenario),
+        tasks=[Task(scenario.name, seed, seed) for seed in seeds],
+        decided_by=[identity_of(scenario)],
+    )
+    return Census(done=experiment.conduct(experiment.directory(runs), where=where), command=command)
+'''
+
+ITS_OPTIONS = '''@over_many_runs(runs=9, each="How many seeds to count.")
+def census(scenario: Source, *, options: StudyOptions) -> None:
+    """Count the messages of a scenario with many seeds."""
+    from zonelab.app.verbs.census import run_census
+
+    command = options.command(scenario)
+    found = run_census(
+        scenario, seeds=options.seeds, where=options.where, runs=options.directory, command=command
+    )
+    options.end(found, found.suite())
+
+
+def shrink('''
+
+
+@pytest.fixture(scope="module")
+def tree(tmp_path_factory: pytest.TempPathFactory) -> PlantedTree:
+    tree = PlantedTree(tmp_path_factory.mktemp("tree"))
+    tree.add("app/verbs/census.py", WHAT_IT_DOES)
+    tree.edit("app/cli/studies.py", ("def shrink(", ITS_OPTIONS))
+    tree.edit("app/cli/app.py", ("studies.sweep, studies.shrink", "studies.sweep, studies.census, studies.shrink"))
+    return tree
+
+
+def test_it_takes_four_files_at_most(tree: PlantedTree) -> None:
+    assert len(tree.touched) <= 4
+
+
+def test_it_has_the_help_options_files_and_resumption_of_every_verb_over_many_runs(tree: PlantedTree) -> None:
+    told = " ".join(tree.zonelab("census", "--help").stdout.split())
+    assert "Count the messages of a scenario with many seeds." in told
+    assert "How many seeds to count. [default: 9;" in told
+    words = ("census", "steady", "--seed-from", "4", "--dir", "kept", "--json", "--runs")
+    first = json.loads(tree.zonelab(*words, "2").stdout)
+    assert (list(first["begun"]), first["known"]) == (["4", "5"], 0)
+    assert first["command"] == "zonelab census steady --runs 2 --seed-from 4 --jobs 1 --dir kept"
+    more = json.loads(tree.zonelab(*words, "3", "--junit", "census.xml").stdout)
+    assert (more["known"], more["begun"]["4"]) == (2, first["begun"]["4"])
+    assert '<testcase classname="zonelab.census" name="every run was made"' in (tree.folder / "census.xml").read_text()
+    (results,) = (tree.folder / "kept").glob("steady/census-*/results.jsonl")
+    assert len(results.read_text().splitlines()) == 1 + 3
