@@ -20,12 +20,10 @@ from numpy.typing import NDArray
 
 from zonelab.analysis.id_hashes import id_hashes
 from zonelab.analysis.runs.history import NO_LEASE
-from zonelab.analysis.runs.info import NANOSECONDS_PER_MS
+from zonelab.analysis.units import NS_PER_MS, NS_PER_S
 
 Mask = NDArray[np.bool_]
 Nanoseconds = NDArray[np.int64]
-
-_NS_PER_S = 1_000_000_000
 
 
 def first_rows(batches: Iterable[pa.RecordBatch]) -> Iterator[tuple[pa.RecordBatch, Mask]]:
@@ -77,7 +75,7 @@ def latency_ns(ended: pa.RecordBatch, *, since: str = "invoke_ns") -> Nanosecond
 def ready_ns(pushes: pa.RecordBatch, *, epoch_ns: int) -> Nanoseconds:
     """Return when messages became ready, in run time; ``pushes``: rows of confirmed ones."""
     due_ms = pc.fill_null(pushes["due_ms"], 0).to_numpy(zero_copy_only=False)
-    latest: Nanoseconds = np.maximum(due_ms * NANOSECONDS_PER_MS - epoch_ns, pushes["time_ns"].to_numpy())
+    latest: Nanoseconds = np.maximum(due_ms * NS_PER_MS - epoch_ns, pushes["time_ns"].to_numpy())
     return latest
 
 
@@ -111,7 +109,7 @@ class Outages:
     def total_s(self, *, until_ns: int) -> float:
         """Return the seconds of outage before ``until_ns``."""
         spans = [*self.spans_ns, *([] if self._open_ns is None else [(self._open_ns, until_ns)])]
-        return sum(max(0, min(end, until_ns) - begin) for begin, end in spans) / _NS_PER_S
+        return sum(max(0, min(end, until_ns) - begin) for begin, end in spans) / NS_PER_S
 
 
 @dataclass(slots=True)
@@ -149,7 +147,7 @@ class Lateness:
         """
         for message_id, (begin_ns, end_ns) in self._first_ns.items():
             if message_id in self._due_ms:
-                yield self._due_ms[message_id] * NANOSECONDS_PER_MS - epoch_ns, begin_ns, end_ns
+                yield self._due_ms[message_id] * NS_PER_MS - epoch_ns, begin_ns, end_ns
 
     def _kept(self, batch: pa.RecordBatch, wanted: Mask) -> pa.RecordBatch:
         rows = chosen(batch, wanted)

@@ -25,7 +25,7 @@ from zonelab.analysis.measures import (
     present,
 )
 from zonelab.analysis.runs.directory import RunDirectory
-from zonelab.analysis.runs.info import NANOSECONDS_PER_MS
+from zonelab.analysis.units import NS_PER_MS
 
 Floats = NDArray[np.float64]
 
@@ -95,7 +95,7 @@ def _series(lateness: Lateness, *, epoch_ns: int, load_ns: tuple[float, float]) 
     """
     times_ns = lateness.of_messages(epoch_ns=epoch_ns)
     late_ns = [end_ns - due_ns for due_ns, _, end_ns in times_ns if load_ns[0] <= due_ns < load_ns[1]]
-    values_ms = np.array(late_ns, dtype=np.float64) / NANOSECONDS_PER_MS
+    values_ms = np.array(late_ns, dtype=np.float64) / NS_PER_MS
     return Series(values_ms=values_ms, count=values_ms.size * lateness.every, every=lateness.every)
 
 
@@ -157,7 +157,7 @@ def _masks(batch: pa.RecordBatch, first_row: Mask, load_ns: tuple[float, float])
 
 
 def _latency_ms(rows: pa.RecordBatch) -> Floats:
-    return latency_ns(rows) / NANOSECONDS_PER_MS
+    return latency_ns(rows) / NS_PER_MS
 
 
 def _lease_step_ms(rows: pa.RecordBatch) -> Floats:

@@ -9,11 +9,11 @@ from dataclasses import dataclass
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from zonelab.analysis.figures.plot_data import NS_PER_S
 from zonelab.analysis.figures.plot_style import BESIDE_PANELS, INK, MUTED, WIDTH, new_figure
 from zonelab.analysis.figures.text_layout import POINTS_PER_INCH, width_points
 from zonelab.analysis.runs.directory import RunDirectory
 from zonelab.analysis.runs.fault_bands import FaultBand
+from zonelab.analysis.units import NS_PER_S
 
 LANES_MAX = 14
 LANE_INCHES = 0.19

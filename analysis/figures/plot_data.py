@@ -10,11 +10,10 @@ from numpy.typing import NDArray
 
 from zonelab.analysis.measures import first_rows
 from zonelab.analysis.runs.directory import RunDirectory
-from zonelab.analysis.runs.info import NANOSECONDS_PER_MS
+from zonelab.analysis.units import NS_PER_MS, NS_PER_S
 
 Floats = NDArray[np.float64]
 
-NS_PER_S = 1_000_000_000
 TYPES = ("ok", "fail", "info")
 TYPE_POSITIONS = {**{name: position for position, name in enumerate(TYPES)}, "invoke": len(TYPES)}
 OPERATIONS = ("push", "pop", "ack")
@@ -103,7 +102,7 @@ def _columns(batch: pa.RecordBatch, zones: dict[str, int]) -> dict[str, NDArray[
 
 
 def _milliseconds(duration_ns: NDArray[Any]) -> NDArray[np.float32]:
-    return (duration_ns / NANOSECONDS_PER_MS).astype(np.float32)
+    return (duration_ns / NS_PER_MS).astype(np.float32)
 
 
 def positions(column: pa.DictionaryArray, known: dict[str, int]) -> NDArray[np.uint8]:

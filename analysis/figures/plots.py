@@ -15,7 +15,6 @@ from zonelab.analysis.figures.fault_lanes import figure_over_time
 from zonelab.analysis.figures.kinds.distribution_plots import plot_lateness
 from zonelab.analysis.figures.kinds.lines import lines_of
 from zonelab.analysis.figures.plot_data import (
-    NS_PER_S,
     OPERATIONS,
     TYPES,
     Completions,
@@ -29,6 +28,7 @@ from zonelab.analysis.figures.plot_data import (
 from zonelab.analysis.runs.directory import RunDirectory
 from zonelab.analysis.statistics import empirical_cdf
 from zonelab.analysis.summary.queue_summary import Rate, load_summary, load_verdict
+from zonelab.analysis.units import NS_PER_S
 
 POINTS_MAX = 6_000  # per panel and type; more would only make the file larger and the cloud denser
 CDF_POINTS = 1_000

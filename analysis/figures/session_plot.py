@@ -9,7 +9,8 @@ from matplotlib.axes import Axes
 from zonelab.analysis.figures import plot_style as style
 from zonelab.analysis.figures.fault_lanes import figure_over_time
 from zonelab.analysis.runs.directory import RunDirectory
-from zonelab.analysis.runs.manual_session import NS_PER_S, by_zone
+from zonelab.analysis.runs.manual_session import by_zone
+from zonelab.analysis.units import NS_PER_S
 
 _PANELS = (
     ("operations_per_s", "commands/s", "Commands of clients"),

@@ -10,9 +10,10 @@ from zonelab.analysis.checkers.consistency.staleness import reads_with_newer, st
 from zonelab.analysis.figures import plot_style as style
 from zonelab.analysis.figures.fault_lanes import figure_over_time
 from zonelab.analysis.figures.kinds.time_plots import Windows
-from zonelab.analysis.figures.plot_data import NS_PER_S, Floats, completions, end_s
+from zonelab.analysis.figures.plot_data import Floats, completions, end_s
 from zonelab.analysis.runs.accesses import accesses
 from zonelab.analysis.runs.directory import RunDirectory
+from zonelab.analysis.units import NS_PER_S
 
 
 class Reads(NamedTuple):

@@ -14,9 +14,10 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
-from zonelab.analysis.figures.plot_data import NS_PER_S, TYPE_POSITIONS, TYPES, positions, window_s
+from zonelab.analysis.figures.plot_data import TYPE_POSITIONS, TYPES, positions, window_s
 from zonelab.analysis.runs.directory import RunDirectory
 from zonelab.analysis.runs.fault_bands import FaultBand
+from zonelab.analysis.units import NS_PER_S
 
 MARKS_MAX = 6_000
 ROWS_MAX = 60

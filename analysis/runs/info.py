@@ -11,11 +11,10 @@ from zonelab.analysis.message_classes import FORBIDDEN_DEFAULT, MessageClass, la
 from zonelab.analysis.runs.errors import KILLED, CutOff, RunError, TooNew, reading
 from zonelab.analysis.runs.order_rules import OrderRules
 from zonelab.analysis.runs.owner import Owner
+from zonelab.analysis.units import NS_PER_MS
 
 FORMAT = 2
 """Version of a run directory: 1 had each table in one file that had no footer until the run was over."""
-
-NANOSECONDS_PER_MS = 1_000_000
 
 
 class QueueInfo(BaseModel):
@@ -162,7 +161,7 @@ class RunInfo(BaseModel):
 
     def wall_ms(self, time_ns: int) -> int:
         """The wall clock of the run at run time ``time_ns``, in whole milliseconds."""
-        return (self.epoch_ns + time_ns) // NANOSECONDS_PER_MS
+        return (self.epoch_ns + time_ns) // NS_PER_MS
 
 
 def opened_info(path: Path) -> tuple[Path, RunInfo]:

@@ -9,8 +9,8 @@ import numpy as np
 import pyarrow as pa
 
 from zonelab.analysis.runs.directory import RunDirectory
+from zonelab.analysis.units import NS_PER_S
 
-NS_PER_S = 1_000_000_000
 _TOTALLED = ("operations", "errors", "divergent")
 _CATEGORY = pa.dictionary(pa.int32(), pa.string())
 

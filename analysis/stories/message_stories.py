@@ -17,10 +17,10 @@ from zonelab.analysis.checkers.verdict import Verdict
 from zonelab.analysis.message_classes import MessageClass
 from zonelab.analysis.runs.directory import RunDirectory
 from zonelab.analysis.runs.fault_bands import FaultBand
-from zonelab.analysis.runs.info import NANOSECONDS_PER_MS, RunInfo
+from zonelab.analysis.runs.info import RunInfo
 from zonelab.analysis.stories.lines import STORIES_MAX, Kept, Line, Story, outcome_words, with_faults
+from zonelab.analysis.units import NS_PER_MS, NS_PER_S
 
-NS_PER_S = 1_000_000_000
 _CLOCK = "CLOCK"
 _COLUMNS = (
     *("index", "time_ns", "process", "f", "type", "op_id", "message_id"),
@@ -150,7 +150,7 @@ class _Teller:
                 yield f"zone {zone} holds {', '.join(self.held.get((message_id, zone), ['nothing']))}"
 
     def _run_ns(self, wall_ms: int) -> int:
-        return wall_ms * NANOSECONDS_PER_MS - self.info.epoch_ns
+        return wall_ms * NS_PER_MS - self.info.epoch_ns
 
     def _seconds(self, wall_ms: int) -> str:
         return f"{self._run_ns(wall_ms) / NS_PER_S:.3f}"

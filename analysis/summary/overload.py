@@ -19,6 +19,7 @@ from numpy.typing import NDArray
 
 from zonelab.analysis.measures import ready_ns
 from zonelab.analysis.runs.directory import RunDirectory
+from zonelab.analysis.units import NS_PER_S
 
 EXCESS = 1.05
 """Due messages over deliveries above which a zone is overloaded. A choice: at the ends of a span some messages are due
@@ -34,7 +35,6 @@ WAITING_SHARE = 0.5
 RECOVERED_NS = 1_000_000_000
 """Time without a failed operation after which a zone has recovered: as long as the first wait of a back-off."""
 
-_NS_PER_S = 1_000_000_000
 _COLUMNS = ("time_ns", "f", "type", "shard", "due_ms")
 
 _Spans = Sequence[tuple[int, int]]
@@ -70,7 +70,7 @@ def overloads(run: RunDirectory) -> tuple[Overload, ...]:
 
 
 def _length_s(spans: _Spans) -> float:
-    return sum(end - begin for begin, end in spans) / _NS_PER_S
+    return sum(end - begin for begin, end in spans) / NS_PER_S
 
 
 def _quiet_spans(run: RunDirectory) -> list[tuple[int, int]]:

@@ -25,16 +25,15 @@ from zonelab.analysis.message_classes import DUPLICATE_CAUSES
 from zonelab.analysis.proportions import Interval, proportion_interval
 from zonelab.analysis.runs.directory import RunDirectory
 from zonelab.analysis.runs.errors import RunError
-from zonelab.analysis.runs.info import NANOSECONDS_PER_MS
 from zonelab.analysis.statistics import quantile_interval, quantiles, rate_interval
 from zonelab.analysis.summary.overload import Overload, overloads
+from zonelab.analysis.units import NS_PER_MS, NS_PER_S
 
 ALL_ZONES = "all"
 
 LOSSES = ("lost", "stuck", "abandoned")
 
 _ORDER = ("push", "pop", "ack")
-_NS_PER_S = 1_000_000_000
 _COLUMNS = ("index", "time_ns", "invoke_ns", "intended_ns", "zone", "f", "type", "error")
 
 
@@ -126,7 +125,7 @@ def summarise(run: Path) -> Summary:
         seed=directory.info.seed,
         status=directory.info.status,
         valid=verdict.valid,
-        load_s=(load_ns[1] - load_ns[0]) / _NS_PER_S,
+        load_s=(load_ns[1] - load_ns[0]) / NS_PER_S,
         totals=asdict(totals),
         counts=verdict.counts,
         duplicates={str(cause): _rate(verdict.counts[cause], totals.delivered) for cause in DUPLICATE_CAUSES},
@@ -248,7 +247,7 @@ def _operation(f: str, zone: str, tallies: list[_Tally], unavailability_s: float
 
 
 def _milliseconds(chunks: Iterable[NDArray[np.int64]]) -> NDArray[np.float64]:
-    return np.concatenate([np.empty(0, dtype=np.int64), *chunks]) / NANOSECONDS_PER_MS
+    return np.concatenate([np.empty(0, dtype=np.int64), *chunks]) / NS_PER_MS
 
 
 def _with_count(sample_ms: NDArray[np.float64]) -> dict[str, float]:

@@ -9,8 +9,8 @@ from zonelab.analysis.checkers.order.properties import LABELS, Property
 from zonelab.analysis.checkers.order.verdict import OrderVerdict
 from zonelab.analysis.checkers.order.waiting import Standstill
 from zonelab.analysis.checkers.verdict import Verdict
-from zonelab.analysis.runs.info import NANOSECONDS_PER_MS
 from zonelab.analysis.summary.partitions import PartitionState
+from zonelab.engine.units import NS_PER_MS
 from zonelab.studies.reporting.console import BAD, Cell, styled
 
 
@@ -60,8 +60,8 @@ def _stood(standstills: Sequence[Standstill]) -> str:
     if not standstills:
         return "no"
     longest = standstills[0]
-    begun_s = longest.begin_ns / NANOSECONDS_PER_MS / 1000
-    lasted = "to the end" if longest.end_ns is None else f"for {longest.lasted_ns / NANOSECONDS_PER_MS:,.0f} ms"
+    begun_s = longest.begin_ns / NS_PER_MS / 1000
+    lasted = "to the end" if longest.end_ns is None else f"for {longest.lasted_ns / NS_PER_MS:,.0f} ms"
     behind = f"{longest.messages:,} messages, {longest.keys:,} other keys behind"
     more = f"; {len(standstills) - 1:,} more" if len(standstills) > 1 else ""
     return f"{longest.cause}: offset {longest.offset:,} from {begun_s:.2f} s {lasted}, {behind}{more}"

@@ -3,7 +3,7 @@
 import math
 from dataclasses import dataclass, replace
 
-_NS_PER_MS = 1_000_000
+from zonelab.engine.units import NS_PER_MS
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -45,4 +45,4 @@ class Timeouts:
         return self._scaled_ns(self.reconnect_ms[min(attempt, len(self.reconnect_ms) - 1)])
 
     def _scaled_ns(self, duration_ms: int) -> int:
-        return round(duration_ms * self.factor * _NS_PER_MS)
+        return round(duration_ms * self.factor * NS_PER_MS)

@@ -9,7 +9,8 @@ from itertools import accumulate
 from random import Random
 from typing import Protocol
 
-_NS_PER_MS = 1_000_000
+from zonelab.engine.units import NS_PER_MS
+
 _NORMAL_P99 = 2.3263478740408408  # 99th percentile of the standard normal distribution
 
 
@@ -25,7 +26,7 @@ class Lag(Protocol):
 
 
 def _ns(duration_ms: float) -> int:
-    return max(0, round(duration_ms * _NS_PER_MS))
+    return max(0, round(duration_ms * NS_PER_MS))
 
 
 def _exact(number: float) -> str:

@@ -28,13 +28,12 @@ from zonelab.cluster.connections.failures import STORAGE_REFUSED, ZoneFailure
 from zonelab.cluster.fields import Count, Millis, Section
 from zonelab.cluster.options.codec import CommandCodec, PlainCodec
 from zonelab.engine.ports import Command, Runtime
+from zonelab.engine.units import NS_PER_MS
 
 WINDOW = 256
 """Commands out of the queue that are under way at a time, or one batch if that has more."""
 
 WINDOW_BYTES = 1024 * 1024
-
-_NS_PER_MS = 1_000_000
 
 
 class HandoffSettings(Section):
@@ -182,7 +181,7 @@ class HintedChannel:
 
     def _queue(self, batch: Batch, done: Callable[[Answer], None], *, way: Channel | None = None) -> bool:
         """Put ``batch`` behind the hints; False if there is no room. A write without room is refused here and now."""
-        deadline_ns = self._runtime.now_ns() + self._settings.wait_ms * _NS_PER_MS
+        deadline_ns = self._runtime.now_ns() + self._settings.wait_ms * NS_PER_MS
         waiting = _Kept(batch, done, deadline_ns=deadline_ns, way=way)
         if self._has_room_for(waiting):
             self._remember(waiting)
@@ -216,7 +215,7 @@ class HintedChannel:
     def _look_later(self) -> None:
         if not self._looking:
             self._looking = True
-            self._runtime.call_later(self._settings.look_ms * _NS_PER_MS, self._look)
+            self._runtime.call_later(self._settings.look_ms * NS_PER_MS, self._look)
 
     def _look(self) -> None:
         self._looking = False

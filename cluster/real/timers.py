@@ -14,11 +14,12 @@ from collections.abc import Callable
 from heapq import heappop, heappush
 from itertools import count
 
+from zonelab.engine.units import NS_PER_S
+
 _CLOCK_MONOTONIC = 1
 _TFD_NONBLOCK = 0o4000
 _TFD_CLOEXEC = 0o2000000
 _TFD_TIMER_ABSTIME = 1
-_NS_PER_S = 1_000_000_000
 
 
 class _Timespec(ctypes.Structure):
@@ -98,7 +99,7 @@ class _TimerFd:
 
     def arm(self, deadline_ns: int) -> None:
         # A time of zero would disarm the timer instead of firing it at once.
-        self._spec.value.seconds, self._spec.value.nanoseconds = divmod(max(1, deadline_ns), _NS_PER_S)
+        self._spec.value.seconds, self._spec.value.nanoseconds = divmod(max(1, deadline_ns), NS_PER_S)
         if self._libc.timerfd_settime(self._fd, _TFD_TIMER_ABSTIME, ctypes.byref(self._spec), None) < 0:
             raise OSError(ctypes.get_errno(), "timerfd_settime failed")
 
@@ -125,7 +126,7 @@ class _LoopTimer:
     def arm(self, deadline_ns: int) -> None:
         self.close()
         delay_ns = max(0, deadline_ns - time.monotonic_ns())
-        self._handle = self._loop.call_later(delay_ns / _NS_PER_S, self._fire)
+        self._handle = self._loop.call_later(delay_ns / NS_PER_S, self._fire)
 
     def close(self) -> None:
         if self._handle is not None:

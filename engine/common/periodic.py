@@ -4,8 +4,7 @@ from collections.abc import Awaitable, Callable
 
 from zonelab.engine.common.failures import COMMAND_FAILURES
 from zonelab.engine.ports import Runtime, Task
-
-NS_PER_MS = 1_000_000
+from zonelab.engine.units import NS_PER_MS
 
 
 class Periodic:

@@ -5,8 +5,7 @@ from typing import TypeVar
 
 from zonelab.engine.message import Delivery
 from zonelab.engine.ports import Runtime
-
-NS_PER_MS = 1_000_000
+from zonelab.engine.units import NS_PER_MS
 
 Candidate = TypeVar("Candidate")
 

@@ -12,13 +12,13 @@ from inspect import signature
 from typing import Any, Concatenate, ParamSpec, Protocol, TypeVar
 
 from zonelab.engine.ports import Runtime
+from zonelab.engine.units import NS_PER_MS
 
 P = ParamSpec("P")
 T = TypeVar("T")
 
 Labels = tuple[str, str, str]
 
-NS_PER_MS = 1_000_000
 LABELS = ("class", "queueName", "shard")
 CLASS = "QueueMonitor"
 

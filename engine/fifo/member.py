@@ -6,7 +6,7 @@ from contextlib import suppress
 from zonelab.engine.common.failures import COMMAND_FAILURES
 from zonelab.engine.common.lifecycle import Startable
 from zonelab.engine.fifo.assignment.strategies import strategy
-from zonelab.engine.fifo.consumer.context import NS_PER_MS, MemberContext
+from zonelab.engine.fifo.consumer.context import MemberContext
 from zonelab.engine.fifo.consumer.pull import Pulls
 from zonelab.engine.fifo.consumer.rebalance import Rebalance
 from zonelab.engine.fifo.fenced.member.parts import parts_of
@@ -14,6 +14,7 @@ from zonelab.engine.fifo.partition import Partition
 from zonelab.engine.fifo.settings import Release
 from zonelab.engine.fifo.topics.followed import FollowedRoute
 from zonelab.engine.ports import Task
+from zonelab.engine.units import NS_PER_MS
 
 
 class Member(Startable):

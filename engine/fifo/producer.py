@@ -16,8 +16,7 @@ from zonelab.engine.fifo.routing.selectors import Selector
 from zonelab.engine.fifo.topics.followed import FollowedRoute
 from zonelab.engine.message import Message
 from zonelab.engine.ports import Clock, Indeterminate, Runtime, ServerError
-
-NS_PER_MS = 1_000_000
+from zonelab.engine.units import NS_PER_MS
 
 ASYNCHRONOUS_ATTEMPTS = 3
 """RocketMQ's: one and two retries."""

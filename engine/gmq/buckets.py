@@ -11,9 +11,8 @@ from zonelab.engine.gmq.channel import GoChannel
 from zonelab.engine.gmq.jobs import BrokenJob, Card
 from zonelab.engine.gmq.store import Due, GmqStore, PendingReady
 from zonelab.engine.ports import Clock, Promise, Runtime
+from zonelab.engine.units import NS_PER_MS, NS_PER_S
 
-NS_PER_MS = 1_000_000
-NS_PER_S = 1_000_000_000
 LOOK_NS = NS_PER_S
 """First scan after a start, pause after a reset, and after a failed scan; by default also the longest sleep."""
 IDLE_NS = 24 * 3_600 * NS_PER_S

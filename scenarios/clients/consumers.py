@@ -6,9 +6,10 @@ from typing import Protocol
 
 from zonelab.cluster.links.lag_text import parse_lag
 from zonelab.engine.common.lifecycle import Closable
-from zonelab.engine.common.periodic import NS_PER_MS, Periodic
+from zonelab.engine.common.periodic import Periodic
 from zonelab.engine.ports import Runtime
 from zonelab.engine.queue import ExtendableQueue, ExtendsLeases, Queue, RepairableQueue
+from zonelab.engine.units import NS_PER_MS
 from zonelab.scenarios.clients.program_crash import CrashSwitch, ProgramCrashed
 from zonelab.scenarios.clients.program_view import ProgramView
 from zonelab.scenarios.clients.recorder import Actor, Delivered, Recorder

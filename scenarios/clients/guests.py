@@ -7,7 +7,8 @@ from typing import Any, Protocol
 import simpy
 
 from zonelab.cluster.sim.runtime import SimRuntime
-from zonelab.scenarios.spec.own_process import NS_PER_MS, PREFIX, Lab, Process
+from zonelab.engine.units import NS_PER_MS
+from zonelab.scenarios.spec.own_process import PREFIX, Lab, Process
 from zonelab.scenarios.tasks import Halt
 
 

@@ -8,8 +8,8 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from zonelab.analysis.checkers.order.properties import GONE, THRASH_GRANTS, Blocked
-from zonelab.analysis.runs.info import NANOSECONDS_PER_MS
 from zonelab.analysis.runs.order import OrderKind
+from zonelab.engine.units import NS_PER_MS
 
 _MOVES = (OrderKind.GRANT, OrderKind.COMMIT, OrderKind.DEAD_LETTER, OrderKind.PARK, OrderKind.SKIP)
 
@@ -42,7 +42,7 @@ class OrderSoFar:
     """
 
     def __init__(self, *, wait_ms: float) -> None:
-        self._wait_ns = wait_ms * NANOSECONDS_PER_MS
+        self._wait_ns = wait_ms * NS_PER_MS
         self._places: dict[tuple[str, str], _GroupHead] = {}
         self._ends: dict[str, int] = {}
         self._pushed: dict[str, int] = {}
@@ -81,7 +81,7 @@ class OrderSoFar:
                 "end": end,
                 "lag": max(0, end - place.cursor),
                 "blocked": None if blocked is None else str(blocked),
-                "blocked_s": None if blocked is None else waited_ns / NANOSECONDS_PER_MS / 1_000,
+                "blocked_s": None if blocked is None else waited_ns / NS_PER_MS / 1_000,
             }
 
     def _end(self, partition: str) -> int:

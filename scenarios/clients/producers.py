@@ -13,6 +13,7 @@ from typing import Protocol
 from zonelab.engine.message import Message
 from zonelab.engine.ports import Runtime
 from zonelab.engine.queue import Queue
+from zonelab.engine.units import NS_PER_MS
 from zonelab.scenarios.clients.program_crash import CrashSwitch, ProgramCrashed
 from zonelab.scenarios.clients.program_view import ProgramView
 from zonelab.scenarios.clients.recorder import Actor, Recorder
@@ -25,7 +26,6 @@ IN_FLIGHT_MAX = 10_000
 
 OVERLOADED = f"load generator overloaded: {IN_FLIGHT_MAX} pushes in flight"
 
-_NS_PER_MS = 1_000_000
 
 Told = Callable[[Sequence[Message]], object]
 """Called at the end of a push with those of its messages that were not confirmed."""
@@ -76,7 +76,7 @@ class ZoneProducer:
         self._runtime = runtime
         self._halt = halt
         self._retries = retries
-        self._retry_after_ns = round(retry_after_ms * _NS_PER_MS)
+        self._retry_after_ns = round(retry_after_ms * NS_PER_MS)
         self._pushes = TaskGroup(runtime, halt)
         self._programs: list[_ProducerProgram] = []
 

@@ -11,9 +11,9 @@ from typing import Any, TypeVar
 
 from zonelab.cluster.clock import NodeClock
 from zonelab.engine.ports import Clock, Command, Connection, PortError, Promise, Reply, Runtime, Task, Timer
+from zonelab.engine.units import NS_PER_MS
 
 T = TypeVar("T")
-_NS_PER_MS = 1_000_000
 
 
 @dataclass(frozen=True, eq=False)
@@ -96,7 +96,7 @@ class ProgramView:
             check()
         late_ms = max((each.late_ms for each in self.altered if any(map(each.concerns, commands))), default=0)
         if late_ms and self._runtime is not None:
-            await self._runtime.sleep(late_ms * _NS_PER_MS)
+            await self._runtime.sleep(late_ms * NS_PER_MS)
 
     def alter(
         self,
@@ -198,4 +198,4 @@ class ProgramClock:
 
     def now_ms(self) -> int:
         own = self._view.own_clock
-        return self._zone.now_ms() + (0 if own is None else round(own.offset_ns / _NS_PER_MS))
+        return self._zone.now_ms() + (0 if own is None else round(own.offset_ns / NS_PER_MS))

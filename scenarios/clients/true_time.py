@@ -7,8 +7,7 @@ offsets to choose from; what the program read must have been read while the oper
 from dataclasses import dataclass
 
 from zonelab.cluster.clock import NodeClock
-
-_NS_PER_MS = 1_000_000
+from zonelab.engine.units import NS_PER_MS
 
 
 @dataclass(slots=True)
@@ -22,8 +21,8 @@ class ClockReading:
     @classmethod
     def of(cls, clock: NodeClock) -> "ClockReading":
         offset_ns = clock.offset_ns
-        offset_ms = round(offset_ns / _NS_PER_MS) if offset_ns else 0
-        return cls(clock, (clock.now_ns() - offset_ns) // _NS_PER_MS, offset_ms)
+        offset_ms = round(offset_ns / NS_PER_MS) if offset_ns else 0
+        return cls(clock, (clock.now_ns() - offset_ns) // NS_PER_MS, offset_ms)
 
     def ahead_ms(self, read_ms: int) -> int:
         """Return how far the clock was ahead when it showed ``read_ms``, which was between this reading and now."""

@@ -5,11 +5,10 @@ from dataclasses import dataclass
 from operator import attrgetter
 from random import Random
 
+from zonelab.engine.units import NS_PER_MS
 from zonelab.scenarios.consistency.operations import MIXES, NEEDS_ARGUMENT, AccessRequest
 from zonelab.scenarios.spec.push_plan import arrivals
 from zonelab.scenarios.spec.scenario import Scenario, Workload
-
-_NS_PER_MS = 1_000_000
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -43,7 +42,7 @@ def plan_accesses(scenario: Scenario, *, zone: str, random: Callable[[str], Rand
         (f,) = contents.choices(list(mix), weights=list(mix.values()))
         together = workload.lockstep_ms is not None
         key = number % workload.keys if together else contents.randrange(workload.keys)
-        delay_ns = round(contents.uniform(0, workload.lockstep_ms or 0) * _NS_PER_MS)
+        delay_ns = round(contents.uniform(0, workload.lockstep_ms or 0) * NS_PER_MS)
         yield PlannedAccess(
             offset_ns=offset_ns + delay_ns,
             client=contents.randrange(workload.clients_per_zone),
@@ -57,7 +56,7 @@ def _told(workload: Workload, zone: str) -> Iterator[PlannedAccess]:
     for number, told in enumerate(sorted(own, key=attrgetter("at_ms"))):
         drawn = f"{zone}{number}" if told.f in NEEDS_ARGUMENT else None
         yield PlannedAccess(
-            offset_ns=round(told.at_ms * _NS_PER_MS),
+            offset_ns=round(told.at_ms * NS_PER_MS),
             client=told.client,
             request=AccessRequest(f=told.f, key=told.key, argument=told.value or drawn, expected=told.expected),
         )

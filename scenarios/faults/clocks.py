@@ -10,6 +10,7 @@ from pydantic import Field
 
 from zonelab.cluster.clock import NodeClock
 from zonelab.cluster.fields import CountFrom0, Problem
+from zonelab.engine.units import NS_PER_MS
 from zonelab.scenarios.faults.fault import (
     Action,
     Changes,
@@ -29,7 +30,6 @@ CLOCK_DRIFT_PPM_MAX = 500_000
 
 _DRAWN_MS = 2_000
 _DRAWN_PPM = 100_000
-_NS_PER_MS = 1_000_000
 _WHOLE_PPM = 1_000_000
 
 
@@ -71,7 +71,7 @@ class ClockFault(OfClock):
         if self.consumer is not None or self.service is not None:
             return self._of_program(stage)
         clock = stage.testbed.clock(self.zone)
-        jump = partial(clock.jump, self.offset_ms * _NS_PER_MS)
+        jump = partial(clock.jump, self.offset_ms * NS_PER_MS)
         return Action(at_once(jump, partial(clock.drift, ppm=self.drift_ppm)), at_once(clock.correct))
 
     def _view(self, stage: Stage) -> View:
@@ -89,7 +89,7 @@ class ClockFault(OfClock):
         def begin() -> None:
             view = self._view(stage)
             view.own_clock = NodeClock(epoch_ns=0, run_ns=runtime.now_ns)
-            view.own_clock.jump(self.offset_ms * _NS_PER_MS)
+            view.own_clock.jump(self.offset_ms * NS_PER_MS)
             view.own_clock.drift(ppm=self.drift_ppm)
             touched.append(view)
 

@@ -13,6 +13,7 @@ from zonelab.cluster.fields import CountFrom0, DelayText, NonNegative, Problem, 
 from zonelab.cluster.links.lag_text import parse_lag
 from zonelab.cluster.links.link import Cut, Link
 from zonelab.engine.ports import Timer
+from zonelab.engine.units import NS_PER_MS, NS_PER_S
 from zonelab.scenarios.faults.fault import (
     ANY_LAG,
     Action,
@@ -27,8 +28,6 @@ from zonelab.scenarios.faults.fault import (
 )
 
 _NEARLY_ALL = 0.99
-_NS_PER_MS = 1_000_000
-_NS_PER_S = 1_000_000_000
 
 Pairs = tuple[tuple[str, str], ...]
 Undo = Callable[[], None]
@@ -198,7 +197,7 @@ class DuplicateFault(LinksFault):
         return {"duplicate": self.share, "duplicate_after_ms": self.after_ms}
 
     def change(self, link: Link) -> Undo:
-        link.set_duplication(self.share, after_ns=round(self.after_ms * _NS_PER_MS))
+        link.set_duplication(self.share, after_ns=round(self.after_ms * NS_PER_MS))
         return partial(link.set_duplication, 0)
 
     def _extent(self, part: float, random: Random) -> Changes:
@@ -264,7 +263,7 @@ class SwizzleClog(OfLinks):
 
     def action(self, stage: Stage) -> Action:
         runtime, links = stage.testbed.runtime, [stage.testbed.links[pair] for pair in self.links(stage.targets)]
-        random, half_ns = runtime.random(f"swizzle {self.order}"), round(self.for_s * _NS_PER_S) // 2
+        random, half_ns = runtime.random(f"swizzle {self.order}"), round(self.for_s * NS_PER_S) // 2
         timers: list[Timer] = []
 
         def change(after_ns: int, one: Callable[[], None]) -> None:

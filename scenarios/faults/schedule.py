@@ -8,11 +8,11 @@ from typing import Any
 from zonelab.analysis.runs.history import fault_row
 from zonelab.analysis.runs.tables import Table
 from zonelab.engine.ports import Runtime
+from zonelab.engine.units import NS_PER_S
 from zonelab.scenarios.faults.catalogue import AnyFault
 from zonelab.scenarios.faults.fault import Action, Stage
 from zonelab.scenarios.tasks import Halt
 
-_NS_PER_S = 1_000_000_000
 _POLL_NS = 1_000_000
 
 
@@ -39,8 +39,8 @@ def plan_faults(faults: Iterable[AnyFault], stage: Stage) -> list[PlannedFault]:
             kind=fault.kind,
             target=fault.target,
             colour=fault.colour,
-            begin_ns=round(fault.at_s * _NS_PER_S),
-            duration_ns=round(fault.for_s * _NS_PER_S),
+            begin_ns=round(fault.at_s * NS_PER_S),
+            duration_ns=round(fault.for_s * NS_PER_S),
             holds=frozenset(fault.holds(stage.targets)),
             detail=json.dumps(fault.model_dump(mode="json", exclude_none=True)),
             action=fault.action(stage),

@@ -10,13 +10,13 @@ from inspect import isgeneratorfunction
 from random import Random
 from typing import TYPE_CHECKING, Any, Protocol
 
+from zonelab.engine.units import NS_PER_MS
 from zonelab.scenarios.spec.queue_factory import load_factory
 
 if TYPE_CHECKING:
     import simpy
 
 PREFIX = "python:"
-NS_PER_MS = 1_000_000
 
 Process = Callable[..., Generator[Any, Any, Any]]
 

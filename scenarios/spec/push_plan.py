@@ -13,12 +13,10 @@ from typing import Any, Protocol
 
 from zonelab.cluster.links.lag_text import parse_lag
 from zonelab.engine.message import Message
+from zonelab.engine.units import NS_PER_MS, NS_PER_S
 from zonelab.scenarios.spec.ordered.keys import keying, payload_of, state_of
 from zonelab.scenarios.spec.own_process import drawn_beforehand, process_of
 from zonelab.scenarios.spec.scenario import Arrival, Load, PushOperation
-
-_NS_PER_S = 1_000_000_000
-_NS_PER_MS = 1_000_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,7 +37,7 @@ def plan_pushes(load: Load, *, zone: str, random: Callable[[str], Random]) -> It
         return
     times, compose = random(f"arrivals {zone}"), composer(load, zone=zone, random=random)
     if load.arrivals is not None:
-        until_ns = round(load.duration_s * _NS_PER_S)
+        until_ns = round(load.duration_s * NS_PER_S)
         process = process_of(load.arrivals)
         for offset_ns, (count, told) in drawn_beforehand(process, zone=zone, random=times, until_ns=until_ns):
             yield PlannedPush(offset_ns, compose(count, **told))
@@ -94,7 +92,7 @@ def _told(load: Load, operations: Sequence[PushOperation], zone: str) -> Iterato
             )
             for operation in together
         )
-        yield PlannedPush(round(at_ms * _NS_PER_MS), messages)
+        yield PlannedPush(round(at_ms * NS_PER_MS), messages)
 
 
 def explicit_operations(
@@ -103,7 +101,7 @@ def explicit_operations(
     """Return what ``plan_pushes`` would push, message by message, in the order of the times."""
     told = [
         PushOperation(
-            at_ms=planned.offset_ns / _NS_PER_MS,
+            at_ms=planned.offset_ns / NS_PER_MS,
             zone=zone,
             id=message.id,
             delay_ms=message.timeout_ms,
@@ -129,14 +127,14 @@ def arrivals(load: Load, rate_per_s: float, random: Random) -> Iterator[int]:
     gap_s = 1 / rate_per_s
     time_s = random.expovariate(rate_per_s) if poisson else random.uniform(0, gap_s)
     while time_s < load.duration_s:
-        yield int(time_s * _NS_PER_S)
+        yield int(time_s * NS_PER_S)
         time_s += random.expovariate(rate_per_s) if poisson else gap_s
 
 
 def _fields(load: Load, name: str, random: Random, draw_delay_ns: Callable[[], int]) -> dict[str, Any]:
     return {
         "payload": payload_of(name, size=load.payload_bytes),
-        "timeout_ms": round(draw_delay_ns() / _NS_PER_MS),
+        "timeout_ms": round(draw_delay_ns() / NS_PER_MS),
         "priority": random.randint(load.priority.min, load.priority.max),
     }
 

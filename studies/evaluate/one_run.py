@@ -28,7 +28,7 @@ from zonelab.analysis.rates.outcomes import UNCONFIRMED
 from zonelab.analysis.rates.year import RunKind
 from zonelab.analysis.runs.directory import RunDirectory
 from zonelab.analysis.runs.history import OPERATIONS
-from zonelab.analysis.runs.info import NANOSECONDS_PER_MS
+from zonelab.engine.units import NS_PER_MS
 from zonelab.scenarios.run.trial import QueueTrial, attempt
 from zonelab.scenarios.run_files.tables import OPERATIONS_NAME
 from zonelab.studies.evaluate.rollout import Rollout
@@ -91,7 +91,7 @@ def _times_us(batches: Iterable[pa.RecordBatch], epoch_ns: int) -> dict[str, lis
         lease_ms = pc.subtract(leased["leased_ms"], leased["lease_start_ms"]).to_numpy()
         begun[TimedOperation.LEASE].append(np.array([leased["invoke_ns"], np.maximum(0, lease_ms) * _US_PER_MS]))
     late = [
-        (begin_ns, max(0, (end_ns + epoch_ns) // NANOSECONDS_PER_MS - (due_ns + epoch_ns) // NANOSECONDS_PER_MS))
+        (begin_ns, max(0, (end_ns + epoch_ns) // NS_PER_MS - (due_ns + epoch_ns) // NS_PER_MS))
         for due_ns, begin_ns, end_ns in lateness.of_messages(epoch_ns=epoch_ns)
     ]
     begun[TimedOperation.LATE].append(np.array(late, dtype=np.int64).reshape(-1, 2).T * np.array([[1], [_US_PER_MS]]))

@@ -9,7 +9,7 @@ from typing import Any
 from zonelab.analysis.checkers.order.properties import Property
 from zonelab.analysis.observation import Observation
 from zonelab.analysis.runs.fault_bands import FaultBand, fault_bands
-from zonelab.analysis.runs.info import NANOSECONDS_PER_MS
+from zonelab.engine.units import NS_PER_MS
 from zonelab.scenarios.run.trial import QueueTrial
 from zonelab.scenarios.run_files.tables import FAULTS_NAME
 
@@ -33,7 +33,7 @@ def order_of(trial: QueueTrial) -> tuple[Mapping[str, float], Mapping[str, Seque
         [
             str(one.cause),
             _fault_of(bands, one.begin_ns, one.end_ns),
-            None if one.end_ns is None else (one.end_ns - one.begin_ns) / NANOSECONDS_PER_MS,
+            None if one.end_ns is None else (one.end_ns - one.begin_ns) / NS_PER_MS,
         ]
         for one in verdict.blocked
     ]

@@ -7,14 +7,13 @@ from enum import StrEnum
 from zonelab.cluster.links.lag import Lag
 from zonelab.cluster.sim.cluster import SimCluster
 from zonelab.cluster.zone import Restart, ZoneState
+from zonelab.engine.units import NS_PER_MS
 from zonelab.scenarios.faults.fault import Fault, Stage
 from zonelab.scenarios.faults.links import CutFault, CutMode
 from zonelab.scenarios.faults.programs import CoordinatorCrash
 from zonelab.scenarios.faults.zones import Kill, Pause, PowerFailure, ServerDeath, Wipe
 from zonelab.scenarios.spec.scenario import Load, Scenario
 from zonelab.scenarios.spec.topology import TopologySection
-
-_NS_PER_MS = 1_000_000
 
 End = Callable[[], Awaitable[None]]
 
@@ -121,7 +120,7 @@ class Troubles:
         begun = _InForce(fault, end or action.end, frozenset(fault.holds(self._targets)))
         self._held |= dict.fromkeys(sorted(begun.holds), begun)
         if for_ms is not None:
-            self._cluster.runtime.call_later(for_ms * _NS_PER_MS, lambda: self._expire(begun))
+            self._cluster.runtime.call_later(for_ms * NS_PER_MS, lambda: self._expire(begun))
 
     def _expire(self, fault: _InForce) -> None:
         name = min(fault.holds)

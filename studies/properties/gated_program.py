@@ -5,10 +5,9 @@ from collections.abc import Sequence
 from zonelab.engine.message import Delivery
 from zonelab.engine.ports import Command, Connection, Promise, Reply, Runtime, Task
 from zonelab.engine.queue import Queue
+from zonelab.engine.units import NS_PER_MS
 from zonelab.scenarios.clients.program_crash import CrashSwitch
 from zonelab.studies.properties.interruptions import Course, CrashBefore, StallBefore
-
-_NS_PER_MS = 1_000_000
 
 
 class Gate(CrashSwitch):
@@ -61,7 +60,7 @@ class Gate(CrashSwitch):
 
     async def _stand(self, for_ms: int) -> None:
         self._standing = self._runtime.promise()
-        timer = self._runtime.call_later(for_ms * _NS_PER_MS, self._go_on)
+        timer = self._runtime.call_later(for_ms * NS_PER_MS, self._go_on)
         self.stop()
         await self._standing
         timer.cancel()

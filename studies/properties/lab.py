@@ -15,6 +15,7 @@ from zonelab.cluster.zone import Persistence, ZoneState
 from zonelab.engine.message import Message
 from zonelab.engine.ports import Connection
 from zonelab.engine.queue import Queue, RepairableQueue
+from zonelab.engine.units import NS_PER_MS
 from zonelab.scenarios.clients.program_crash import ProgramCrashed
 from zonelab.scenarios.queues.under_test import Wrap
 from zonelab.studies.properties.faults import Troubles
@@ -25,9 +26,8 @@ from zonelab.studies.properties.operations import Operations
 from zonelab.studies.properties.shutdown import abandon, close
 from zonelab.studies.properties.zone_contents import Holdings, violations
 
-_NS_PER_MS = 1_000_000
-_POLL_NS = _NS_PER_MS
-_POLL_NS_MAX = 256 * _NS_PER_MS
+_POLL_NS = NS_PER_MS
+_POLL_NS_MAX = 256 * NS_PER_MS
 
 REST_MS_MAX = 15_000
 """Longest wait for empty links and connected coordinators: above the longest reconnection, which is 10 s."""
@@ -91,7 +91,7 @@ class PropertyLab:
     @property
     def now_ms(self) -> int:
         """True wall-clock time."""
-        return (self.cluster.epoch_ns + self.runtime.now_ns()) // _NS_PER_MS
+        return (self.cluster.epoch_ns + self.runtime.now_ns()) // NS_PER_MS
 
     @property
     def busy(self) -> bool:
@@ -134,7 +134,7 @@ class PropertyLab:
         abandon(self.cluster)
 
     def advance(self, duration_ms: int) -> None:
-        self.runtime.run(for_ns=duration_ms * _NS_PER_MS)
+        self.runtime.run(for_ns=duration_ms * NS_PER_MS)
 
     def push(self, name: str, course: Course, *, delay_ms: int, priority: int) -> None:
         message = Message(id=f"m{self._messages}", payload="p", timeout_ms=delay_ms, priority=priority)
@@ -271,7 +271,7 @@ class PropertyLab:
         self.do(self._wait(lambda: self._whole and not self._moving, REST_MS_MAX))
 
     async def _wait(self, condition: Callable[[], bool], bound_ms: int) -> None:
-        deadline_ns = self.runtime.now_ns() + bound_ms * _NS_PER_MS
+        deadline_ns = self.runtime.now_ns() + bound_ms * NS_PER_MS
         pause_ns = _POLL_NS
         while not condition() and self.runtime.now_ns() < deadline_ns:
             await self.runtime.sleep(pause_ns)

@@ -6,12 +6,11 @@ from dataclasses import replace
 from zonelab.engine.message import Delivery, Message
 from zonelab.engine.ports import Indeterminate, Runtime
 from zonelab.engine.queue import ExtendableQueue, RepairableQueue
+from zonelab.engine.units import NS_PER_MS
 from zonelab.scenarios.clients.recorder import OPERATION_ERRORS
 from zonelab.scenarios.queues.acknowledging import acknowledge, extend_lease
 from zonelab.studies.properties.gated_program import GatedProgram
 from zonelab.studies.properties.ledger import Ledger, PushRecord
-
-_NS_PER_MS = 1_000_000
 
 
 class Operations:
@@ -111,4 +110,4 @@ class Operations:
             program.repairing = False
 
     def _tell(self, program: GatedProgram, message_id: str, text: str) -> None:
-        self._ledger.note(message_id, f"{self._runtime.now_ns() / _NS_PER_MS:12.3f} ms  {program.name}  {text}")
+        self._ledger.note(message_id, f"{self._runtime.now_ns() / NS_PER_MS:12.3f} ms  {program.name}  {text}")

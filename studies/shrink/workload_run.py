@@ -11,6 +11,7 @@ from zonelab.analysis.runs.history import OPERATIONS
 from zonelab.cluster.sim.schedule import TieBreak
 from zonelab.cluster.wiring.settings import Links
 from zonelab.cluster.zone import Persistence
+from zonelab.engine.units import NS_PER_MS
 from zonelab.scenarios.run.trial import AccessTrial, attempt_accesses
 from zonelab.scenarios.run_files.tables import OPERATIONS_NAME, rows
 from zonelab.scenarios.spec.replication import Replication
@@ -37,7 +38,6 @@ from zonelab.studies.shrink.search import (
 _LAGS = ("0", "constant:1ms", "constant:5ms", "constant:20ms", "constant:100ms")
 _FAST, _SLOW = "constant:1ms", ("constant:20ms", "constant:5ms", "constant:100ms")
 _NAMES = ("x", "y", "z")
-_NS_PER_MS = 1_000_000
 
 Attempt = Callable[[Scenario], AccessTrial]
 
@@ -101,7 +101,7 @@ def _performed(trial: AccessTrial) -> dict[int, ToldAccess]:
     begun = [row for row in rows(trial.tables, OPERATIONS_NAME, OPERATIONS.names) if row["type"] == "invoke"]
     return {
         row["op_id"]: ToldAccess(
-            at_ms=(row["time_ns"] - begin_ns) / _NS_PER_MS,
+            at_ms=(row["time_ns"] - begin_ns) / NS_PER_MS,
             zone=row["zone"],
             client=int(row["process"].rpartition("-")[2]),
             f=row["f"],

@@ -5,9 +5,9 @@ from typing import Any
 
 from zonelab.analysis.checkers.order.findings import OrderCase
 from zonelab.analysis.checkers.order.properties import MEANINGS, Property
-from zonelab.analysis.runs.info import NANOSECONDS_PER_MS
 from zonelab.analysis.runs.order import FINAL_ORDER, FINAL_ORDER_NAME, ORDER, ORDER_NAME, OrderKind
 from zonelab.analysis.stories.lines import Kept, Line
+from zonelab.engine.units import NS_PER_MS
 from zonelab.scenarios.queues.catalogue import MakeQueue, queue_under_test
 from zonelab.scenarios.run.trial import attempt
 from zonelab.scenarios.run_files.tables import MemoryTables, rows
@@ -89,7 +89,7 @@ def _words(row: Mapping[str, Any], begin_ns: int) -> tuple[str, str]:
     if row["token"] is not None:
         parts.append(f"under {row['generation'] or 0}.{row['token']}")
     if row["until_ns"] is not None:
-        parts.append(f"until {(row['until_ns'] - begin_ns) / NANOSECONDS_PER_MS:.3f}")
+        parts.append(f"until {(row['until_ns'] - begin_ns) / NS_PER_MS:.3f}")
     parts += [_OUTCOMES.get(row["outcome"] or "", ""), f"({row['status']})" if row["status"] else ""]
     return row["member"] or row["producer"] or row["zone"] or "", " ".join(filter(None, parts))
 

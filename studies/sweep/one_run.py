@@ -7,8 +7,8 @@ from zonelab.analysis.checkers.verdict import Verdict
 from zonelab.analysis.measures import chosen, confirmed, events, having, latency_ns
 from zonelab.analysis.observation import Observation
 from zonelab.analysis.runs.history import OPERATIONS
-from zonelab.analysis.runs.info import NANOSECONDS_PER_MS
 from zonelab.analysis.statistics import quantiles
+from zonelab.engine.units import NS_PER_MS
 from zonelab.scenarios.fault_draws.swarm import drawn
 from zonelab.scenarios.run.trial import AccessTrial, QueueTrial, attempt, attempt_accesses
 from zonelab.scenarios.run_files.tables import OPERATIONS_NAME, MemoryTables
@@ -66,4 +66,4 @@ def _latencies(tables: MemoryTables, *, of_queue: bool) -> Iterator[tuple[str, f
     names = _QUEUE_OPERATIONS if of_queue else sorted(ok["f"].dictionary_decode().unique().to_pylist())
     for f in names:
         for name, value_ns in quantiles(latency_ns(chosen(ok, having(ok, "f", f))), QUANTILES).items():
-            yield f"{f} {name}", value_ns / NANOSECONDS_PER_MS
+            yield f"{f} {name}", value_ns / NS_PER_MS

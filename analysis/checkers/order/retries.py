@@ -7,9 +7,9 @@ from zonelab.analysis.checkers.order.intervals import count_before, first_of_eac
 from zonelab.analysis.checkers.order.messages import FAILURES, ends_with
 from zonelab.analysis.checkers.order.properties import Property
 from zonelab.analysis.checkers.order.rows import INFO, OK, Rows
-from zonelab.analysis.runs.info import NANOSECONDS_PER_MS
 from zonelab.analysis.runs.order import OrderKind
 from zonelab.analysis.runs.order_rules import OrderRules
+from zonelab.analysis.units import NS_PER_MS
 
 _NAME = Property.RETRIES
 
@@ -37,7 +37,7 @@ def _hurried(starts: Rows, counted: Rows, rules: OrderRules, findings: Findings)
     last = latest_before(counted.message, counted.time_ns, until, starts.message, starts.time_ns)
     soon = (last >= 0) & (until[last] > starts.time_ns) if len(counted) else last >= 0
     findings.add(_NAME, "hurried", starts.where(soon))
-    pause = int(rules.suspend_ms * NANOSECONDS_PER_MS)
+    pause = int(rules.suspend_ms * NS_PER_MS)
     short = (counted.until_ns >= 0) & (counted.until_ns < counted.invoke_ns + pause)
     findings.add(_NAME, "suspended too briefly", counted.where(short))
 

@@ -10,8 +10,8 @@ from zonelab.analysis.checkers.order.messages import FAILURES, NEVER, Messages, 
 from zonelab.analysis.checkers.order.properties import GONE, THRASH_GRANTS, Blocked, Property
 from zonelab.analysis.checkers.order.rows import OK, Books, Bools, Ints, Rows
 from zonelab.analysis.runs.fault_bands import FaultBand
-from zonelab.analysis.runs.info import NANOSECONDS_PER_MS
 from zonelab.analysis.runs.order import OrderKind
+from zonelab.analysis.units import NS_PER_MS
 
 STANDSTILLS_MAX = 1000
 """Explained of each part, the longest first."""
@@ -47,7 +47,7 @@ def check_waiting(
     findings.exercised(Property.WAITING, begun.sum())
     until = np.where(begun, messages.started_ns, end_ns)
     waited = until - ready - _with_faults(faults, ready, until, end_ns)
-    late = np.flatnonzero(known & (waited > wait_ms * NANOSECONDS_PER_MS))
+    late = np.flatnonzero(known & (waited > wait_ms * NS_PER_MS))
     findings.add_many_at_rest(
         Property.WAITING, "waited too long", messages.partition[late], messages.group[late], messages.offset[late]
     )
@@ -86,7 +86,7 @@ def standstills(
     ready, known = _ready(messages)
     until = np.minimum(messages.disposed_ns, end_ns)
     lasted = np.where(known, until - ready, 0)
-    long = np.flatnonzero(lasted > wait_ms * NANOSECONDS_PER_MS)
+    long = np.flatnonzero(lasted > wait_ms * NS_PER_MS)
     longest = long[np.argsort(-lasted[long], kind="stable")][:STANDSTILLS_MAX]
     by_time = rows.where(np.argsort(rows.time_ns, kind="stable"))
     return [

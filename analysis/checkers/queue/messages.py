@@ -38,7 +38,7 @@ from zonelab.analysis.checkers.queue.offenders import Cases
 from zonelab.analysis.checkers.queue.unserved import LAST_NS, WAITING
 from zonelab.analysis.checkers.verdict import Totals
 from zonelab.analysis.message_classes import MessageClass
-from zonelab.analysis.runs.info import NANOSECONDS_PER_MS
+from zonelab.analysis.units import NS_PER_MS
 
 _LATEST = int(np.iinfo(np.int64).max)
 
@@ -358,7 +358,7 @@ def _in_words(places: Mapping[str, Sequence[str]]) -> str:
 
 
 def _wall_ms(time_ns: Ints, epoch_ns: int) -> Ints:
-    return (time_ns + epoch_ns) // NANOSECONDS_PER_MS
+    return (time_ns + epoch_ns) // NS_PER_MS
 
 
 def _outcomes(partition: Partition, f: int) -> tuple[Bools, Bools, Bools]:

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from zonelab.analysis.checkers.queue.events import EXTEND, FAIL, POP, PUSH, Ints, Partition, Rows
-from zonelab.analysis.runs.info import NANOSECONDS_PER_MS
+from zonelab.analysis.units import NS_PER_MS
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,7 +40,7 @@ class Overlap:
     def detail(self) -> str:
         """The most programs at work at once, and how long they overlapped, in words."""
         until = ", counted to the end of the drain where nothing ended the work" if self.open else ""
-        return f"{self.programs} programs at once, for {self.lasted_ns / NANOSECONDS_PER_MS:,.3f} ms in all{until}"
+        return f"{self.programs} programs at once, for {self.lasted_ns / NS_PER_MS:,.3f} ms in all{until}"
 
 
 def overlap_of(works: Iterable[Work]) -> Overlap | None:

@@ -39,8 +39,9 @@ from zonelab.analysis.checkers.spill import Spill, partition_by_id
 from zonelab.analysis.checkers.verdict import Totals, Verdict
 from zonelab.analysis.message_classes import DESCRIPTIONS, MessageClass
 from zonelab.analysis.runs.directory import ROWS_PER_BATCH, RunDirectory
-from zonelab.analysis.runs.info import NANOSECONDS_PER_MS, RunInfo
+from zonelab.analysis.runs.info import RunInfo
 from zonelab.analysis.statistics import quantiles
+from zonelab.analysis.units import NS_PER_MS
 
 ROWS_PER_PARTITION = 125_000
 PARTITIONS_MAX = 128  # open files per table while rows are divided
@@ -168,7 +169,7 @@ class _Check:
         """Yield a caution if a longer drain could have delivered what was left."""
         count, drain_ns = self._offenders.counts[MessageClass.UNSERVED], self._run.info.phases.get("drain")
         if count and drain_ns is not None:
-            more_s, took_s = self._service.more_s, (drain_ns[1] - drain_ns[0]) / 1_000 / NANOSECONDS_PER_MS
+            more_s, took_s = self._service.more_s, (drain_ns[1] - drain_ns[0]) / 1_000 / NS_PER_MS
             yield (
                 f"{count:,} unserved: {DESCRIPTIONS[MessageClass.UNSERVED]}; to see whether they come, raise "
                 f"drain.bound_s by at least {more_s:,} s (the drain took {took_s:,.1f} s)"
@@ -264,7 +265,7 @@ class _Overlaps:
 
     def quantiles(self) -> dict[str, float]:
         """Quantiles of how long overlaps lasted, and how many of them were counted to the end of the drain."""
-        sample_ms = np.array(self.lasted_ns) / NANOSECONDS_PER_MS
+        sample_ms = np.array(self.lasted_ns) / NS_PER_MS
         return {"count": sample_ms.size, "open": self.open, **quantiles(sample_ms)} if sample_ms.size else {}
 
 

@@ -12,10 +12,11 @@ from zonelab.analysis.figures import plot_style as style
 from zonelab.analysis.figures.fault_lanes import figure_over_time
 from zonelab.analysis.figures.kinds.curves import OF_RUNS, Curve, Floats, bounds, draw, median_of_runs, sizes
 from zonelab.analysis.figures.kinds.lines import PlotLine, PlotLines, confirmed_of, nothing_in, part_of
-from zonelab.analysis.figures.plot_data import NS_PER_S, Completions, completions, end_s, operations_shown, window_s
+from zonelab.analysis.figures.plot_data import Completions, completions, end_s, operations_shown, window_s
 from zonelab.analysis.runs.directory import RunDirectory
 from zonelab.analysis.runs.fault_bands import FaultBand
 from zonelab.analysis.statistics import quantile_interval
+from zonelab.analysis.units import NS_PER_S
 
 Data = Mapping[Path, Mapping[str, Completions]]
 Panel = Callable[[Axes, str], Sequence[Curve]]

@@ -6,8 +6,7 @@ from dataclasses import dataclass
 from zonelab.app.gmq_service.traffic import Traffic
 from zonelab.engine.gmq.buckets import Bucket
 from zonelab.engine.gmq.dispatcher import GmqDispatcher
-
-_NS_PER_S = 1_000_000_000
+from zonelab.engine.units import NS_PER_S
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,7 +44,7 @@ class Figures:
         return [] if self.dispatcher is None else [self._of(one) for one in self.dispatcher.leased]
 
     def _of(self, bucket: Bucket) -> BucketFigures:
-        return BucketFigures(bucket.key, bucket.jobs, (self.epoch_ns + bucket.next_ns) // _NS_PER_S)
+        return BucketFigures(bucket.key, bucket.jobs, (self.epoch_ns + bucket.next_ns) // NS_PER_S)
 
     @staticmethod
     def _all(dispatcher: GmqDispatcher) -> list[Bucket]:

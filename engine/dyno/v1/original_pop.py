@@ -12,8 +12,7 @@ from zonelab.engine.common.timings import measured
 from zonelab.engine.dyno.v1.context import Context
 from zonelab.engine.dyno.v1.lease import lease, lease_together
 from zonelab.engine.message import Delivery
-
-NS_PER_MS = 1_000_000
+from zonelab.engine.units import NS_PER_MS
 
 
 class Prefetch:

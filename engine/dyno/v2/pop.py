@@ -4,11 +4,12 @@ from collections.abc import Awaitable, Callable, Sequence
 
 from zonelab.engine.common.failures import COMMAND_FAILURES
 from zonelab.engine.common.mutex import Mutex
-from zonelab.engine.common.polling import NS_PER_MS, pop_in_rounds
+from zonelab.engine.common.polling import pop_in_rounds
 from zonelab.engine.dyno.v2 import steps
 from zonelab.engine.dyno.v2.context import PipelinedContext
 from zonelab.engine.dyno.v2.lease import BatchLease, lease_batch
 from zonelab.engine.message import Delivery
+from zonelab.engine.units import NS_PER_MS
 
 LeaseBatch = Callable[[PipelinedContext, Sequence[str]], Awaitable[BatchLease]]
 

@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from zonelab.engine.common.mutex import Mutex, Semaphore
-from zonelab.engine.fifo.consumer.context import NS_PER_MS, MemberContext
+from zonelab.engine.fifo.consumer.context import MemberContext
 from zonelab.engine.fifo.consumer.hooks import HandledBatch, Watchers, how
 from zonelab.engine.fifo.consumer.listener import BatchContext, BatchMessage, ConsumeStatus
 from zonelab.engine.fifo.consumer.ownership import Ownership
@@ -18,6 +18,7 @@ from zonelab.engine.fifo.consumer.results import GOES_ON, Results
 from zonelab.engine.fifo.log.record import PartitionRecord
 from zonelab.engine.fifo.partition import Partition
 from zonelab.engine.ports import Promise
+from zonelab.engine.units import NS_PER_MS
 
 
 class ConsumeLoop:

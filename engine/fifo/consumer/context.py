@@ -17,8 +17,7 @@ from zonelab.engine.fifo.zones.locks import Locks
 from zonelab.engine.fifo.zones.members import Members
 from zonelab.engine.fifo.zones.parked import ParkedKeys
 from zonelab.engine.ports import Clock, Connection, Runtime, Task
-
-NS_PER_MS = 1_000_000
+from zonelab.engine.units import NS_PER_MS
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

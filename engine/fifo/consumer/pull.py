@@ -4,13 +4,14 @@ from collections.abc import Callable
 
 from zonelab.engine.common.failures import COMMAND_FAILURES
 from zonelab.engine.fifo.consumer.consume_loop import ConsumeLoop
-from zonelab.engine.fifo.consumer.context import NS_PER_MS, MemberContext
+from zonelab.engine.fifo.consumer.context import MemberContext
 from zonelab.engine.fifo.consumer.offsets import Offsets
 from zonelab.engine.fifo.consumer.process_queue import ProcessQueue
 from zonelab.engine.fifo.consumer.results import Results
 from zonelab.engine.fifo.log.progress import Progress
 from zonelab.engine.fifo.partition import Partition
 from zonelab.engine.fifo.settings import Begin, Order
+from zonelab.engine.units import NS_PER_MS
 
 
 class Pulls:

@@ -5,7 +5,7 @@ from itertools import groupby
 
 from zonelab.engine.common.failures import COMMAND_FAILURES
 from zonelab.engine.fifo.assignment.strategies import Strategy
-from zonelab.engine.fifo.consumer.context import NS_PER_MS, MemberContext
+from zonelab.engine.fifo.consumer.context import MemberContext
 from zonelab.engine.fifo.consumer.offsets import Offsets
 from zonelab.engine.fifo.consumer.ownership import Ownership
 from zonelab.engine.fifo.consumer.process_queue import ProcessQueue
@@ -15,6 +15,7 @@ from zonelab.engine.fifo.partition import Partition
 from zonelab.engine.fifo.settings import MessageModel
 from zonelab.engine.fifo.topics.followed import FollowedRoute
 from zonelab.engine.ports import Promise
+from zonelab.engine.units import NS_PER_MS
 
 
 class Rebalance:

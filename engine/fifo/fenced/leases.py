@@ -3,8 +3,7 @@
 from zonelab.engine.fifo.fenced.views import RegisterView
 from zonelab.engine.fifo.partition import Partition
 from zonelab.engine.ports import Runtime
-
-NS_PER_MS = 1_000_000
+from zonelab.engine.units import NS_PER_MS
 
 
 class SeenLeases:

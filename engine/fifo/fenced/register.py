@@ -19,8 +19,8 @@ from zonelab.engine.fifo.fenced.scripts import run
 from zonelab.engine.fifo.fenced.views import RegisterView, Unadmitted, Views
 from zonelab.engine.fifo.partition import Partition
 from zonelab.engine.ports import Argument, Clock, Connection, Indeterminate, Runtime, ServerError, Unavailable
+from zonelab.engine.units import NS_PER_MS
 
-NS_PER_MS = 1_000_000
 ATTEMPTS = 3
 """Answers that name another era, before it is given up for now."""
 

@@ -8,7 +8,7 @@ from zonelab.engine.common.mutex import Mutex
 from zonelab.engine.fifo.fenced.cursor import CursorState
 from zonelab.engine.fifo.fenced.keys import LOG_REGISTER, ROUTE_REGISTER, SEAL_REGISTER, group_register, route_partition
 from zonelab.engine.fifo.fenced.log import LogState
-from zonelab.engine.fifo.fenced.register import NS_PER_MS, Register, RegisterStore
+from zonelab.engine.fifo.fenced.register import Register, RegisterStore
 from zonelab.engine.fifo.fenced.trimming import groups_of
 from zonelab.engine.fifo.fenced.views import RegisterView, Views
 from zonelab.engine.fifo.keys import FifoKeys
@@ -19,6 +19,7 @@ from zonelab.engine.fifo.partition import Partition
 from zonelab.engine.fifo.topics.route import TopicRoute
 from zonelab.engine.fifo.topics.routes import Routes
 from zonelab.engine.ports import Unavailable
+from zonelab.engine.units import NS_PER_MS
 
 SEALED = "sealed"
 LOOK_MS = 50

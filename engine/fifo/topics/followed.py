@@ -8,8 +8,7 @@ from zonelab.engine.fifo.partition import Partition
 from zonelab.engine.fifo.topics.route import TopicRoute
 from zonelab.engine.fifo.topics.routes import Routes
 from zonelab.engine.ports import Runtime
-
-NS_PER_MS = 1_000_000
+from zonelab.engine.units import NS_PER_MS
 
 
 class FollowedRoute:

@@ -10,7 +10,7 @@ from typing import Any
 from zonelab.analysis.runs.order import OrderHistory
 from zonelab.cluster.testbed import Testbed
 from zonelab.engine.common.failures import COMMAND_FAILURES
-from zonelab.engine.fifo.consumer.context import NS_PER_MS, MemberContext, Zones
+from zonelab.engine.fifo.consumer.context import MemberContext, Zones
 from zonelab.engine.fifo.consumer.listener import Listener
 from zonelab.engine.fifo.events import NullObserver, Observer
 from zonelab.engine.fifo.keys import FifoKeys
@@ -28,6 +28,7 @@ from zonelab.engine.fifo.topics.route import TopicRoute
 from zonelab.engine.fifo.topics.routes import Routes
 from zonelab.engine.message import Message, Receipt
 from zonelab.engine.queue import Queue
+from zonelab.engine.units import NS_PER_MS
 from zonelab.scenarios.queues.end_state import answer_of, sorted_set, state_row
 from zonelab.scenarios.queues.ordered.fifo_resizing import ResizeProgram
 from zonelab.scenarios.queues.ordered.fifo_state import cursor_row, dead_row, log_row

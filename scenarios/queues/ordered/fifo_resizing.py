@@ -4,11 +4,11 @@ from collections.abc import Awaitable, Callable, Sequence
 
 from zonelab.engine.common.failures import COMMAND_FAILURES
 from zonelab.engine.common.lifecycle import Startable
-from zonelab.engine.fifo.consumer.context import NS_PER_MS
 from zonelab.engine.fifo.events import Observer
 from zonelab.engine.fifo.topics.resize import ResizeRefused, TopicResize
 from zonelab.engine.fifo.topics.routes import Routes
 from zonelab.engine.ports import Runtime, Task
+from zonelab.engine.units import NS_PER_MS
 from zonelab.scenarios.spec.ordered.resizes import Practice, Resize
 
 AGAIN_MS = 200

@@ -4,8 +4,8 @@ from typing import Any, cast
 
 from zonelab.analysis.runs.order import OrderHistory, OrderKind, Outcome
 from zonelab.engine.ports import Runtime
+from zonelab.engine.units import NS_PER_MS
 
-_NS_PER_MS = 1_000_000
 _LEASED = (OrderKind.GRANT, OrderKind.RENEW)
 
 
@@ -26,7 +26,7 @@ class OrderObserver:
             columns.setdefault("until_ns", now_ns + self._lease_ns)
         pause_ms = columns.pop("pause_ms", None)
         if pause_ms is not None:
-            columns["until_ns"] = now_ns + pause_ms * _NS_PER_MS
+            columns["until_ns"] = now_ns + pause_ms * NS_PER_MS
         return self._history.begin(told, time_ns=now_ns, zone=self._zone, **columns)
 
     def end(self, call: int, /, *, outcome: str, **columns: Any) -> None:

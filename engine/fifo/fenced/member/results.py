@@ -6,7 +6,7 @@ Cursor, failures and what is put aside are one state, so that a member that dies
 from collections.abc import Callable, Sequence
 
 from zonelab.engine.common.failures import COMMAND_FAILURES
-from zonelab.engine.fifo.consumer.context import NS_PER_MS, MemberContext
+from zonelab.engine.fifo.consumer.context import MemberContext
 from zonelab.engine.fifo.consumer.listener import BatchContext
 from zonelab.engine.fifo.consumer.offsets import Offsets
 from zonelab.engine.fifo.consumer.process_queue import CachedMessage, ProcessQueue
@@ -17,6 +17,7 @@ from zonelab.engine.fifo.fenced.member.told import told
 from zonelab.engine.fifo.fenced.register import Fenced
 from zonelab.engine.fifo.log.progress import Progress
 from zonelab.engine.fifo.settings import Poison
+from zonelab.engine.units import NS_PER_MS
 
 
 class FencedResults(Results):

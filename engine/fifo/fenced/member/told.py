@@ -5,10 +5,11 @@ from contextlib import contextmanager
 from typing import Any
 
 from zonelab.engine.common.failures import COMMAND_FAILURES
-from zonelab.engine.fifo.consumer.context import NS_PER_MS, MemberContext
+from zonelab.engine.fifo.consumer.context import MemberContext
 from zonelab.engine.fifo.fenced.register import Fenced
 from zonelab.engine.fifo.fenced.views import Unadmitted
 from zonelab.engine.fifo.partition import Partition
+from zonelab.engine.units import NS_PER_MS
 
 
 @contextmanager

@@ -11,7 +11,7 @@ from zonelab.engine.fifo.fenced.keys import FencedKeys
 from zonelab.engine.fifo.fenced.leases import SeenLeases
 from zonelab.engine.fifo.fenced.mechanisms import Fencing
 from zonelab.engine.fifo.fenced.member.tenures import Tenure, Tenures
-from zonelab.engine.fifo.fenced.register import NS_PER_MS, RegisterStore
+from zonelab.engine.fifo.fenced.register import RegisterStore
 from zonelab.engine.fifo.fenced.resizing import LOOK_MS, held
 from zonelab.engine.fifo.fenced.views import Views
 from zonelab.engine.fifo.keys import FifoKeys
@@ -25,6 +25,7 @@ from zonelab.engine.fifo.zones.locks import Locks
 from zonelab.engine.fifo.zones.members import Members
 from zonelab.engine.fifo.zones.parked import ParkedKeys
 from zonelab.engine.ports import Clock, Connection, Indeterminate, Runtime
+from zonelab.engine.units import NS_PER_MS
 
 ENDS_MS = 10_000
 """Longest wait of a push to a sealed partition for the end of its log."""
