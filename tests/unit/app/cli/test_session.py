@@ -12,6 +12,7 @@ from zonelab.app.session.client import NotUp
 from zonelab.app.session.fault_requests import FaultKind
 from zonelab.app.session.state_file import SessionFile
 from zonelab.app.session.status_tables import print_status
+from zonelab.cluster.zone import ClusterError
 from zonelab.studies.reporting.console import console
 
 FAULTS = {
@@ -292,3 +293,24 @@ def test_status_says_why_a_server_that_runs_refuses_writes(supervisor, capsys, m
     lines = shown(supervisor, capsys, status(full, zone("b", statistics=counted())))
     assert any("running, memory full" in line for line in lines)
     assert not any("dead," in line for line in lines)
+
+
+def test_options_of_up_become_the_sections_of_a_session(monkeypatch, tmp_path, capsys):
+    asked = []
+
+    def start(settings, state):
+        asked.append(settings)
+        raise ClusterError("no servers here")
+
+    monkeypatch.setattr("zonelab.app.session.launch.up", start)
+    file = tmp_path / "t.yaml"
+    file.write_text("{zones: [a, b], links: {lag: 1ms, loss: 0.5}}")
+    assert run_cli(["up", "--lag", "2ms", "--hinted-handoff", "--anti-entropy", "1.5ms"]) == 3
+    assert run_cli(["up", "--topology", str(file), "--votes", "version"]) == 3
+    assert run_cli(["up", "--topology", str(file), "--lag", "2ms"]) == 64
+    assert f"--lag: excluded by links.lag in {file}" in capsys.readouterr().err
+    assert [(made.links.lag, made.links.loss) for made in asked] == [("2ms", 0.0), ("1ms", 0.5)]
+    assert [made.replication.model_dump(mode="json", exclude_defaults=True) for made in asked] == [
+        {"hinted_handoff": {}, "anti_entropy": {"interval_ms": 2}},
+        {"votes": "version"},
+    ]

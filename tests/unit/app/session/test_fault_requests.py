@@ -4,7 +4,6 @@ import pytest
 from pydantic import ValidationError
 
 from zonelab.app.session.fault_requests import FaultKind, FaultRequest
-from zonelab.app.session.settings import checked_settings
 from zonelab.app.session.targets import Places
 from zonelab.cluster.admin.links import LinkState
 from zonelab.cluster.links.link import Cut
@@ -104,34 +103,3 @@ def test_every_kind_of_fault_has_a_name_that_says_where_and_how_much():
         "port pause b",
         "port kill b",
     ]
-
-
-@pytest.mark.parametrize(
-    ("values", "words"),
-    [
-        ({"zones": 0}, "--zones: got '0'"),
-        ({"port": 65_536}, "--port: got 65536; accepted: 0 to 65533"),
-        ({"port": 65_534}, "--port: got 65534; accepted: 0 to 65533, since 3 servers take a port each"),
-        ({"links": {"lag": "soon"}}, "--lag: got 'soon'; unknown lag 'soon'; accepted: 0, 2ms, constant:2ms"),
-        ({"time_factor": 0}, "--time-factor: got '0'"),
-        ({"level": "ALL"}, "--level: got 'ALL'.*'DC_ONE'"),
-        ({"password": ""}, "--password"),
-        ({"replication": {"strict": True}, "reload_scripts": True}, "--reload-scripts is not accepted with --strict"),
-        ({"data_centres": {"dc1": {"all": 1, "b": 1}}}, "name 'all' is reserved: it means every link"),
-    ],
-)
-def test_settings_that_cannot_be_are_told_by_their_options(tmp_path, values, words):
-    with pytest.raises(NotAccepted, match=words):
-        checked_settings(**{"runs": tmp_path, **values})
-
-
-def test_the_last_ports_can_be_taken(tmp_path):
-    assert checked_settings(runs=tmp_path, port=65_533).port_of("c") == 65_535
-
-
-def test_what_is_recorded_of_the_settings_does_not_show_the_password(tmp_path):
-    settings = checked_settings(runs=tmp_path, password="a secret")
-    assert settings.told()["password"] is True
-    assert "a secret" not in repr(settings) + str(settings.told())
-    assert [settings.port_of(zone) for zone in settings.names] == [7401, 7402, 7403]
-    assert checked_settings(runs=tmp_path, port=0).port_of("b") is None

@@ -11,7 +11,7 @@ from support.app.session_board import fault, with_board
 from support.cluster.racks import even_rack
 
 from zonelab.app.session.fault_board import Conflict
-from zonelab.app.session.settings import checked_settings, counted, read_topology
+from zonelab.app.session.settings import checked_settings, read_topology
 from zonelab.app.session.targets import Places
 from zonelab.cluster.topology.topology import DataCentre, Topology
 from zonelab.cluster.wiring.settings import Links
@@ -47,49 +47,6 @@ def test_servers_are_named_by_their_zones_and_their_ports_follow_each_other(sett
     assert tokens == [0, 2**30, 2**31, 3 * 2**30]
 
 
-@pytest.mark.parametrize(
-    ("values", "words"),
-    [
-        ({"dcs": 4}, "--dcs: got '4'; Input should be less than or equal to 3"),
-        ({"nodes": 0}, "--nodes: got '0'"),
-        ({"dcs": 3, "zones": 7, "nodes": 2}, "42 servers are too many; accepted: 1 to 32"),
-        ({"dc_lag": "0"}, "--dc-lag is for several data centres, of which there is one"),
-        ({"hash_tag": "{}"}, "--hash-tag '{}' is for zones of several servers; each has one here"),
-        ({"dcs": 2, "hash_tag": "{}"}, "--hash-tag '{}' is for zones of several servers; each has one here"),
-        ({"dcs": 2, "dc_lag": "far"}, "--dc-lag: got 'far'; unknown lag 'far'"),
-        ({"nodes": 2, "hash_tag": "{"}, "hash tag: got '{'; accepted: two ASCII characters"),
-        (
-            {"data_centres": {"a": {"a": 1, "b": 1}, "x": {"c": 1}}},
-            r"duplicate names \['a', 'x', 'a', 'b', 'c'\]",
-        ),
-        ({"data_centres": {"x": {"a": 2, "a1": 1}}}, "node names: got"),
-        (
-            {"data_centres": {"x": {"a": 2, "a1": 2}, "a2": {"d": 1}}},
-            "data centres, zones and servers need different ones",
-        ),
-        ({"data_centres": {"x": dict.fromkeys("abcdefgh", 1)}}, "accepted: 1 to 7"),
-    ],
-)
-def test_what_cannot_be_is_told(settings, values, words):
-    with pytest.raises(NotAccepted, match=words):
-        settings(**values)
-
-
-def test_the_options_that_repeat_a_session_say_where_its_servers_are(tmp_path):
-    nothing = {"dcs": None, "zones": None, "nodes": None, "hash_tag": None, "file": None}
-    assert counted(**nothing) == ({"zones": 3}, ["--zones 3"])
-    asked, options = counted(**{**nothing, "dcs": 2, "nodes": 2, "hash_tag": "{}"})
-    assert asked == {"dcs": 2, "nodes": 2, "hash_tag": "{}", "zones": 3}
-    assert options == ["--dcs 2", "--nodes 2", "--hash-tag '{}'", "--zones 3"]
-    file = tmp_path / "my topology.yaml"
-    file.write_text("data_centres: {east: {a: 1, b: 2}}")
-    asked, options = counted(**{**nothing, "file": file})
-    assert asked["data_centres"] == {"east": {"a": 1, "b": 2}}
-    assert options == [f"--topology '{file}'"]
-    with pytest.raises(NotAccepted, match="--topology excludes --zones, --nodes"):
-        counted(**{**nothing, "zones": 2, "nodes": 2, "file": file})
-
-
 @pytest.mark.parametrize("text", ["{}", "topology:\n  {}"])
 def test_a_file_may_be_the_section_or_a_scenario_that_has_it(tmp_path, text):
     file = tmp_path / "t.yaml"
@@ -107,6 +64,8 @@ def test_a_file_may_be_the_section_or_a_scenario_that_has_it(tmp_path, text):
         ("{", "not valid YAML"),
         ("data_centres: [a]", r"yaml: data_centres: got \['a'\]; accepted: a mapping"),
         ("{zones: [a], links: 3}", "yaml: links: got 3; accepted: a mapping"),
+        ("{zones: [a], links: {bandwidth: 3}}", "yaml: links.bandwidth: unknown field"),
+        ("topology: 3", "got 3; accepted: data_centres, hash, hash_tag, as in scenarios"),
         ("[1]", r"got \[1\]; accepted: data_centres, hash, hash_tag"),
         ("", "got None; accepted: data_centres"),
         ("data_centres: {east: {a: 0}}", r"data_centres.east.a: got 0"),
@@ -145,13 +104,6 @@ def test_lags_of_links_that_are_not_accepted_are_told(tmp_path, links, words):
     path.write_text(f"zones: [a, b]\nlinks: {links}\n")
     with pytest.raises(NotAccepted, match=re.escape(words)):
         checked_settings(**read_topology(path), runs=tmp_path)
-
-
-def test_the_ports_that_are_accepted_are_those_that_leave_room_for_every_zone(settings):
-    assert settings(zones=3, port=65_533).port_of("c") == 65_535
-    for port in (65_534, 70_000):
-        with pytest.raises(NotAccepted, match=f"--port: got {port}; accepted: 0 to 65533"):
-            settings(zones=3, port=port)
 
 
 def test_a_name_means_a_server_a_zone_or_a_data_centre():
