@@ -94,7 +94,9 @@ Master = Annotated[
 Conf = Annotated[list[str] | None, typer.Option(metavar="KEY=VALUE", help="A setting of Spark. May be repeated.")]
 SeedFrom = Annotated[int, typer.Option(min=0, max=SEED_MAX, help="The first seed.")]
 Messages = Annotated[int, typer.Option(min=1, max=RUNS_MAX, help="About how many messages each run pushes.")]
-Page = Annotated[Path | None, typer.Option(metavar="FILE", help="Also write a page, as Markdown.")]
+Page = Annotated[
+    Path | None, typer.Option(metavar="FILE", help="Also write the tables, as HTML, CSV or Markdown, by its ending.")
+]
 
 
 def overrides_of(given: list[str] | None, *, queue: str | None = None, level: Level | None = None) -> list[str]:

@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from zonelab.analysis.comparison.confirmation import Confirmed
-from zonelab.analysis.number_text import share_interval
+from zonelab.analysis.number_text import counted, share_interval
 from zonelab.analysis.rates.decisions import ObjectiveStatus
 from zonelab.app.terminal.junit import Case, Outcome, Suite
 from zonelab.app.verbs.judged_runs import MEANING_OF, SHOWN
@@ -103,7 +103,7 @@ def ablation_suite(report: "AblationReport") -> Suite:
     group = "zonelab.ablate"
     cases = [_all_run(group, report.study.runs, complete=report.study.complete, command=report.command)]
     for row in report.to_json()["rows"]:
-        name, few = ", ".join(row["off"]), f"not judged: nothing got worse without it in {row['runs']:,} seeds"
+        name, few = ", ".join(row["off"]), f"not judged: nothing got worse without it in {counted(row['runs'], 'seed')}"
         cases.append(Case.of(group, name, Outcome.SKIPPED, "" if row["detected"] else few))
         for seed, problem in row["problems"].items():
             cases.append(Case.of(group, f"{name}, seed {seed}", Outcome.ERROR, problem))
@@ -144,7 +144,7 @@ def evaluation_suite(done: "EvaluationResult") -> Suite:
 
 
 def _all_run(group: str, runs: int, *, complete: bool, command: str) -> Case:
-    told = () if complete else (f"broken off after {runs:,} runs", f"again, or on: {command}")
+    told = () if complete else (f"interrupted after {counted(runs, 'run')}", f"repeat or continue with: {command}")
     return Case.of(group, "every run was made", Outcome.ERROR, *told)
 
 

@@ -5,7 +5,7 @@ long the faults of a class happen. Times are those of a real cluster made short:
 leases last a fifth of a second.
 """
 
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from enum import StrEnum
 from functools import partial
 from itertools import product
@@ -165,12 +165,6 @@ def classes_of(engine: str) -> tuple[FaultClass, ...]:
     has = {FaultClass.COORDINATOR_LOST: False, FaultClass.SERVICE_CRASH: bool(services)}
     has |= {FaultClass.V1_PRODUCERS_CRASH: v1, **dict.fromkeys(_OF_ORDER, engine == "fifo")}
     return tuple(one for one in FaultClass if has.get(one, True))
-
-
-def explained(classes: Collection[FaultClass], engine: str) -> tuple[FaultClass, ...]:
-    """``classes``; with a mixture also all that it may be made of."""
-    mixed = not set(classes).isdisjoint(_MIXED)
-    return tuple(one for one in classes_of(engine) if mixed or one in classes)
 
 
 def scenario_of_class(

@@ -1,10 +1,10 @@
-"""What each safety mechanism is good for: the columns and the words of the ablation table."""
+"""The report of what each safety mechanism is good for."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
+from zonelab.analysis.number_text import counted
 from zonelab.studies.guarantees.ablation import (
     ablation_pairs,
     conditions_of,
@@ -14,141 +14,39 @@ from zonelab.studies.guarantees.ablation import (
     watched,
 )
 from zonelab.studies.guarantees.ablation_costs import Cost
-from zonelab.studies.guarantees.mechanisms import ENGINE, NOT_NEEDED, ORDERED, PIPELINED, WITHOUT, Ablation
-from zonelab.studies.guarantees.page import effort
+from zonelab.studies.guarantees.mechanisms import Ablation
 from zonelab.studies.guarantees.paired import RowResult
-from zonelab.studies.guarantees.paired_report import PairedReport, failing_json, failing_per_1000
+from zonelab.studies.guarantees.paired_report import PairedReport, per_1000
 from zonelab.studies.guarantees.study_report import RUNS
 from zonelab.studies.many_runs.where import HERE, Where
+from zonelab.studies.reporting.report_table import Column
 
-_HEADINGS = (
-    "switched off",
-    "failing per 1,000 seeds (95 %)",
-    "with it on",
-    "by class, per 1,000 seeds",
-    "redelivered per 1,000 (on)",
-    "latest, ms (on)",
-    "overtaken per 1,000 seeds (on)",
-    "verdict",
-)
-
-_PAGE = """# What each safety mechanism is good for
-
-{provenance}{interrupted}
-
-{subject} is switched off in simulation, and
-the same runs are made with it and without: equal seeds, equal load, equal faults. A row has {seeds} seeds, dealt out to
-the faults and levels that the mechanism is against; docs/guarantees.md describes the faults.
-
-- *failing*: seeds {failing}
-- *redelivered*: deliveries beyond the first for 1,000 messages delivered.
-- *latest*: how late the latest first delivery of a run was, on average over the runs.
-- *overtaken*: messages that waited, due and confirmed, while a less urgent one of their shard was delivered by an
-  earlier pop.
-- *detected*: a class has more cases with the mechanism off than on, in so many more pairs of runs than the other way
-  round that chance would do this in less than 5 % of such tables (one-sided sign test, Bonferroni). *Dearer*: the same
-  of one of the three numbers before it (*late* is the latest).
-
-{table}
-
-## Without it
-
-{mechanisms}
-
-## Not detected
-
-{undetected}
-
-## Not in the table
-
-{left_out}
-"""
-
-_SUBJECT = {
-    **dict.fromkeys(
-        (ENGINE, PIPELINED), "Each mechanism of the dyno queue, and each of its hardened mode (docs/hardened.md),"
-    ),
-    ORDERED: "Each mechanism of fenced partitions (docs/fifo-fenced.md)",
-}
-_OF_ANOTHER = "Each mechanism of hardened mode (docs/hardened.md)"
-
-_FAILING = """with any forbidden class (in hardened mode also `zombie_ack`: an ack that came too late succeeds),
-  with the 95 % interval (Clopper-Pearson), and the same with it on. A zone that was restarted has messages stuck with
-  every mechanism of the original on."""
-_FAILING_IN_ORDER = """that break a promise of ordered messages (docs/order-verdicts.md) or have a forbidden class, with
-  the 95 % interval (Clopper-Pearson), and the same with it on."""
-
-_LEFT_OUT = """What the options of the replication layer are good for, read repair among them, is on a page of its own:
-docs/replication-options.md. What an ack remembers of its interrupted predecessor and what concurrent pops of one queue
-object claim are not switched off: consumers of a scenario neither repeat an ack nor share an object, so nothing here
-would show it; unit tests of the engine do."""
-_LEFT_OUT_IN_ORDER = "The parts of a resize, which these runs do not have. docs/fifo-admission.md has them in a model."
+_Row = tuple[Ablation, RowResult]
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class AblationReport(PairedReport[Ablation]):
-    _HEADINGS = _HEADINGS
-    _PAGE = _PAGE
-    _INTERRUPTED = " It was broken off, so the last rows have fewer seeds."
+    _TITLE = "What each safety mechanism prevents"
+    _PAGE = "docs/ablations.md"
 
-    def _words(self) -> dict[str, object]:
-        engine = self._engine
-        ordered = engine == ORDERED
-        off = {mechanism for ablation in self.study.rows for mechanism in ablation.off}
-        return {
-            "subject": _SUBJECT.get(engine, _OF_ANOTHER),
-            "failing": _FAILING_IN_ORDER if ordered else _FAILING,
-            "left_out": _LEFT_OUT_IN_ORDER if ordered else _LEFT_OUT,
-            "mechanisms": "\n".join(f"- **{name}**: {words}." for name, words in WITHOUT.items() if name in off),
-            "undetected": "\n".join(f"- {sentence}" for sentence in self._undetected()) or "Nothing.",
-        }
-
-    @property
-    def _engine(self) -> str:
-        return next((ablation.engine for ablation in self.study.rows), ENGINE)
-
-    def _json(self, row: Ablation, result: RowResult) -> dict[str, Any]:
-        redelivered, redelivered_on = redelivered_per_1000(result)
-        latest, latest_on = result.mean(Cost.LATE)
-        overtaken, overtaken_on = result.mean(Cost.OVERTAKEN)
-        return {
-            "off": list(row.off),
-            **failing_json(result),
-            "failing_with_it_on": result.failed_twins,
-            "where": [[conditions.fault_class, conditions.level] for conditions in conditions_of(row)],
-            "classes": {
-                str(name): {
-                    "failing": result.failing_runs(name),
-                    "worse": result.more.get(name, 0),
-                    "better": result.fewer.get(name, 0),
-                }
-                for name in watched(row.engine)
-                if name in result.failing or name in result.fewer
-            },
-            "redelivered_per_1000": redelivered,
-            "redelivered_per_1000_with_it_on": redelivered_on,
-            "latest_ms": latest,
-            "latest_ms_with_it_on": latest_on,
-            "overtaken": overtaken,
-            "overtaken_with_it_on": overtaken_on,
-            "detected": list(detected(self.study, row)),
-            "dearer": list(dearer(self.study, row)),
-            "problems": {str(seed): text for seed, text in result.problems.items()},
-        }
-
-    def _rows(self) -> Iterator[tuple[str, ...]]:
-        for ablation, result in self.study.rows.items():
-            overtaken = [1000 * mean for mean in result.mean(Cost.OVERTAKEN)]
-            yield (
-                ablation.name,
-                failing_per_1000(result),
-                f"{1000 * result.failed_twins / result.runs:.0f}" if result.runs else "–",
-                "; ".join(_class_words(result, name) for name in result.failing) or "none",
-                "{:.0f} ({:.0f})".format(*redelivered_per_1000(result)),
-                "{:.0f} ({:.0f})".format(*result.mean(Cost.LATE)),
-                "{:.0f} ({:.0f})".format(*overtaken),
-                self._verdict(ablation),
-            )
+    def _columns(self) -> list[Column[_Row]]:
+        study = self.study
+        return [
+            Column("switched off", lambda row: list(row[0].off), text=" + ".join, name="off"),
+            *self._failing(),
+            Column("with it on", lambda row: per_1000(row[1].failed_twins, row[1].runs), number=True),
+            Column(None, lambda row: row[1].failed_twins, name="failing_with_it_on"),
+            Column(None, lambda row: [[one.fault_class, one.level] for one in conditions_of(row[0])], name="where"),
+            Column("by class, per 1,000 seeds", lambda row: _classes_words(row[1])),
+            Column(None, _classes, name="classes"),
+            _twins("redelivered per 1,000 (on)", "redelivered_per_1000", redelivered_per_1000),
+            _twins("latest, ms (on)", "latest_ms", lambda result: result.mean(Cost.LATE)),
+            _twins("overtaken per 1,000 seeds (on)", "overtaken_per_1000", _overtaken_per_1000),
+            Column("verdict", lambda row: self._verdict(row[0])),
+            Column(None, lambda row: list(detected(study, row[0])), name="detected"),
+            Column(None, lambda row: list(dearer(study, row[0])), name="dearer"),
+            Column(None, lambda row: {str(seed): text for seed, text in row[1].problems.items()}, name="problems"),
+        ]
 
     def _verdict(self, ablation: Ablation) -> str:
         classes, costs = detected(self.study, ablation), dearer(self.study, ablation)
@@ -156,13 +54,7 @@ class AblationReport(PairedReport[Ablation]):
         words += [f"dearer: {', '.join(costs)}"] if costs else []
         return "; ".join(words) or ("too few seeds" if self._is_short(ablation) else "not detected")
 
-    def _sentences(self) -> Iterator[str]:
-        yield f"{effort(runs=self.study.runs, took_s=self.took_s, known=self.study.known)}."
-        if not self.study.complete:
-            yield "Broken off: the first seeds were run for every row, or nearly so."
-        yield from self._undetected()
-
-    def _undetected(self) -> Iterator[str]:
+    def sentences(self) -> Iterator[str]:
         for ablation, result in self.study.rows.items():
             if detected(self.study, ablation):
                 continue
@@ -171,19 +63,51 @@ class AblationReport(PairedReport[Ablation]):
             hole = "too few seeds, a hole in the tests, or the mechanism is not needed"
             if self._is_short(ablation):
                 hole = f"too few seeds, since a table of this size takes at least {self.study.least_seeds} a row"
-            known = " ".join(NOT_NEEDED[mechanism] for mechanism in ablation.off if mechanism in NOT_NEEDED)
-            seen = f"worse in {worse} and better in {better} comparisons: {hole}"
-            yield f"{ablation.name}, {result.runs} seeds: {known or seen}."
+            seen = f"worse in {worse} and better in {better} comparisons"
+            yield f"{ablation.name}, {counted(result.runs, 'seed')}: {seen}: {hole}."
 
     def _is_short(self, ablation: Ablation) -> bool:
         return self.study.rows[ablation].runs < self.study.least_seeds
 
 
+def _twins(
+    heading: str, name: str, value: Callable[[RowResult], tuple[float, float]]
+) -> Column[tuple[Ablation, RowResult]]:
+    """Return the column of a number without the mechanism and, in parentheses, with it."""
+
+    def values(row: _Row) -> dict[str, float]:
+        return dict(zip(("off", "on"), value(row[1]), strict=True))
+
+    return Column(heading, values, text=lambda both: f"{both['off']:,.0f} ({both['on']:,.0f})", name=name)
+
+
+def _overtaken_per_1000(result: RowResult) -> tuple[float, float]:
+    off, on = result.mean(Cost.OVERTAKEN)
+    return 1000 * off, 1000 * on
+
+
+def _classes(row: _Row) -> dict[str, dict[str, int]]:
+    ablation, result = row
+    return {
+        str(name): {
+            "failing": result.failing_runs(name),
+            "worse": result.more.get(name, 0),
+            "better": result.fewer.get(name, 0),
+        }
+        for name in watched(ablation.engine)
+        if name in result.failing or name in result.fewer
+    }
+
+
+def _classes_words(result: RowResult) -> str:
+    return "; ".join(_class_words(result, name) for name in result.failing) or "none"
+
+
 def _class_words(result: RowResult, name: str) -> str:
-    """How many runs fail with the class, and the conditions under which most of them do."""
+    """Return how many runs fail with the class, and the conditions under which most of them do."""
     failing = result.failing[name]
     worst = max(failing, key=lambda conditions: failing[conditions])
-    return f"{name} {1000 * result.failing_runs(name) / result.runs:.0f} ({worst.fault_class}, {worst.level})"
+    return f"{name} {per_1000(result.failing_runs(name), result.runs)} ({worst.fault_class}, {worst.level})"
 
 
 def run_ablations(

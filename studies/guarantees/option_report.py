@@ -1,126 +1,73 @@
-"""What each option of replication and of clients is good for: the columns and the words of the table."""
+"""The report of what each option of replication and of clients is good for."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
-from zonelab.cluster.votes.levels import Level
+from zonelab.analysis.number_text import NONE, counted
 from zonelab.studies.guarantees.option_ablation import (
     ANSWERED,
     BEGUN,
-    KEYS,
-    RATE_PER_S,
     Cell,
     answers,
     changed,
     option_pairs,
 )
 from zonelab.studies.guarantees.paired import RowResult
-from zonelab.studies.guarantees.paired_report import PairedReport, failing_json, failing_per_1000
+from zonelab.studies.guarantees.paired_report import PairedReport, per_1000
 from zonelab.studies.guarantees.study_report import RUNS
 from zonelab.studies.many_runs.where import HERE, Where
+from zonelab.studies.reporting.report_table import Column
 
-_HEADINGS = (
-    "workload, faults",
-    "options on",
-    "failing per 1,000 seeds (95 %)",
-    "by class, per 1,000 seeds",
-    "answered, %",
-    "done by options, per run",
-    "against none",
-)
-
-_PAGE = """# What the options of replication and of clients are good for
-
-{provenance}{interrupted}
-
-Dynomite repairs nothing unless its read repair is on, and the other three options are ours; all are off unless a
-scenario, a gateway or `zonelab up` sets them ([topology](topology.md#options)). What clients do about errors is
-their policy ([client policy](client-policy.md)): failover to another zone, and one retry. Clients of three zones
-use {keys} registers (reads and writes) or sets (additions, and reads of all members) at {level}, {rate:g} operations a
-second in each zone for a second, in simulation, while the faults of a class happen ([guarantees](guarantees.md)
-describes them; in coordinator-lost one zone's coordinator is gone for 300 to 700 ms). A row has {seeds} seeds; runs of
-one seed differ by the options alone. Rows of options that did nothing and changed nothing are left out.
-
-- *failing*: seeds with any class that makes such a run invalid ([consistency](consistency.md#what-is-checked)), with
-  the 95 % interval (Clopper-Pearson).
-- *against none*: classes that have fewer or more cases than the runs without options, and whether more or fewer
-  operations are answered, in more pairs of runs than the other way round, by a difference that chance would produce in
-  less than 5 % of such tables (one-sided sign test, Bonferroni).
-
-{table}
-
-## What an option changes, and what not
-
-{sentences}
-"""
+_Row = tuple[Cell, RowResult]
 
 _NOTHING = "nothing that chance would not do"
-_DID_NOTHING, _UNCHANGED = "nothing", "–"
+_DID_NOTHING = "nothing"
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class OptionReport(PairedReport[Cell]):
-    _HEADINGS = _HEADINGS
-    _PAGE = _PAGE
-    _INTERRUPTED = " It was broken off, so some rows have fewer seeds."
+    _TITLE = "What the options of replication and of clients are good for"
+    _PAGE = "docs/replication-options.md"
 
-    def _words(self) -> dict[str, object]:
-        sentences = "\n".join(f"- {sentence}" for sentence in self._sentences())
-        return {"keys": KEYS, "level": Level.DC_QUORUM, "rate": RATE_PER_S, "sentences": sentences}
+    def _columns(self) -> list[Column[_Row]]:
+        study = self.study
+        return [
+            Column("workload, faults", lambda row: _words(row[0])),
+            Column(None, lambda row: row[0][1].workload, name="workload"),
+            Column(None, lambda row: row[0][1].fault_class, name="faults"),
+            Column("options on", lambda row: list(row[0][0]), text=lambda on: " + ".join(on) or "none", name="on"),
+            *self._failing(),
+            Column("by class, per 1,000 seeds", lambda row: _classes_words(row[1])),
+            Column(None, lambda row: {name: row[1].failing_runs(name) for name in row[1].failing}, name="classes"),
+            Column("answered, %", lambda row: _answered(row[1]), number=True),
+            Column(None, lambda row: row[1].numbers.get(BEGUN, 0), name="operations"),
+            Column(None, lambda row: row[1].numbers.get(ANSWERED, 0), name="answered"),
+            Column(None, lambda row: answers(study, row[0]) or None, name="answers"),
+            Column("done by options, per run", lambda row: _done_words(row[1])),
+            Column(None, lambda row: _done_by_options(row[1]), name="options"),
+            Column("against none", lambda row: self._changes_words(row[0])),
+            Column(None, lambda row: list(changed(study, row[0])[0]), name="fewer"),
+            Column(None, lambda row: list(changed(study, row[0])[1]), name="more"),
+            Column(None, lambda row: _problems(row[1]), name="problems"),
+        ]
 
-    def _json(self, row: Cell, result: RowResult) -> dict[str, Any]:
-        options, conditions = row
-        fewer, more = changed(self.study, row)
-        return {
-            "on": list(options),
-            "workload": conditions.workload,
-            "faults": conditions.fault_class,
-            **failing_json(result),
-            "classes": {name: result.failing_runs(name) for name in result.failing},
-            "fewer": list(fewer),
-            "more": list(more),
-            "operations": result.numbers.get(BEGUN, 0),
-            "answered": result.numbers.get(ANSWERED, 0),
-            "answers": answers(self.study, row) or None,
-            "options": _done_by_options(result),
-            "problems": _problems(result),
-        }
-
-    def _rows(self) -> Iterator[tuple[str, ...]]:
-        rows = self.study.rows
-        for conditions in dict.fromkeys(conditions for _, conditions in rows):
-            for options in dict.fromkeys(options for options, _ in rows):
-                cell = self._row((options, conditions))
-                if not options or cell[-2:] != (_DID_NOTHING, _UNCHANGED):
-                    yield cell
-
-    def _row(self, cell: Cell) -> tuple[str, ...]:
-        result, (options, _) = self.study.rows[cell], cell
-        runs, begun = max(1, result.runs), result.numbers.get(BEGUN, 0)
-        classes = (f"{name} {1000 * result.failing_runs(name) / runs:.0f}" for name in result.failing)
-        done = {
-            name: f"{number / runs:.1f}" for name, number in _done_by_options(result).items() if "rounds" not in name
-        }
-        return (
-            _words(cell),
-            " + ".join(options) or "none",
-            failing_per_1000(result),
-            "; ".join(classes) or "none",
-            f"{100 * result.numbers.get(ANSWERED, 0) / begun:.1f}" if begun else "–",
-            "; ".join(f"{name} {number}" for name, number in done.items() if float(number)) or _DID_NOTHING,
-            "; ".join(self._changes(cell)) or _UNCHANGED if options else "",
-        )
+    def _shown(self, row: _Row) -> bool:
+        """Leave out options that did nothing and changed nothing."""
+        cell, result = row
+        return not cell[0] or _done_words(result) != _DID_NOTHING or bool(self._changes(cell))
 
     def _changes(self, cell: Cell) -> list[str]:
-        """Return what the options change against none, in so many words; empty for what chance would do."""
+        """Return what the options change against none; empty for what chance would do."""
         fewer, more = changed(self.study, cell)
         changes = [f"fewer: {', '.join(fewer)}"] if fewer else []
         changes += [f"more: {', '.join(more)}"] if more else []
         return changes + ([f"answered: {side}"] if (side := answers(self.study, cell)) else [])
 
-    def _sentences(self) -> Iterator[str]:
+    def _changes_words(self, cell: Cell) -> str:
+        return ("; ".join(self._changes(cell)) or NONE) if cell[0] else ""
+
+    def sentences(self) -> Iterator[str]:
         rows = self.study.rows
         for options in dict.fromkeys(options for options, _ in rows):
             if not options:
@@ -134,7 +81,7 @@ class OptionReport(PairedReport[Cell]):
             yield f"**{' + '.join(options)}**: {'; '.join(parts) or _NOTHING}.{elsewhere if parts else ''}"
         problems = [text for result in rows.values() for text in _problems(result)]
         if problems:
-            yield f"{len(problems)} runs did not end as they should, the first: {problems[0]}."
+            yield f"{counted(len(problems), 'run')} did not end with a verdict, the first: {problems[0]}."
 
 
 def _words(cell: Cell) -> str:
@@ -144,6 +91,21 @@ def _words(cell: Cell) -> str:
 def _places(places: dict[str, list[str]]) -> str:
     """Return workloads with their classes of faults."""
     return "; ".join(f"{workload}: {', '.join(classes)}" for workload, classes in places.items())
+
+
+def _classes_words(result: RowResult) -> str:
+    return "; ".join(f"{name} {per_1000(result.failing_runs(name), result.runs)}" for name in result.failing) or "none"
+
+
+def _answered(result: RowResult) -> str:
+    begun = result.numbers.get(BEGUN, 0)
+    return f"{100 * result.numbers.get(ANSWERED, 0) / begun:.1f}" if begun else NONE
+
+
+def _done_words(result: RowResult) -> str:
+    done = {name: f"{number / max(1, result.runs):.1f}" for name, number in _done_by_options(result).items()}
+    shown = (f"{name} {number}" for name, number in done.items() if "rounds" not in name and float(number))
+    return "; ".join(shown) or _DID_NOTHING
 
 
 def _done_by_options(result: RowResult) -> dict[str, float]:

@@ -1,71 +1,54 @@
-"""A study of twins as a table on the terminal, as a page of the documentation, and as JSON."""
+"""The report of a study of twins: one table, whose columns each kind of study declares."""
 
 from abc import abstractmethod
-from collections.abc import Iterator
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, ClassVar, Generic
+from typing import Any, Generic
 
-from zonelab.analysis.proportions import proportion_interval, share_json
-from zonelab.studies.guarantees.page import markdown_rows, provenance
+from zonelab.analysis.number_text import NONE, span
+from zonelab.analysis.proportions import Interval, proportion_interval, share_json
 from zonelab.studies.guarantees.paired import PairedStudy, Row, RowResult
 from zonelab.studies.guarantees.study_report import StudyReport
-from zonelab.studies.reporting.console import print_rows
+from zonelab.studies.reporting.report_table import Column, ReportTable
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class PairedReport(StudyReport[PairedStudy[Row]], Generic[Row]):
-    """What every such report has; one kind of study adds its columns and its words.
+    """A study of twins; a row of the table is one of the study's with its result."""
 
-    ``_PAGE`` has a place for ``{provenance}``, ``{interrupted}``, ``{seeds}``, ``{table}`` and for each of ``_words``.
-    """
-
-    _HEADINGS: ClassVar[tuple[str, ...]]
-    _PAGE: ClassVar[str]
-    _INTERRUPTED: ClassVar[str]
-
-    def print(self) -> None:
-        print_rows(self._HEADINGS, self._rows(), self._sentences())
-
-    def page(self, path: Path) -> str:
-        return self._PAGE.format(
-            provenance=provenance(self.command, runs=self.study.runs, took_s=self.took_s, known=self.study.known),
-            interrupted="" if self.study.complete else self._INTERRUPTED,
-            seeds=max(result.runs for result in self.study.rows.values()),
-            table=markdown_rows(self._HEADINGS, self._rows()),
-            **self._words(),
-        )
+    def tables(self, *, beside: Path | None = None) -> Sequence[ReportTable[tuple[Row, RowResult]]]:
+        return [ReportTable(columns=self._columns(), rows=[row for row in self.study.rows.items() if self._shown(row)])]
 
     def _results(self) -> dict[str, Any]:
-        return {"rows": [self._json(row, result) for row, result in self.study.rows.items()]}
+        return {"rows": ReportTable(columns=self._columns(), rows=list(self.study.rows.items())).to_json()}
+
+    def _shown(self, row: tuple[Row, RowResult]) -> bool:
+        """Return whether the table shows ``row``; the JSON has every row."""
+        return True
 
     @abstractmethod
-    def _rows(self) -> Iterator[tuple[str, ...]]:
-        """The cells under ``_HEADINGS``."""
+    def _columns(self) -> list[Column[tuple[Row, RowResult]]]:
+        """Return the columns of the table."""
 
-    @abstractmethod
-    def _json(self, row: Row, result: RowResult) -> dict[str, Any]: ...
-
-    @abstractmethod
-    def _words(self) -> dict[str, object]:
-        """What only this kind of page says."""
-
-    @abstractmethod
-    def _sentences(self) -> Iterator[str]:
-        """What stands below the table on the terminal."""
+    def _failing(self) -> list[Column[tuple[Row, RowResult]]]:
+        """Return the columns of how many runs fail."""
+        return [
+            Column("failing per 1,000 seeds (95 %)", lambda row: _failing_per_1000(row[1])),
+            Column(None, lambda row: row[1].runs, name="runs"),
+            Column(None, lambda row: row[1].failed_runs, name="failing"),
+            Column(None, lambda row: share_json(row[1].failed_runs, row[1].runs), name="share"),
+        ]
 
 
-def failing_per_1000(result: RowResult) -> str:
+def per_1000(hits: float, runs: float) -> str:
+    """Return ``hits`` of ``runs`` as a whole number of 1,000; a dash without runs."""
+    return f"{1000 * hits / runs:,.0f}" if runs else NONE
+
+
+def _failing_per_1000(result: RowResult) -> str:
     if not result.runs:
-        return "–"
+        return NONE
     interval = proportion_interval(result.failed_runs, result.runs)
-    low, high = 1000 * interval.low, 1000 * interval.high
-    return f"{1000 * result.failed_runs / result.runs:.0f} ({low:.0f} to {high:.0f})"
-
-
-def failing_json(result: RowResult) -> dict[str, Any]:
-    return {
-        "runs": result.runs,
-        "failing": result.failed_runs,
-        "share": share_json(result.failed_runs, result.runs),
-    }
+    ends = span(Interval(1000 * interval.low, 1000 * interval.high), "{:,.0f}".format)
+    return f"{per_1000(result.failed_runs, result.runs)} ({ends})"

@@ -1,15 +1,19 @@
 """What the reports of all studies have: made with a bar, shown on the terminal, as a page, and as JSON."""
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from time import monotonic
-from typing import Any, Generic, Protocol, Self, TypeVar
+from typing import Any, ClassVar, Generic, Protocol, Self, TypeVar
 
+from zonelab.studies.guarantees.page import effort, provenance
 from zonelab.studies.many_runs.experiment import Experiment
 from zonelab.studies.many_runs.run_all import AllRuns
 from zonelab.studies.many_runs.where import HERE, Where
+from zonelab.studies.reporting.console import print_lines
+from zonelab.studies.reporting.footer import footer
+from zonelab.studies.reporting.report_table import ReportTable
 
 RUNS = Path("runs")
 
@@ -37,6 +41,9 @@ class StudyReport(ABC, Generic[Study]):
     took_s: float
     directory: Path = RUNS
 
+    _TITLE: ClassVar[str]
+    _PAGE: ClassVar[str]
+
     @classmethod
     def of(
         cls,
@@ -62,7 +69,7 @@ class StudyReport(ABC, Generic[Study]):
         more = further(study, directory)
         report = cls(study=study, command=command, took_s=took_s, directory=directory, **more)
         if out is not None:
-            out.write_text(report.page(out), encoding="utf-8")
+            out.write_text(report.document(out), encoding="utf-8")
         return report
 
     @property
@@ -80,12 +87,41 @@ class StudyReport(ABC, Generic[Study]):
         """0, or 2 if it was interrupted."""
         return 0 if self.complete else 2
 
-    @abstractmethod
-    def print(self) -> None: ...
+    def print(self) -> None:
+        """Print the tables, what they mean, and the command that repeats or continues the study."""
+        for table in self.tables():
+            table.print()
+        new = self.study.runs - self.study.known
+        print_lines(
+            *([f"{effort(runs=new, took_s=self.took_s)}."] if new else []),
+            *self.sentences(),
+            f"{self._PAGE} explains the table.",
+            "",
+            *footer(self.command, complete=self.study.complete, reused=self.study.known),
+        )
+
+    def document(self, path: Path) -> str:
+        """Return the tables in the form that the ending of ``path`` names: HTML, CSV, else a page of Markdown."""
+        tables = self.tables(beside=path)
+        if path.suffix == ".html":
+            return "\n".join(table.to_html() for table in tables)
+        if path.suffix == ".csv":
+            return "\n".join(table.to_csv() for table in tables)
+        made = provenance(self.command, runs=self.study.runs, took_s=self.took_s, known=self.study.known)
+        interrupted = "" if self.study.complete else " Interrupted: rows may have fewer seeds."
+        parts = [f"# {self._TITLE}", f"{made}{interrupted} {self._PAGE} explains the table."]
+        for table in tables:
+            parts += [*([f"## {table.title}"] if table.title else []), table.to_markdown()]
+        parts += ["\n".join(f"- {sentence}" for sentence in self.sentences())]
+        return "\n\n".join(parts) + "\n"
 
     @abstractmethod
-    def page(self, path: Path) -> str:
-        """Markdown; files are named as seen from ``path``."""
+    def tables(self, *, beside: Path | None = None) -> Sequence[ReportTable[Any]]:
+        """Return the tables; in a document, files are named as seen from ``beside``."""
+
+    @abstractmethod
+    def sentences(self) -> Iterator[str]:
+        """Yield what stands below the tables."""
 
     def to_json(self) -> dict[str, Any]:
         return {

@@ -23,7 +23,7 @@ from zonelab.studies.hunt.findings import Group
 
 AGAIN = "again: zonelab it"
 MADE = ("every run was made", "passed", ())
-BROKEN_OFF = ("every run was made", "error", ("broken off after 1,200 runs", "again, or on: zonelab it"))
+INTERRUPTED = ("every run was made", "error", ("interrupted after 1,200 runs", "repeat or continue with: zonelab it"))
 UNJUDGED = ("not judged: no run is valid or invalid",)
 
 
@@ -53,7 +53,7 @@ def test_a_hunt_has_a_case_a_forbidden_class_and_each_one_found() -> None:
     )
     scenario: Any = SimpleNamespace(name="s", level="DC_ONE", forbidden=("lost", "stuck"))
     (cases,) = told(hunt_suite(hunted, scenario)).values()
-    seven = share("late", "7 of 20 runs (15.39% to 59.22%")
+    seven = share("late", "7 of 20 runs (15.4% to 59.2%")
     assert cases == [
         *(MADE, ("lost", "passed", ()), ("stuck", "passed", ())),
         ("late", "failure", (seven, "seeds 10, 11, 12, 13, 14, …", "again: zonelab replay late.yaml")),
@@ -87,9 +87,9 @@ def test_a_matrix_has_a_case_a_cell_and_class() -> None:
             (
                 "none: lost",
                 "failure",
-                (share("lost", "7 of 20 runs (15.39% to 59.22%"), "seed 3", "again: zonelab replay lost.yaml"),
+                (share("lost", "7 of 20 runs (15.4% to 59.2%"), "seed 3", "again: zonelab replay lost.yaml"),
             ),
-            ("none: stuck", "failure", (share("stuck", "1 of 20 runs (0.13% to 24.87%"), "seed 4")),
+            ("none: stuck", "failure", (share("stuck", "1 of 20 runs (0.13% to 24.9%"), "seed 4")),
             ("none: late", "passed", ()),
         ],
         "zonelab.matrix.gmq.compat.DC_QUORUM": [("none: lost", "skipped", UNJUDGED)],
@@ -108,9 +108,9 @@ def test_a_sweep_has_a_case_a_setting_and_forbidden_class() -> None:
     done: Any = SimpleNamespace(scenario="s", rows=rows, complete=False, command="zonelab it")
     forbidden = {"x": ["lost", "stuck", "lost"], "y": ["lost"]}
     assert told(sweep_suite(done, forbidden)) == {
-        "zonelab.sweep.s": [BROKEN_OFF],
+        "zonelab.sweep.s": [INTERRUPTED],
         "zonelab.sweep.s.x": [
-            ("lost", "failure", (share("lost", "7 of 600 runs (0.47% to 2.39%"), AGAIN)),
+            ("lost", "failure", (share("lost", "7 of 600 runs (0.47% to 2.4%"), AGAIN)),
             ("stuck", "passed", ()),
             ("seeds without a verdict", "skipped", ("not judged: 2 of 600 runs", "seeds 5, 6")),
             ("seed 8", "error", ("ended", AGAIN)),
@@ -126,7 +126,7 @@ def test_an_ablation_has_a_case_a_mechanism_and_one_of_options_a_case_a_set() ->
     ]
     few = ("not judged: nothing got worse without it in 5,000 seeds",)
     assert told(ablation_suite(report({"rows": off}, complete=False))) == {
-        "zonelab.ablate": [BROKEN_OFF, ("a, b", "passed", ()), ("c", "skipped", few), ("c, seed 9", "error", ("why",))]
+        "zonelab.ablate": [INTERRUPTED, ("a, b", "passed", ()), ("c", "skipped", few), ("c, seed 9", "error", ("why",))]
     }
     row = {"workload": "w", "faults": "none", "runs": 5_000, "problems": []}
     on = [
@@ -170,7 +170,7 @@ def test_an_evaluation_has_a_case_for_its_answer_one_a_setting_and_one_a_confirm
     answer, failed = ("No setting", "because", AGAIN), ("x, seed 1", "error", ("ended", AGAIN))
     for undecided, how in (((), "failure"), (("y",), "skipped")):
         assert told(evaluation_suite(evaluated(recommended=None, undecided=undecided)))["zonelab.evaluate.s"] == [
-            *(BROKEN_OFF, ("a setting is recommended", how, answer), ("x", how, unmet), ("y", "passed", ()), failed)
+            *(INTERRUPTED, ("a setting is recommended", how, answer), ("x", how, unmet), ("y", "passed", ()), failed)
         ]
     rows = [
         SimpleNamespace(setting="y", kind=kind, status=status, why="so")

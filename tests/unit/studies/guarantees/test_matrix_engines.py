@@ -12,8 +12,7 @@ from zonelab.scenarios.run.trial import attempt
 from zonelab.scenarios.spec.engines import ENGINES
 from zonelab.scenarios.spec.reading import load_scenario
 from zonelab.scenarios.spec.rules import problems
-from zonelab.studies.guarantees.matrix import Cell, CellResult, Matrix, cells_of
-from zonelab.studies.guarantees.matrix_report import MatrixReport
+from zonelab.studies.guarantees.matrix import cells_of
 
 SLOW = 1_000 // LEASE_MS
 GMQ_MODES = tuple(map(EngineMode, ENGINES["gmq"].modes))
@@ -60,14 +59,6 @@ def test_where_one_zone_fails_and_any_dispatcher_dies_hardened_gmq_loses_nothing
     found = {mode: attempt(scenario("gmq", FaultClass.ANY_OF_ONE_ZONE, mode=mode, seed=seed)) for mode in GMQ_MODES}
     assert found[EngineMode.HARDENED].violated == ()
     assert "lost" in found[EngineMode.COMPAT].violated
-
-
-@pytest.mark.parametrize(("engine", "where"), [("dyno-v2", "docs/hardened.md"), ("gmq", "docs/gmq.md")])
-def test_the_page_says_where_the_hardened_mode_of_its_engine_is_told(engine, where, tmp_path):
-    cell = Cell(fault_class=FaultClass.NONE, level=Level.DC_QUORUM, mode=EngineMode.HARDENED, engine=engine)
-    study = Matrix(cells={cell: CellResult()}, complete=True)
-    page = MatrixReport(study=study, command="zonelab matrix", took_s=1.0).page(tmp_path / "page.md")
-    assert f"hardened ({where}), run in simulation" in page
 
 
 def test_a_hunt_of_what_crashes_consumers_crashes_services_too():

@@ -6,10 +6,10 @@ from zonelab.studies.guarantees.page import effort, provenance
 def test_only_runs_made_now_count_for_the_speed():
     assert effort(runs=1_200, took_s=60) == "1,200 runs in 60 s, 20.0 a second"
     told = effort(runs=1_200, took_s=60, known=600)
-    assert told == "1,200 runs, 600 of them made before and read from the state, 600 now in 60 s, 10.0 a second"
+    assert told == "1,200 runs, 600 of them reused, 600 now in 60 s, 10.0 a second"
 
 
 def test_no_speed_is_told_where_nothing_was_run():
     """A page once said 74276.4 runs a second: all of them had been read from a file."""
     told = provenance("zonelab matrix", runs=10_592, took_s=0.14, known=10_592)
-    assert told.endswith(": 10,592 runs, 10,592 of them made before and read from the state.")
+    assert told.endswith(": 10,592 runs, 10,592 of them reused.")

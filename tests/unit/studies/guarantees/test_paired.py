@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from zonelab.analysis.number_text import counted
 from zonelab.analysis.observation import Observation
 from zonelab.engine.dyno.mechanisms import DynoMechanism
 from zonelab.scenarios.fault_draws.fault_classes import FaultClass
@@ -82,8 +83,8 @@ def test_a_table_says_when_no_row_of_so_few_seeds_could_show_anything() -> None:
     found = PairedStudy(rows={off: result}, tests=10, runs=0, complete=True)
     assert found.least_seeds == 8  # 1 in 2**8 is the first below 5 % over 10 tests
     for seed in range(found.least_seeds):
-        page = AblationReport(study=found, command="zonelab ablate", took_s=1.0).page(Path("page.md"))
-        assert f"{seed} seeds: worse in {seed} and better in 0 comparisons: too few seeds, since" in page
+        page = AblationReport(study=found, command="zonelab ablate", took_s=1.0).document(Path("page.md"))
+        assert f"{counted(seed, 'seed')}: worse in {seed} and better in 0 comparisons: too few seeds, since" in page
         stuck, none = Observation(counts={"stuck": 1}), Observation()
         result.add(stuck, none, conditions=Conditions(FaultClass.NONE), seed=seed)
     assert found.more(off, ("stuck",)) == ("stuck",)

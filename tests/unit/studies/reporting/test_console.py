@@ -10,7 +10,7 @@ import pytest
 from rich.table import Table
 from support.project_files import ROOT, project_files
 
-from zonelab.studies.guarantees.page import code, markdown_rows
+from zonelab.studies.guarantees.page import code
 from zonelab.studies.reporting.console import BAD, console, error_console, print_rows, print_table, styled
 from zonelab.studies.sweep.settings import settings_of
 
@@ -50,7 +50,6 @@ def test_consoles_are_made_in_one_place_and_no_column_of_a_bar_reads_markup():
     assert marked == []
 
 
-def test_a_bar_ends_no_cell_of_a_page_and_a_backtick_no_code():
-    assert markdown_rows(["a"], [["x|y"]]).splitlines()[2] == r"| x\|y |"
+def test_a_backtick_ends_no_code():
     assert code("zonelab run x") == "`zonelab run x`"
     assert code("zonelab run '`id`'") == "`` zonelab run '`id`' ``"
