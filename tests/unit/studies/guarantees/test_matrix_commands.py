@@ -111,7 +111,7 @@ def test_ablate_calls_a_mechanism_without_which_nothing_changes_a_hole_in_the_te
     told = capsys.readouterr().out
     nothing = "worse in 0 and better in 0 comparisons: too few seeds, a hole in the tests"
     assert f"warm-restart, 12 seeds: {nothing}, or" in told
-    assert "remove-check, 12 seeds: the lease with NX alone decides between two consumers" in told
+    assert "remove-check, 12 seeds: worse in " in told
 
 
 @pytest.mark.parametrize("command", ["matrix", "ablate"])
