@@ -231,9 +231,8 @@
       one.addEventListener("click", act);
       byId(place).append(one);
     };
-    for (const { kind, needs, of_links } of able.kinds) {
-      const place = of_links ? "links-kinds" : kind.includes(" ") ? "program-kinds" : "server-kinds";
-      button(place, kind, () => {
+    for (const { kind, needs, part } of able.kinds) {
+      button(`${part}-kinds`, kind.replaceAll("_", " "), () => {
         const body = { kind, target: value("target") };
         if (value("for")) body.for_s = Number(value("for"));
         if (needs) body[needs] = needs === "lag" ? value("lag") : Number(value(needs));
@@ -242,7 +241,7 @@
       });
     }
     button("server-kinds", "restart", () => post("/restart", { what: "zone", target: value("target"), mode: value("mode") }));
-    button("program-kinds", "coordinator restart", () => post("/restart", { what: "coordinator", target: value("target") }));
+    button("coordinator-kinds", "restart coordinator", () => post("/restart", { what: "coordinator", target: value("target") }));
     byId("heal").addEventListener("click", () => post("/heal"));
   };
 

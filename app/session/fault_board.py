@@ -14,7 +14,7 @@ from functools import partial
 from typing import Any
 
 from zonelab.app.session.coordinator_process import CoordinatorProcess
-from zonelab.app.session.fault_requests import FaultKind, FaultRequest
+from zonelab.app.session.fault_requests import FaultRequest, death
 from zonelab.app.session.recording import Recording
 from zonelab.app.session.targets import Places
 from zonelab.cluster.admin.links import LinkState
@@ -22,11 +22,9 @@ from zonelab.cluster.real.zones.base import RealZone
 from zonelab.cluster.real.zones.zone_set import ZoneSet
 from zonelab.cluster.zone import ClusterError, Restart, ZoneState
 from zonelab.scenarios.errors import NotAccepted
-from zonelab.scenarios.faults.zones import OfServer
+from zonelab.scenarios.faults.fault import ClusterPart, Fault
 
 LOGGER = logging.getLogger("zonelab.session")
-
-_KILLS = (FaultKind.KILL, FaultKind.COORDINATOR_KILL, FaultKind.PORT_KILL)
 
 
 class Conflict(NotAccepted):
@@ -34,11 +32,13 @@ class Conflict(NotAccepted):
 
 
 @dataclass
-class Fault:
+class ActiveFault:
     """A fault in force. ``links``: those that it is on. ``nodes``: whose servers, or coordinators, it is on."""
 
     number: int
     request: FaultRequest
+    fault: Fault
+    """As it will be ended: a restart may say otherwise than the request with which data."""
     begin_ns: int
     links: tuple[str, ...] = ()
     nodes: tuple[str, ...] = ()
@@ -56,7 +56,7 @@ class Fault:
         return {
             "number": self.number,
             "fault": self.name,
-            "kind": self.request.kind.value,
+            "kind": self.request.kind,
             "target": self.request.target,
             "links": list(self.links),
             "nodes": list(self.nodes),
@@ -83,7 +83,7 @@ class Board:
         self.places = places or Places.of_zones(zones.names)
         self._coordinators = coordinators
         self._recording = recording
-        self._faults: dict[int, Fault] = {}
+        self._faults: dict[int, ActiveFault] = {}
         self._next_number = 1
         self._verbs = asyncio.Lock()
         self._deaths: set[asyncio.Task[None]] = set()
@@ -98,7 +98,7 @@ class Board:
     async def begin(self, request: FaultRequest) -> dict[str, Any]:
         """Raises ``NotAccepted`` if nothing was changed, another ``ClusterError`` if it went wrong on the way."""
         async with self._verbs:
-            nodes = () if request.kind.of_links else self._free(request)
+            nodes = () if request.fault.part is ClusterPart.LINKS else self._free(request)
             fault = self._begun(request, nodes=nodes)
             await self._enforce(fault)
             if request.for_s is not None:
@@ -140,37 +140,37 @@ class Board:
         What does not come up again stays killed, which is then a fault in force.
         """
         nodes = self.places.nodes_of(target)
-        kill = FaultKind.COORDINATOR_KILL if of_coordinator else FaultKind.KILL
+        request = death(target, mode, of_coordinator=of_coordinator)
         async with self._verbs:
             faults = self._holding_any(nodes, of_coordinator=of_coordinator)
-            killed = [fault for fault in faults if fault.request.kind in _KILLS]
+            killed = [one for one in faults if one.fault.leaves is ZoneState.DEAD]
             if mode is Restart.WARM:
                 for each in (nodes, *(fault.nodes for fault in killed)):
                     self._check_warm(each)
             for fault in faults:
                 if fault in killed:
-                    fault.request = fault.request.model_copy(update={"restart": mode})
+                    fault.fault = request.fault
                 await self._end(fault)
             left = tuple(node for node in nodes if not any(node in fault.nodes for fault in killed))
             if left:
-                death = self._begun(FaultRequest(kind=kill, target=target, restart=mode), nodes=left)
-                await self._enforce(death)
-                await self._end(death)
+                killing = self._begun(request, nodes=left)
+                await self._enforce(killing)
+                await self._end(killing)
             words = [_words(node, of_coordinator=of_coordinator) for node in left]
             return [*(f"ended {fault.name}" for fault in faults), *(f"restarted {one}" for one in words)]
 
     async def close(self) -> None:
         """Nothing more happens by itself; what is in force is recorded as ended now."""
-        for death in list(self._deaths):
-            await _cancelled(death)
+        for noticed in list(self._deaths):
+            await _cancelled(noticed)
         for fault in list(self._faults.values()):  # one may end by its timer meanwhile
             await _cancelled(fault.timer)
             self._recording.fault_ended(fault.row)
 
     def _died(self, node: str) -> None:
-        death = asyncio.create_task(self._death(node))
-        self._deaths.add(death)
-        death.add_done_callback(self._deaths.discard)
+        noticed = asyncio.create_task(self._death(node))
+        self._deaths.add(noticed)
+        noticed.add_done_callback(self._deaths.discard)
 
     async def _death(self, node: str) -> None:
         """A coordinator that died by itself is under a fault as one that was killed: the others lose its zone."""
@@ -179,7 +179,7 @@ class Board:
             if not dead or self._holding(node, of_coordinator=True) is not None:
                 return
             LOGGER.error("coordinator %s died by itself: %s", node, self._coordinators[node].log_tail())
-            self._begun(FaultRequest(kind=FaultKind.COORDINATOR_KILL, target=node), nodes=(node,))
+            self._begun(death(node, Restart.KEEP, of_coordinator=True), nodes=(node,))
             try:
                 await self._push()
             except ClusterError as error:
@@ -187,7 +187,7 @@ class Board:
 
     def _free(self, request: FaultRequest) -> tuple[str, ...]:
         """The nodes that it is on. Raises ``NotAccepted`` if they are not there, or something is the matter already."""
-        nodes, of_coordinator = self.places.nodes_of(request.target), request.kind.of_coordinator
+        nodes, of_coordinator = self.places.nodes_of(request.target), _of_coordinator(request.fault)
         for node in nodes:
             under = self._holding(node, of_coordinator=of_coordinator)
             what = _words(node, of_coordinator=of_coordinator)
@@ -198,7 +198,7 @@ class Board:
             state = self._thing(node, of_coordinator=of_coordinator).state
             if state is not ZoneState.RUNNING:
                 raise Conflict(f"{what} is {state}; it must be running: zonelab heal")
-        if request.restart is Restart.WARM:
+        if request.fault.comes_back is Restart.WARM:
             self._check_warm(nodes)
         return nodes
 
@@ -209,70 +209,52 @@ class Board:
     def _thing(self, node: str, *, of_coordinator: bool) -> RealZone | CoordinatorProcess:
         return self._coordinators[node] if of_coordinator else self._zones[node]
 
-    def _holding(self, node: str, *, of_coordinator: bool) -> Fault | None:
+    def _holding(self, node: str, *, of_coordinator: bool) -> ActiveFault | None:
         return next(iter(self._holding_any((node,), of_coordinator=of_coordinator)), None)
 
-    def _holding_any(self, nodes: Sequence[str], *, of_coordinator: bool) -> list[Fault]:
+    def _holding_any(self, nodes: Sequence[str], *, of_coordinator: bool) -> list[ActiveFault]:
         return [
             fault
             for fault in self._faults.values()
-            if fault.request.kind.of_coordinator is of_coordinator and any(node in fault.nodes for node in nodes)
+            if _of_coordinator(fault.fault) is of_coordinator and any(node in fault.nodes for node in nodes)
         ]
 
-    async def _enforce(self, fault: Fault) -> None:
-        kind, same = fault.request.kind, fault.request.fault
-        servers = [self._zones[node] for node in fault.nodes]
-        if kind.of_links:
-            await self._push()
-        elif isinstance(same, OfServer):
-            await asyncio.gather(*(same.strike(one) for one in servers if one.state is not ZoneState.DEAD))
-        elif kind in _KILLS:
-            await asyncio.gather(*(self._coordinators[node].kill() for node in fault.nodes))
-            await self._push()
-        else:
-            for node in fault.nodes:
-                self._coordinators[node].pause()
+    def _things(self, fault: ActiveFault) -> list[RealZone | CoordinatorProcess]:
+        return [self._thing(node, of_coordinator=_of_coordinator(fault.fault)) for node in fault.nodes]
+
+    async def _enforce(self, fault: ActiveFault) -> None:
+        await asyncio.gather(
+            *(fault.fault.strike(thing) for thing in self._things(fault) if thing.state is not ZoneState.DEAD)
+        )
+        if fault.links:
             await self._push()
 
-    async def _end(self, fault: Fault) -> None:
-        """A fault that cannot be ended stays in force."""
+    async def _end(self, fault: ActiveFault) -> None:
+        """End it, or leave it in force if that fails."""
         if fault.timer is not asyncio.current_task():
             await _cancelled(fault.timer)
-        kind = fault.request.kind
-        if kind.of_links:
+        try:
+            await _all_of(self._relieved(node, fault) for node in fault.nodes)
+        except ClusterError:
+            if _of_coordinator(fault.fault):
+                await self._push()  # to those that did come up
+            raise
+        if fault.links or _of_coordinator(fault.fault):
             await self._push(without=fault)
-        elif kind.of_coordinator:
-            await self._end_of_coordinators(fault)
-            await self._push(without=fault)
-        else:
-            await _all_of(self._end_of_zone(self._zones[node], fault) for node in fault.nodes)
         del self._faults[fault.number]
         self._recording.fault_ended(fault.row)
 
-    async def _end_of_coordinators(self, fault: Fault) -> None:
-        try:
-            await _all_of(self._end_of_coordinator(self._coordinators[node]) for node in fault.nodes)
-        except ClusterError:
-            await self._push()  # to those that did come up
-            raise
+    async def _relieved(self, node: str, fault: ActiveFault) -> None:
+        """End it on one server or coordinator; what died of something else is started again."""
+        of_coordinator, source = _of_coordinator(fault.fault), partial(self._warm_source, node, besides=fault.nodes)
+        thing = self._thing(node, of_coordinator=of_coordinator)
+        if fault.fault.outlives_server or thing.state is fault.fault.leaves:
+            await fault.fault.relieve(thing, source)
+        if thing.state is ZoneState.DEAD:
+            await self._revive(node, of_coordinator=of_coordinator)
 
-    async def _end_of_coordinator(self, coordinator: CoordinatorProcess) -> None:
-        if coordinator.state is ZoneState.DEAD:
-            await coordinator.start()
-        else:
-            coordinator.resume()
-
-    async def _end_of_zone(self, zone: RealZone, fault: Fault) -> None:
-        if fault.request.kind is FaultKind.SLOW:
-            await zone.slow_down(1)
-        if zone.state is ZoneState.PAUSED:
-            await zone.resume()
-        elif zone.state is ZoneState.DEAD:
-            mode = fault.request.restart
-            source = self._warm_source(zone.name, besides=fault.nodes) if mode is Restart.WARM else None
-            await zone.restart(mode, warm_from=source)
-        elif fault.request.kind is FaultKind.MEMORY:
-            await zone.free_memory()
+    async def _revive(self, node: str, *, of_coordinator: bool) -> None:
+        await (self._coordinators[node].start() if of_coordinator else self._zones[node].restart(Restart.KEEP))
 
     def _warm_source(self, name: str, *, besides: Sequence[str]) -> RealZone:
         """A running server that has the same keys, and is none of ``besides``."""
@@ -290,7 +272,7 @@ class Board:
         for of_coordinator in (False, True):
             yield from (partial(self._revived, node, of_coordinator=of_coordinator) for node in self._zones.names)
 
-    async def _ended(self, fault: Fault) -> str:
+    async def _ended(self, fault: ActiveFault) -> str:
         await self._end(fault)
         return f"ended {fault.name}"
 
@@ -299,27 +281,26 @@ class Board:
         dead = self._thing(node, of_coordinator=of_coordinator).state is ZoneState.DEAD
         if not dead or self._holding(node, of_coordinator=of_coordinator) is not None:
             return ""
+        await self._revive(node, of_coordinator=of_coordinator)
         if of_coordinator:
-            await self._coordinators[node].start()
             await self._push()
-        else:
-            await self._zones[node].restart(Restart.KEEP)
         return f"restarted {_words(node, of_coordinator=of_coordinator)}"
 
-    async def _push(self, *, without: Fault | None = None) -> None:
+    async def _push(self, *, without: ActiveFault | None = None) -> None:
         """Tell every coordinator how its links are to be."""
         names = self._zones.names
         states = {f"{one}>{other}": LinkState() for one in names for other in names if one != other}
         for fault in self._faults.values():
             if fault is not without:
-                states.update({link: fault.request.on(states[link]) for link in fault.links})
+                changes = fault.fault.link_state
+                states.update({link: states[link].model_copy(update=changes) for link in fault.links})
         told: list[Awaitable[None]] = []
         for zone, coordinator in self._coordinators.items():
             own = {link: state.model_dump(mode="json") for link, state in states.items() if zone in link.split(">")}
             told.append(coordinator.set_links(own))
         await asyncio.gather(*told)
 
-    async def _end_after(self, fault: Fault, for_s: float) -> None:
+    async def _end_after(self, fault: ActiveFault, for_s: float) -> None:
         await asyncio.sleep(for_s)
         async with self._verbs:
             if fault.number not in self._faults:
@@ -330,25 +311,28 @@ class Board:
                 LOGGER.error("%s could not be ended: %s", fault.name, error)
                 self._recording.verb("end", {"fault": fault.name}, error=str(error))
 
-    def _begun(self, request: FaultRequest, *, nodes: tuple[str, ...]) -> Fault:
+    def _begun(self, request: FaultRequest, *, nodes: tuple[str, ...]) -> ActiveFault:
         """In force, and recorded; it is up to the caller to make it happen. Raises ``NotAccepted``."""
-        links: tuple[str, ...] = ()
-        if request.kind.of_links:
-            links = self.places.links_of(request.target)
-        elif request.kind.cut is not None:
+        same = request.fault
+        links = () if nodes else self.places.links_of(request.target)
+        if nodes and same.link_state:
             links = self.places.links_at(nodes)
-        fault = Fault(self._next_number, request, self._recording.now_ns(), links=links, nodes=nodes)
+        fault = ActiveFault(self._next_number, request, same, self._recording.now_ns(), links=links, nodes=nodes)
         self._next_number += 1
         self._faults[fault.number] = fault
         fault.row = self._recording.fault_began(
             name=fault.name,
-            kind=request.kind.value,
+            kind=request.kind,
             target=request.target,
             begin_ns=fault.begin_ns,
-            colour=request.kind.fault_class.colour,
+            colour=same.colour,
             detail=json.dumps(request.model_dump(mode="json", exclude_defaults=True)),
         )
         return fault
+
+
+def _of_coordinator(fault: Fault) -> bool:
+    return fault.part is ClusterPart.COORDINATOR
 
 
 def _words(node: str, *, of_coordinator: bool) -> str:

@@ -1,103 +1,76 @@
-"""What can be asked of a cluster that is up: faults, by kind and target."""
+"""What can be asked of a cluster that is up: faults, by the kinds of a scenario, and where."""
 
-from enum import StrEnum
-from typing import Annotated, Self
+from typing import Any
 
-from pydantic import AfterValidator, BaseModel, ConfigDict, Field, model_validator
+from pydantic import BaseModel, ConfigDict, Field, PrivateAttr, ValidationError, model_validator
+from pydantic.fields import FieldInfo
 
-from zonelab.cluster.admin.links import LinkState
-from zonelab.cluster.links.lag_text import parse_lag
-from zonelab.cluster.links.link import Cut
 from zonelab.cluster.zone import Restart
+from zonelab.scenarios.errors import did_you_mean
+from zonelab.scenarios.faults.catalogue import CLASSES, UP
 from zonelab.scenarios.faults.fault import Fault
-from zonelab.scenarios.faults.links import Clog, CutFault, DuplicateFault, EachLink, LagFault, LossFault
-from zonelab.scenarios.faults.programs import CoordinatorCrash
-from zonelab.scenarios.faults.zones import Kill, Memory, Pause, SlowZone
+from zonelab.scenarios.spec.reading import explained
+
+_TIMES = {"at_s": 0.0, "for_s": 1.0}
+"""What a model needs; here a fault begins at once and ends when the request says."""
 
 
-class FaultKind(StrEnum):
-    """All kinds.
-
-    ``fault_class``: the kind of a scenario's faults that does the same, or for a port what comes nearest to it.
-    ``needs``: the amount that it needs. ``cut``: what it does to the links of the node whose process it is on.
-    Coordinators here ask the other zones' servers themselves, while Dynomite passes all of that through the zone's
-    process (``dyn_dnode_peer.c``), so for the others the zone goes with it.
-    """
-
-    fault_class: type[Fault]
-    needs: str | None
-    cut: Cut | None
-
-    def __new__(cls, name: str, fault_class: type[Fault], needs: str | None = None, cut: Cut | None = None) -> Self:
-        kind = str.__new__(cls, name)
-        kind._value_, kind.fault_class, kind.needs, kind.cut = name, fault_class, needs, cut
-        return kind
-
-    CUT = "cut", CutFault  # links are cut and their connections reset
-    HOLD = "hold", Clog  # links are black holes; what was sent arrives when they are mended
-    LAG = "lag", LagFault, "lag"
-    LOSS = "loss", LossFault, "share"
-    DUPLICATE = "duplicate", DuplicateFault, "share"
-    SLOW = "slow", SlowZone, "factor"  # a zone's server runs for a share of the time only
-    PAUSE = "pause", Pause  # SIGSTOP of a zone's server
-    MEMORY = "memory", Memory  # a zone's server refuses what needs more memory
-    KILL = "kill", Kill  # SIGKILL of a zone's server
-    COORDINATOR_PAUSE = "coordinator pause", CoordinatorCrash, None, Cut.FREEZE  # SIGSTOP
-    COORDINATOR_KILL = "coordinator kill", CoordinatorCrash, None, Cut.DROP  # SIGKILL
-    PORT_PAUSE = "port pause", CoordinatorCrash  # of a zone's coordinator; the others still reach the zone's server
-    PORT_KILL = "port kill", CoordinatorCrash
-
-    @property
-    def of_links(self) -> bool:
-        return issubclass(self.fault_class, EachLink)
-
-    @property
-    def of_coordinator(self) -> bool:
-        return self.fault_class is CoordinatorCrash
-
-
-def _lag(text: str) -> str:
-    parse_lag(text)
-    return text
+def amounts_of(kind: type[Fault]) -> dict[str, FieldInfo]:
+    """Return the fields of ``kind`` beside its times and its place, by name."""
+    beside = ("kind", *_TIMES, *kind.where)
+    return {name: field for name, field in kind.model_fields.items() if name not in beside}
 
 
 class FaultRequest(BaseModel):
-    """``for_s``: how long, None until somebody ends it. ``restart``: with which data a killed server comes back.
+    """A fault of a kind in ``UP``, on ``target``; further fields are those of the kind that say how much.
 
-    ``factor``: a slow server runs for one part in ``factor`` of the time. ``share``: of messages.
+    ``for_s``: how long, None until somebody ends it.
     """
 
-    model_config = ConfigDict(extra="forbid", frozen=True)
+    model_config = ConfigDict(extra="allow", frozen=True)
 
-    kind: FaultKind
+    kind: str
     target: str
     for_s: float | None = Field(default=None, gt=0, le=7 * 86_400)
-    lag: Annotated[str, AfterValidator(_lag)] | None = None
-    share: float | None = Field(default=None, gt=0, lt=1)
-    after_ms: float = Field(default=0.0, ge=0, le=600_000)
-    factor: float | None = Field(default=None, gt=1, le=100)
-    restart: Restart = Restart.KEEP
+    _fault: Fault = PrivateAttr()
 
     @model_validator(mode="after")
     def _complete(self) -> "FaultRequest":
-        for name in ("lag", "share", "factor"):
-            if (getattr(self, name) is not None) is not (name == self.kind.needs):
-                raise ValueError(f"{self.kind} {'needs' if name == self.kind.needs else 'takes no'} {name}")
+        amounts = dict(self.model_extra or {})
+        if self.kind not in UP:
+            why = f" ({CLASSES[self.kind].not_up})" if self.kind in CLASSES else did_you_mean(self.kind, UP)
+            raise ValueError(f"kind: got {self.kind!r}{why}; accepted: {', '.join(UP)}")
+        kind = UP[self.kind]
+        fields = amounts_of(kind)
+        if unknown := [name for name in amounts if name not in fields]:
+            accepted = f"; accepted: {', '.join(fields)}" if fields else ""
+            raise ValueError(f"{self.kind} takes no {unknown[0]}{accepted}")
+        if kind.amount_field is not None and kind.amount_field not in amounts:
+            raise ValueError(f"{self.kind} needs {kind.amount_field}")
+        place = {"zone": self.target} if kind.where == ("zone",) else {}
+        try:
+            self._fault = kind.model_validate({"kind": self.kind, **_TIMES, **place, **amounts})
+        except ValidationError as error:
+            wrong = map(explained, error.errors(include_url=False))
+            raise ValueError("; ".join(f"{path}: {text}" for path, text in wrong)) from None
         return self
 
     @property
     def fault(self) -> Fault:
-        """The fault of a scenario that does the same; without times and target, which are written otherwise there."""
-        extent = self.model_dump(include={"lag", "share", "after_ms", "factor"}, exclude_none=True)
-        return self.kind.fault_class.model_construct(**extent)
+        """The fault of a scenario that does the same; its times and, of links, its place mean nothing."""
+        return self._fault
 
     @property
     def label(self) -> str:
         """What and where, and how much."""
         return f"{self.kind} {self.target} {self.fault.amount}".rstrip()
 
-    def on(self, state: LinkState) -> LinkState:
-        """``state`` of a link with this fault on it."""
-        fault = self.fault
-        changes = fault.state if isinstance(fault, EachLink) else {"cut": self.kind.cut}
-        return state.model_copy(update=changes)
+
+def death(target: str, mode: Restart, *, of_coordinator: bool) -> FaultRequest:
+    """Return the request that kills what comes back as ``mode`` says."""
+    if of_coordinator:
+        return FaultRequest(kind="coordinator_crash", target=target)
+    if mode is Restart.WIPE:
+        return FaultRequest(kind="wipe", target=target)
+    amounts: dict[str, Any] = {"restart": mode.value}
+    return FaultRequest(kind="kill", target=target, **amounts)

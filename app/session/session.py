@@ -15,7 +15,6 @@ from zonelab.app.monitor.readings import WAIT_S, GaugeReading
 from zonelab.app.monitor.watched_queues import WatchedQueues
 from zonelab.app.session.coordinator_process import CoordinatorProcess
 from zonelab.app.session.fault_board import Board
-from zonelab.app.session.fault_requests import FaultKind
 from zonelab.app.session.recording import Recording
 from zonelab.app.session.settings import SessionSettings
 from zonelab.app.session.targets import Places
@@ -28,6 +27,7 @@ from zonelab.cluster.real.zones.process.workspace import create_directory, remov
 from zonelab.cluster.real.zones.waiting import to_completion
 from zonelab.cluster.topology.topology import Topology, placed
 from zonelab.cluster.zone import ZoneError
+from zonelab.scenarios.faults.catalogue import UP
 from zonelab.scenarios.logs import logging_to
 
 TOKEN_BYTES = 32
@@ -98,8 +98,8 @@ class Session:
     def hello(self) -> dict[str, Any]:
         """For a page that is opened: what stays as it is, and what may be done."""
         kinds = [
-            {"kind": kind.value, "needs": kind.needs, "of_links": kind.of_links, "colour": kind.fault_class.colour}
-            for kind in FaultKind
+            {"kind": kind, "needs": one.amount_field, "part": one.part, "colour": one.colour}
+            for kind, one in UP.items()
         ]
         places = list(self.board.places.groups)
         return {

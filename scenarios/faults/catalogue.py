@@ -5,7 +5,7 @@ from typing import Annotated, get_args
 from pydantic import Field
 
 from zonelab.scenarios.faults import clocks, links, programs, seen, zones
-from zonelab.scenarios.faults.fault import Fault
+from zonelab.scenarios.faults.fault import ClusterPart, Fault
 
 AnyFault = Annotated[
     zones.Kill
@@ -37,4 +37,14 @@ CLASSES: dict[str, type[Fault]] = {
 }
 """By kind."""
 
-COLOURS = {kind: one.colour for kind, one in CLASSES.items()}
+ONLY_UP: dict[str, type[Fault]] = {
+    "coordinator_pause": programs.CoordinatorPause,
+    "port_crash": programs.PortCrash,
+    "port_pause": programs.PortPause,
+}
+"""By kind, faults that only a cluster of ``zonelab up`` can have."""
+
+UP: dict[str, type[Fault]] = {
+    kind: one for part in ClusterPart for kind, one in {**CLASSES, **ONLY_UP}.items() if one.part is part
+}
+"""By kind, all that such a cluster can have: first those of links, then of servers, then of coordinators."""

@@ -36,6 +36,8 @@ _WHOLE_PPM = 1_000_000
 class OfClock(OfZone):
     """The clock of a zone's machines is wrong, and right again at the end."""
 
+    not_up = "all programs of such a cluster have the clock of this machine"
+
     def holds(self, targets: Targets) -> set[str]:
         return {f"clock of {self.zone}"}
 

@@ -6,13 +6,16 @@ A kind is one class. It is registered by its line in ``zonelab.scenarios.faults.
 from abc import abstractmethod
 from collections.abc import Awaitable, Callable, Iterator, Mapping
 from dataclasses import dataclass, field
+from enum import StrEnum
 from random import Random
-from typing import ClassVar, Protocol
+from typing import Any, ClassVar, Protocol
+
+from pydantic import ConfigDict
 
 from zonelab.cluster.clock import NodeClock
 from zonelab.cluster.fields import NonNegative, Positive, Problem, Section, parse_link
 from zonelab.cluster.testbed import Testbed
-from zonelab.cluster.zone import Restart
+from zonelab.cluster.zone import Restart, Zone, ZoneState
 from zonelab.engine.ports import Command, Reply, Runtime
 
 ANY_LAG = object()
@@ -25,6 +28,17 @@ Changes = dict[str, object]
 """New values of some fields of a fault."""
 
 _SHORTEST_S = 0.001
+
+WarmSource = Callable[[], Zone]
+"""Returns a running server with the same keys, to copy from. Raises ``ClusterError`` if there is none."""
+
+
+class ClusterPart(StrEnum):
+    """The part of a cluster of ``zonelab up`` that a fault is on."""
+
+    LINKS = "links"
+    SERVER = "server"
+    COORDINATOR = "coordinator"
 
 
 Concerns = Callable[[Command], bool]
@@ -115,6 +129,8 @@ class Fault(Section):
     (``holds``), and, where it has more than a zone, what else can be wrong with it, be drawn, or be milder.
     """
 
+    model_config = ConfigDict(use_attribute_docstrings=True)
+
     at_s: NonNegative
     """Seconds after the load begins."""
     for_s: Positive
@@ -135,6 +151,20 @@ class Fault(Section):
     """It is about the members of a consumer group, which not every queue has."""
     between_zones: ClassVar[bool] = False
     """A single zone cannot have it."""
+    part: ClassVar[ClusterPart | None] = None
+    """What ``zonelab fault`` puts it on; None if a cluster of ``zonelab up`` cannot have it."""
+    not_up: ClassVar[str] = "nothing there corresponds to it"
+    """Why such a cluster cannot have it."""
+    only_up: ClassVar[str] = ""
+    """Why a scenario cannot have it, though such a cluster can."""
+    where: ClassVar[tuple[str, ...]] = ("zone",)
+    """The fields that say where it is; ``zonelab fault`` has a target in their place."""
+    amount_field: ClassVar[str | None] = None
+    """The field that says how much of it."""
+    leaves: ClassVar[ZoneState] = ZoneState.RUNNING
+    """The state of a server, or of a coordinator, that has it."""
+    outlives_server: ClassVar[bool] = False
+    """It stays on a server that dies and comes back."""
     stops_server: ClassVar[bool] = False
     """The server has died or stands still: nobody can copy from it."""
 
@@ -147,6 +177,17 @@ class Fault(Section):
     def amount(self) -> str:
         """Return how much of it, in a few characters; empty for kinds that have no more and less."""
         return ""
+
+    @property
+    def link_state(self) -> dict[str, object]:
+        """The fields of ``zonelab.cluster.admin.links.LinkState`` that differ on a link with this fault."""
+        return {}
+
+    async def strike(self, thing: Any) -> None:
+        """Let it happen to one server, or one coordinator."""
+
+    async def relieve(self, thing: Any, source: WarmSource) -> None:
+        """End it on a server, or a coordinator, that is as it ``leaves`` it."""
 
     @property
     @abstractmethod

@@ -19,6 +19,7 @@ from zonelab.scenarios.faults.fault import (
     Action,
     Changes,
     Choices,
+    ClusterPart,
     Fault,
     Stage,
     Targets,
@@ -56,14 +57,11 @@ class OfLinks(Fault):
 class EachLink(OfLinks):
     """A fault that does the same to each of some links, at the same time."""
 
+    part = ClusterPart.LINKS
+
     @abstractmethod
     def change(self, link: Link) -> Undo:
         """Let it happen to this link; what is returned ends it."""
-
-    @property
-    @abstractmethod
-    def state(self) -> dict[str, object]:
-        """The fields of ``zonelab.cluster.admin.links.LinkState`` that differ on a link with this fault."""
 
     def action(self, stage: Stage) -> Action:
         links = [stage.testbed.links[pair] for pair in self.links(stage.targets)]
@@ -81,6 +79,8 @@ class EachLink(OfLinks):
 
 class LinksFault(EachLink):
     """Something about some links; with neither zone nor link, about every link."""
+
+    where = ("zone", "link")
 
     zone: str | None = None
     """Every link from and to this zone."""
@@ -115,20 +115,22 @@ class LinksFault(EachLink):
 
 
 class LagFault(LinksFault):
-    """Another lag on some links, then the one that they had."""
+    """Change the lag of links."""
 
+    amount_field = "lag"
     colour = "#1f77b4"
     harm = 2
 
     kind: Literal["lag"]
     lag: DelayText
+    """E.g. constant:50ms, lognormal:20ms:200ms."""
 
     @property
     def amount(self) -> str:
         return self.lag
 
     @property
-    def state(self) -> dict[str, object]:
+    def link_state(self) -> dict[str, object]:
         return {"lag": self.lag}
 
     def change(self, link: Link) -> Undo:
@@ -142,21 +144,22 @@ class LagFault(LinksFault):
 
 
 class LossFault(LinksFault):
-    """More, or less, loss on some links, then that which they had."""
+    """Make links lose transmissions."""
 
+    amount_field = "share"
     colour = "#17becf"
     harm = 4
 
     kind: Literal["loss"]
     share: Annotated[float, Field(strict=True, gt=0, lt=1)] = 0.1
-    """Of transmissions that are lost; TCP repeats them after 200 ms, 400 ms and so on."""
+    """Share of transmissions that are lost, e.g. 0.1; TCP repeats them after 200 ms, 400 ms and so on."""
 
     @property
     def amount(self) -> str:
         return f"{self.share:.0%}"
 
     @property
-    def state(self) -> dict[str, object]:
+    def link_state(self) -> dict[str, object]:
         return {"loss": self.share}
 
     def change(self, link: Link) -> Undo:
@@ -177,23 +180,24 @@ class LossFault(LinksFault):
 
 
 class DuplicateFault(LinksFault):
-    """Some messages on some links arrive twice."""
+    """Make messages arrive twice, as behind a proxy that tries again."""
 
+    amount_field = "share"
     colour = "#7fc97f"
     harm = 4
 
     kind: Literal["duplicate"]
     share: Annotated[float, Field(strict=True, gt=0, le=1)] = 0.1
-    """Of messages that arrive a second time."""
+    """Share of messages that arrive twice, e.g. 0.1."""
     after_ms: NonNegative = 0.0
-    """How long after a message its copy sets out."""
+    """Time after a message at which its copy is sent, in ms."""
 
     @property
     def amount(self) -> str:
         return f"{self.share:.0%}"
 
     @property
-    def state(self) -> dict[str, object]:
+    def link_state(self) -> dict[str, object]:
         return {"duplicate": self.share, "duplicate_after_ms": self.after_ms}
 
     def change(self, link: Link) -> Undo:
@@ -217,7 +221,7 @@ class DuplicateFault(LinksFault):
 
 
 class Clog(LinksFault):
-    """What is sent is held and arrives afterwards."""
+    """Make links black holes: nothing arrives, without any notice, and all of it arrives when they are mended."""
 
     colour = "#c5b0d5"
     harm = 7
@@ -225,7 +229,7 @@ class Clog(LinksFault):
     kind: Literal["clog"]
 
     @property
-    def state(self) -> dict[str, object]:
+    def link_state(self) -> dict[str, object]:
         return {"cut": Cut.HOLD}
 
     def holds(self, targets: Targets) -> set[str]:
@@ -242,6 +246,7 @@ class SwizzleClog(OfLinks):
     In the first half of the time one after another begins, in the second one after another ends.
     """
 
+    not_up = "clog the links one after another instead"
     colour = "#5e3c99"
     harm = 7
 
@@ -299,15 +304,17 @@ class SwizzleClog(OfLinks):
 
 
 class CutFault(EachLink):
-    """Exactly one of ``isolate``, ``halves`` and ``one_way`` says which links are cut."""
+    """Cut links: their connections are reset, and what is sent fails at once."""
 
+    where = ("isolate", "halves", "one_way")
     colour = "#9467bd"
     harm = 8
 
     kind: Literal["cut"]
     mode: CutMode = CutMode.DROP
+    """With ``hold`` what is sent arrives when the links are mended."""
     isolate: str | None = None
-    """A zone: every link from and to it."""
+    """A zone: every link from and to it. Exactly one of ``isolate``, ``halves`` and ``one_way`` is given."""
     halves: tuple[str, ...] | None = None
     """The zones of one side: every link between them and the others."""
     one_way: str | None = None
@@ -318,7 +325,7 @@ class CutFault(EachLink):
         return self.isolate or self.one_way or f"{','.join(self.halves or ())}|rest"
 
     @property
-    def state(self) -> dict[str, object]:
+    def link_state(self) -> dict[str, object]:
         return {"cut": Cut(self.mode)}
 
     def links(self, targets: Targets) -> Pairs:

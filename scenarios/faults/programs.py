@@ -3,24 +3,29 @@
 from collections.abc import Iterator
 from functools import partial
 from random import Random
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, ClassVar, Literal, Protocol
 
 from pydantic import PlainValidator
 
 from zonelab.cluster.fields import Count, Problem
 from zonelab.cluster.links.link import Cut
+from zonelab.cluster.zone import ClusterError, ZoneState
 from zonelab.scenarios.faults.fault import (
     Action,
     Changes,
     Choices,
+    ClusterPart,
     OfZone,
     Stage,
     Targets,
+    WarmSource,
     at_once,
     no_service,
     no_zone,
 )
 from zonelab.scenarios.faults.links import around, cut_of
+
+NOT_UP = "its clients are programs of yours, which you can kill or stop"
 
 _COMMANDS_LOG2 = 6.0
 _COMMANDS: Choices = (None, range(1, 21))
@@ -36,6 +41,7 @@ class ClientCrash(OfZone):
     """The program of a client ends between two commands."""
 
     harm = 1
+    not_up = NOT_UP
     of_clients = True
 
     def problems(self, targets: Targets, path: str) -> Iterator[Problem]:
@@ -180,26 +186,112 @@ class ServiceCrash(ClientCrash):
         return {"service": names, "at_command": _COMMANDS, "how": ("stop", "kill")}
 
 
-class CoordinatorCrash(OfZone):
-    """The coordinator of a zone ends, with commands on their way; after ``for_s`` another takes its place.
+class CoordinatorProgram(Protocol):
+    """The process of a coordinator in a cluster of ``zonelab up``."""
+
+    async def start(self) -> None: ...
+    async def kill(self) -> None: ...
+    def pause(self) -> None: ...
+    def resume(self) -> None: ...
+
+
+class OfCoordinator(OfZone):
+    """A fault of the coordinator of a zone.
+
+    Coordinators ask the other zones' servers themselves, while Dynomite passes all of that through the zone's process
+    (``dyn_dnode_peer.c``), so that for the others the zone goes with it. ``cut`` is what happens to all links from and
+    to the zone for that reason.
+    """
+
+    part = ClusterPart.COORDINATOR
+    cut: ClassVar[Cut | None] = None
+    harm = 9
+
+    @property
+    def link_state(self) -> dict[str, object]:
+        return {} if self.cut is None else {"cut": self.cut}
+
+    def holds(self, targets: Targets) -> set[str]:
+        return {*cut_of(around(targets, self.zone)), f"coordinator {self.zone}"}
+
+    def action(self, stage: Stage) -> Action:
+        raise ClusterError(f"{self.kind} is possible with zonelab fault only: {self.only_up}")
+
+
+class CoordinatorDeath(OfCoordinator):
+    """The coordinator ends, with commands on their way; another takes its place when the fault ends."""
+
+    colour = "#2ca02c"
+    leaves = ZoneState.DEAD
+
+    async def strike(self, program: CoordinatorProgram) -> None:
+        await program.kill()
+
+    async def relieve(self, program: CoordinatorProgram, source: WarmSource) -> None:
+        await program.start()
+
+
+class CoordinatorStop(OfCoordinator):
+    """The coordinator stands still."""
+
+    colour = "#98df8a"
+    leaves = ZoneState.PAUSED
+    only_up = "the coordinators of a run are part of one process, which cannot stop one of them"
+
+    async def strike(self, program: CoordinatorProgram) -> None:
+        program.pause()
+
+    async def relieve(self, program: CoordinatorProgram, source: WarmSource) -> None:
+        program.resume()
+
+
+class CoordinatorCrash(CoordinatorDeath):
+    """Kill a coordinator (SIGKILL), as the death of a Dynomite: others get errors of its zone at once.
 
     Its connections to the others, and theirs to it, are reset.
     """
 
-    colour = "#2ca02c"
-    harm = 9
+    cut = Cut.DROP
 
     kind: Literal["coordinator_crash"]
     zone: str
-
-    def holds(self, targets: Targets) -> set[str]:
-        return {*cut_of(around(targets, self.zone)), f"coordinator {self.zone}"}
 
     def action(self, stage: Stage) -> Action:
         coordinator = stage.testbed.coordinators[self.zone]
         links = [stage.testbed.links[pair] for pair in around(stage.targets, self.zone)]
         cuts = (partial(link.cut, Cut.DROP) for link in links)
         return Action(at_once(coordinator.crash, *cuts), at_once(coordinator.restart, *(link.mend for link in links)))
+
+
+class CoordinatorPause(CoordinatorStop):
+    """Freeze a coordinator (SIGSTOP), as a Dynomite that stands still: others wait for its zone until a time-out."""
+
+    cut = Cut.FREEZE
+
+    kind: Literal["coordinator_pause"]
+    zone: str
+
+
+class PortCrash(CoordinatorDeath):
+    """Kill a coordinator's process (SIGKILL): its clients are disconnected and nobody listens at its port.
+
+    The others still reach the zone's server.
+    """
+
+    only_up = "a client of a run has no connection of its own that could be refused"
+
+    kind: Literal["port_crash"]
+    zone: str
+
+
+class PortPause(CoordinatorStop):
+    """Freeze a coordinator's process (SIGSTOP): its clients are not answered.
+
+    The others still reach the zone's server.
+    """
+
+    kind: Literal["port_pause"]
+    zone: str
 
 
 def _command(random: Random) -> int | None:

@@ -25,6 +25,7 @@ from zonelab.scenarios.faults.fault import (
     no_service,
     no_zone,
 )
+from zonelab.scenarios.faults.programs import NOT_UP
 
 LATE_MS_MAX = 3_600_000
 ANY_COMMAND, ANY_WRITE = "*", "writes"
@@ -45,6 +46,7 @@ class OfProgram(OfZone):
     """
 
     harm = 1
+    not_up = NOT_UP
     of_clients = True
 
     kind: str

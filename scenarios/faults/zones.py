@@ -1,15 +1,16 @@
 """Faults of a zone's server: it dies, loses its power, stands still, becomes slow or has no memory left."""
 
+from abc import abstractmethod
 from collections.abc import Iterator
 from functools import partial
 from random import Random
-from typing import Annotated, Literal
+from typing import Annotated, ClassVar, Literal
 
 from pydantic import Field
 
 from zonelab.cluster.fields import Flag, Problem
 from zonelab.cluster.zone import LosesPower, Restart, Zone, ZoneError, ZoneState
-from zonelab.scenarios.faults.fault import Action, Changes, Choices, OfZone, Stage, Targets
+from zonelab.scenarios.faults.fault import Action, Changes, Choices, ClusterPart, OfZone, Stage, Targets, WarmSource
 
 _FACTOR_LEAST = 4.0
 
@@ -17,18 +18,33 @@ _FACTOR_LEAST = 4.0
 class OfServer(OfZone):
     """A fault of the server itself."""
 
+    part: ClassVar[ClusterPart | None] = ClusterPart.SERVER
     stops_server = True
 
     def holds(self, targets: Targets) -> set[str]:
         return {f"zone {self.zone}"}
 
-    async def strike(self, zone: Zone) -> None:
-        """Let it happen to this server."""
-        raise NotImplementedError
+    @abstractmethod
+    async def strike(self, zone: Zone) -> None: ...
+
+    @abstractmethod
+    async def relieve(self, zone: Zone, source: WarmSource) -> None: ...
+
+    def action(self, stage: Stage) -> Action:
+        zone = stage.testbed.zones[self.zone]
+        return Action(partial(self.strike, zone), partial(self.relieve, zone, partial(self._source, stage)))
+
+    def _source(self, stage: Stage) -> Zone:
+        for name, zone in stage.testbed.zones.items():
+            if name != self.zone and zone.state is ZoneState.RUNNING:
+                return zone
+        raise ZoneError(f"zone {self.zone}: no running zone to copy the data from")
 
 
 class ServerDeath(OfServer):
     """The server dies; it comes back with its own files, without them, or with a copy of a live zone's data."""
+
+    leaves = ZoneState.DEAD
 
     @property
     def comes_back(self) -> Restart:
@@ -36,6 +52,9 @@ class ServerDeath(OfServer):
 
     async def strike(self, zone: Zone) -> None:
         await zone.kill()
+
+    async def relieve(self, zone: Zone, source: WarmSource) -> None:
+        await zone.restart(self.comes_back, warm_from=source() if self.comes_back is Restart.WARM else None)
 
     def problems(self, targets: Targets, path: str) -> Iterator[Problem]:
         yield from super().problems(targets, path)
@@ -45,22 +64,10 @@ class ServerDeath(OfServer):
             elif targets.servers != targets.zones:
                 yield Problem.of(f"{path}.restart", "warm", "keep, as no other server holds the same keys")
 
-    def action(self, stage: Stage) -> Action:
-        zone = stage.testbed.zones[self.zone]
-        return Action(partial(self.strike, zone), partial(self._restart, zone, stage))
-
-    async def _restart(self, zone: Zone, stage: Stage) -> None:
-        source = self._source(stage) if self.comes_back is Restart.WARM else None
-        await zone.restart(self.comes_back, warm_from=source)
-
-    def _source(self, stage: Stage) -> Zone:
-        for name, zone in stage.testbed.zones.items():
-            if name != self.zone and zone.state is ZoneState.RUNNING:
-                return zone
-        raise ZoneError(f"zone {self.zone}: no running zone to copy the data from")
-
 
 class Kill(ServerDeath):
+    """Kill a zone's server (SIGKILL). When the fault ends it comes back, by default with its data."""
+
     colour = "#d62728"
     harm = 10
 
@@ -79,6 +86,8 @@ class Kill(ServerDeath):
 
 
 class Wipe(ServerDeath):
+    """Kill a zone's server (SIGKILL). When the fault ends it comes back without data."""
+
     colour = "#8b0000"
     harm = 12
 
@@ -95,6 +104,8 @@ class PowerFailure(ServerDeath):
 
     colour = "#e377c2"
     harm = 11
+    part = None
+    not_up = "only a simulated machine can lose its power"
     simulated_only = True
 
     kind: Literal["power_failure"]
@@ -132,10 +143,11 @@ class PowerFailure(ServerDeath):
 
 
 class Pause(OfServer):
-    """SIGSTOP of a zone's server: it keeps its connections and answers nobody."""
+    """Freeze a zone's server (SIGSTOP): it keeps its connections and answers nobody."""
 
     colour = "#ff7f0e"
     harm = 6
+    leaves = ZoneState.PAUSED
 
     kind: Literal["pause"]
     zone: str
@@ -143,13 +155,12 @@ class Pause(OfServer):
     async def strike(self, zone: Zone) -> None:
         await zone.pause()
 
-    def action(self, stage: Stage) -> Action:
-        zone = stage.testbed.zones[self.zone]
-        return Action(partial(self.strike, zone), zone.resume)
+    async def relieve(self, zone: Zone, source: WarmSource) -> None:
+        await zone.resume()
 
 
 class Memory(OfServer):
-    """A zone's server has no memory left: it refuses what would need more (OOM) and carries out the rest."""
+    """Let a zone's server refuse what needs more memory (OOM); it carries out the rest."""
 
     colour = "#393b79"
     harm = 5
@@ -161,22 +172,24 @@ class Memory(OfServer):
     async def strike(self, zone: Zone) -> None:
         await zone.fill_memory()
 
-    def action(self, stage: Stage) -> Action:
-        zone = stage.testbed.zones[self.zone]
-        return Action(partial(self.strike, zone), zone.free_memory)
+    async def relieve(self, zone: Zone, source: WarmSource) -> None:
+        await zone.free_memory()
 
 
 class SlowZone(OfServer):
-    """A zone's server has one part in ``factor`` of its speed: ``zonelab.cluster.zone.Zone.slow_down``."""
+    """Make a zone's server slow. A real one runs for only a part of every 100 ms (SIGSTOP, SIGCONT)."""
 
+    amount_field = "factor"
     colour = "#ffbb78"
     harm = 3
+    outlives_server = True
     stops_server = False
     same_in_both_arms = False
 
     kind: Literal["slow"]
     zone: str
     factor: Annotated[float, Field(strict=True, gt=1, allow_inf_nan=False)] = 100.0
+    """With 4 it has a quarter of its speed: a real server runs for 25 ms of every 100 ms."""
 
     @property
     def amount(self) -> str:
@@ -188,9 +201,8 @@ class SlowZone(OfServer):
     async def strike(self, zone: Zone) -> None:
         await zone.slow_down(self.factor)
 
-    def action(self, stage: Stage) -> Action:
-        zone = stage.testbed.zones[self.zone]
-        return Action(partial(self.strike, zone), partial(zone.slow_down, 1))
+    async def relieve(self, zone: Zone, source: WarmSource) -> None:
+        await zone.slow_down(1)
 
     def _extent(self, part: float, random: Random) -> Changes:
         return {"factor": 1 + (self.factor - 1) * part}

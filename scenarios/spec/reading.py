@@ -12,7 +12,7 @@ from pydantic_core import ErrorDetails
 from zonelab.analysis.yaml_text import TEXT_MAX, NotYaml, read_yaml, write_yaml
 from zonelab.cluster.regular_file import read_regular
 from zonelab.scenarios.errors import NotAccepted, ScenarioError, did_you_mean
-from zonelab.scenarios.faults.catalogue import CLASSES
+from zonelab.scenarios.faults.catalogue import CLASSES, ONLY_UP
 from zonelab.scenarios.spec.engines import ENGINES, unknown_engine
 from zonelab.scenarios.spec.library import LIBRARY, library_names
 from zonelab.scenarios.spec.queue_settings import QueueSettings
@@ -214,10 +214,9 @@ def explained(detail: ErrorDetails) -> tuple[str, str]:
     if kind == "value_error":
         return path, str(context["error"])
     if kind == "union_tag_invalid":
-        return (
-            f"{path}.kind",
-            f"got {context['tag']!r}{did_you_mean(context['tag'], CLASSES)}; accepted: {', '.join(CLASSES)}",
-        )
+        tag = context["tag"]
+        why = f" ({ONLY_UP[tag].only_up})" if tag in ONLY_UP else did_you_mean(tag, CLASSES)
+        return f"{path}.kind", f"got {tag!r}{why}; accepted: {', '.join(CLASSES)}"
     if kind == "union_tag_not_found":
         return f"{path}.kind", f"missing; accepted: {', '.join(CLASSES)}"
     if kind in ("enum", "literal_error"):

@@ -27,7 +27,7 @@ def told_here(cwd: Path, *arguments: str) -> tuple[int, str, str]:
 @pytest.mark.parametrize(
     ("arguments", "line"),
     [
-        (("fault",), "Missing command; accepted: cut, "),
+        (("fault",), "Missing command; accepted: lag, "),
         (("bogus",), "No such command 'bogus'; accepted: demo, "),
         (("run",), "Missing argument 'NAME|FILE'; accepted: "),
         (("run", "steady", "--bogus"), "No such option: --bogus; accepted: "),

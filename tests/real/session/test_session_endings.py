@@ -144,7 +144,7 @@ def test_a_coordinator_or_server_that_dies_by_itself_is_seen_and_healed(lab):
     with lab.server("a") as server_a:
         server_a.shutdown(nosave=True)
     lab.until(lambda: lab.zone("a")["server"]["state"] == "dead")
-    assert lab.run("heal").startswith("ended 1:coordinator kill b\nrestarted zone a\nno key differs between the zones")
+    assert lab.run("heal").startswith("ended 1:coordinator_crash b\nrestarted zone a\nno key differs between the zones")
     with lab.client("b") as client:
         lab.until(lambda: all(lab.zone("b")["statistics"]["connected"].values()))
         assert client.set("k", "v")

@@ -151,7 +151,7 @@ def test_a_data_centre_that_is_cut_off_misses_writes_and_each_safe_quorum_says_s
 
 def test_writes_go_through_another_zone_when_coordinators_of_the_chosen_one_are_dead(cluster):
     with cluster.client("a1") as near, cluster.client("f2") as far:
-        cluster.lab.run("fault", "port", "kill", "d")
+        cluster.lab.run("fault", "port_crash", "d")
         cluster.lab.until(
             lambda: not cluster.statistics("a1")["peers"]["d1"] and not cluster.statistics("a1")["peers"]["d2"]
         )

@@ -50,7 +50,7 @@ def test_a_file_says_how_slow_single_links_are_and_they_are_so_again_after_fault
     lab.run("fault", "lag", "eu-west-1a", "constant:5ms")
     assert {link["lag"] for link in lab.status()["links"] if "eu-west-1a" in link["link"]} == {"constant:5ms"}
     lab.run("heal")
-    lab.run("fault", "coordinator", "restart", "eu-west-1a")
+    lab.run("fault", "restart", "eu-west-1a", "--coordinator")
     assert {link["link"]: link["lag"] for link in lab.status()["links"]} == told
 
 

@@ -68,7 +68,7 @@ def test_faults_for_a_time_end_by_themselves_and_all_is_recorded(lab):
     lab.run("fault", "cut", "a:b", "--for", "300ms")
     lab.run("fault", "lag", "a>c", "constant:3ms", "--for", "0.3")
     lab.run("fault", "kill", "c", "--for", "500ms")
-    lab.run("fault", "coordinator", "pause", "b", "--for", "1s")
+    lab.run("fault", "coordinator_pause", "b", "--for", "1s")
     lab.until(lambda: not lab.status()["faults"])
     with lab.client("c") as c:
         lab.until(lambda: lab.zone("c")["statistics"]["connected"]["c"])
@@ -77,7 +77,7 @@ def test_faults_for_a_time_end_by_themselves_and_all_is_recorded(lab):
     found = {row["fault"]: row for row in rows(lab, "faults")}
     kinds = [row["kind"] for row in found.values()]
     assert kinds == ["cut", "lag", "kill", "coordinator pause"]
-    for name, at_least_s in (("1:cut a:b", 0.3), ("3:kill c", 0.5), ("4:coordinator pause b", 1.0)):
+    for name, at_least_s in (("1:cut a:b", 0.3), ("3:kill c", 0.5), ("4:coordinator_pause b", 1.0)):
         lasted_s = (found[name]["end_ns"] - found[name]["begin_ns"]) / 1e9
         assert lasted_s >= at_least_s
     assert [row["verb"] for row in rows(lab, "verbs")] == ["up", "fault", "fault", "fault", "fault", "down"]
@@ -112,7 +112,7 @@ def test_servers_and_coordinators_break_and_come_back_as_told(lab):
     lab.until(lambda: lab.zone("b")["statistics"]["server_troubles"] == [])
     lab.run("fault", "slow", "a", "5")
     assert lab.zone("a")["server"]["state"] == "slow"
-    lab.run("fault", "coordinator", "kill", "b")
+    lab.run("fault", "coordinator_crash", "b")
     with pytest.raises(redis.ConnectionError), lab.client("b") as b:
         b.ping()
     lab.run("heal")
@@ -127,7 +127,7 @@ def test_servers_and_coordinators_break_and_come_back_as_told(lab):
 def test_without_a_coordinator_the_others_do_not_reach_its_zone_and_without_its_port_they_do(lab):
     lab.up()
     with lab.client("b") as b, lab.client("c") as c, lab.server("a") as server_a, lab.server("c") as server_c:
-        lab.run("fault", "coordinator", "kill", "a")
+        lab.run("fault", "coordinator_crash", "a")
         for number in range(20):
             assert b.set(f"b {number}", "v")
             assert c.set(f"c {number}", "v")
@@ -135,18 +135,18 @@ def test_without_a_coordinator_the_others_do_not_reach_its_zone_and_without_its_
         told = lab.zone("b")["statistics"]
         assert told["connected"] == {"a": False, "b": True, "c": True}
         assert set(told["zone_failures"]["a"]) == {"ERR Peer: Peer Node is not connected"}
-        lab.run("fault", "coordinator", "restart", "a")
+        lab.run("fault", "restart", "a", "--coordinator")
         for zone in "bc":
             lab.until(lambda zone=zone: all(lab.zone(zone)["statistics"]["connected"].values()))
         assert server_a.dbsize() == 0
-        lab.run("fault", "port", "kill", "a")
+        lab.run("fault", "port_crash", "a")
         assert b.set("by b", "v")
         lab.until(lambda: server_a.get("by b"))
         lab.run("heal")
     with lab.client("a") as a:
         assert a.get("by b") == "v"
         for zone in "bc":
-            lab.run("fault", "coordinator", "kill", zone)
+            lab.run("fault", "coordinator_crash", zone)
         with pytest.raises(redis.ResponseError, match="Peer Node is not connected"):
             a.set("alone", "v")
         with pytest.raises(redis.ResponseError, match="Peer Node is not connected"):
@@ -158,7 +158,7 @@ def test_without_a_coordinator_the_others_do_not_reach_its_zone_and_without_its_
 def test_what_is_sent_to_a_zone_whose_coordinator_stands_still_times_out_and_arrives_when_it_goes_on(lab):
     lab.up("--level", "DC_ONE")
     with lab.client("b") as b, lab.server("a") as server_a:
-        lab.run("fault", "coordinator", "pause", "a")
+        lab.run("fault", "coordinator_pause", "a")
         b.set("early", "v")
         failures = lab.until(lambda: lab.zone("b")["statistics"]["zone_failures"].get("a"))
         assert failures == {"ERR Peer: Peer Node refused connection": 1}
@@ -175,7 +175,7 @@ def test_what_is_sent_to_a_zone_whose_coordinator_stands_still_times_out_and_arr
 def test_a_coordinator_that_comes_back_during_a_cut_is_cut_off_as_well(lab):
     lab.up()
     lab.run("fault", "cut", "b")
-    lab.run("fault", "coordinator", "restart", "b")
+    lab.run("fault", "restart", "b", "--coordinator")
     lab.until(lambda: lab.zone("b")["statistics"]["connected"] == {"a": False, "b": True, "c": False})
 
 

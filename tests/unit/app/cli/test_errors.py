@@ -100,22 +100,15 @@ def test_a_value_out_of_range_is_shown(words: list[str], told: str, capsys: pyte
 @pytest.mark.parametrize(
     ("words", "told"),
     [
-        (
-            ["fault", "coordinator", "kil", "a"],
-            "No such command 'kil'. Did you mean 'kill'?; accepted: kill, pause, restart ",
-        ),
-        (
-            ["fault", "port", "restart", "a"],
-            "No such command 'restart'; accepted: kill, pause (try: zonelab fault port --help)",
-        ),
-        (["fault"], "Missing command; accepted: cut, hold, "),
+        (["fault", "kil", "a"], "No such command 'kil'. Did you mean 'kill'?; accepted: lag, loss, "),
+        (["fault"], "Missing command; accepted: lag, loss, "),
         (["fault", "lag", "a"], "Missing argument 'LAG'; accepted: E.g. constant:50ms, "),
         (
             ["run", "steady", "x"],
             "Got unexpected extra argument(s) (x); accepted: [OPTIONS] {NAME|FILE} (try: zonelab run",
         ),
-        (["fault", "port", "kill", "a", "--wipe"], "No such option: --wipe; accepted: --for, --json, "),
-        (["fault", "coordinator", "pause", "a", "--for", "soon"], "duration: got 'soon'; accepted: "),
+        (["fault", "port_crash", "a", "--wipe"], "No such option: --wipe; accepted: --for, --json, "),
+        (["fault", "coordinator_pause", "a", "--for", "soon"], "duration: got 'soon'; accepted: "),
     ],
 )
 def test_a_command_or_an_option_that_is_not_there_is_told_with_those_that_are(

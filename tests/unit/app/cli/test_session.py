@@ -9,33 +9,20 @@ from zonelab.app.cli import faults, session
 from zonelab.app.cli.main import run_cli
 from zonelab.app.cli.watch import watch
 from zonelab.app.session.client import NotUp
-from zonelab.app.session.fault_requests import FaultKind
 from zonelab.app.session.state_file import SessionFile
 from zonelab.app.session.status_tables import print_status
 from zonelab.cluster.zone import ClusterError
+from zonelab.scenarios.faults.catalogue import UP
+from zonelab.scenarios.faults.fault import ClusterPart
 from zonelab.studies.reporting.console import console
 
 FAULTS = {
-    FaultKind.CUT: ["cut", "a:b"],
-    FaultKind.HOLD: ["hold", "a:b"],
-    FaultKind.LAG: ["lag", "a:b", "constant:5ms"],
-    FaultKind.LOSS: ["loss", "a:b", "0.1"],
-    FaultKind.DUPLICATE: ["duplicate", "a:b", "0.5", "--after", "20ms"],
-    FaultKind.SLOW: ["slow", "b", "8"],
-    FaultKind.PAUSE: ["pause", "b"],
-    FaultKind.MEMORY: ["memory", "b"],
-    FaultKind.KILL: ["kill", "b", "--warm"],
-    FaultKind.COORDINATOR_PAUSE: ["coordinator", "pause", "b"],
-    FaultKind.COORDINATOR_KILL: ["coordinator", "kill", "b"],
-    FaultKind.PORT_PAUSE: ["port", "pause", "b"],
-    FaultKind.PORT_KILL: ["port", "kill", "b"],
-}
-AMOUNTS = {
-    FaultKind.LAG: {"lag": "constant:5ms"},
-    FaultKind.LOSS: {"share": 0.1},
-    FaultKind.DUPLICATE: {"share": 0.5, "after_ms": 20.0},
-    FaultKind.SLOW: {"factor": 8.0},
-    FaultKind.KILL: {"restart": "warm"},
+    "cut": (["--mode", "hold"], {"mode": "hold"}),
+    "lag": (["constant:5ms"], {"lag": "constant:5ms"}),
+    "loss": (["0.1"], {"share": 0.1}),
+    "duplicate": (["0.5", "--after-ms", "20"], {"share": 0.5, "after_ms": 20}),
+    "slow": (["8"], {"factor": 8}),
+    "kill": (["--restart", "warm"], {"restart": "warm"}),
 }
 
 
@@ -112,12 +99,13 @@ def test_a_coordinator_that_does_not_answer_is_told_at_once(capsys):
     )
 
 
-@pytest.mark.parametrize("kind", FaultKind)
+@pytest.mark.parametrize("kind", UP)
 def test_every_kind_of_fault_has_its_words(kind, supervisor, capsys):
     supervisor.answer = {"done": {"fault": "1:it"}}
-    assert run_cli(["fault", *FAULTS[kind], "--for", "2s"]) == 0
-    target = "a:b" if kind.of_links else "b"
-    assert supervisor.asked == [("/faults", {"kind": kind, "target": target, "for_s": 2.0, **AMOUNTS.get(kind, {})})]
+    words, amounts = FAULTS.get(kind, ([], {}))
+    target = "a:b" if UP[kind].part is ClusterPart.LINKS else "b"
+    assert run_cli(["fault", kind, target, *words, "--for", "2s"]) == 0
+    assert supervisor.asked == [("/faults", {"kind": kind, "target": target, "for_s": 2.0, **amounts})]
     assert capsys.readouterr().out == "1:it, for 2 s\n"
 
 
@@ -125,7 +113,7 @@ def test_every_kind_of_fault_has_its_words(kind, supervisor, capsys):
     ("words", "asked"),
     [
         (["restart", "b", "--wipe"], ("/restart", {"what": "zone", "target": "b", "mode": "wipe"})),
-        (["coordinator", "restart", "b"], ("/restart", {"what": "coordinator", "target": "b"})),
+        (["restart", "b", "--coordinator"], ("/restart", {"what": "coordinator", "target": "b"})),
         (["end", "3"], ("/faults/end", {"number": 3})),
     ],
 )
@@ -137,8 +125,16 @@ def test_what_ends_a_fault_tells_what_was_done(words, asked, supervisor, capsys)
 
 
 def test_a_server_comes_back_in_one_way(supervisor, capsys):
-    assert run_cli(["fault", "kill", "b", "--wipe", "--warm"]) == 64
-    assert capsys.readouterr().err == "zonelab: --wipe and --warm exclude each other\n"
+    assert run_cli(["fault", "restart", "b", "--wipe", "--warm"]) == 64
+    assert capsys.readouterr().err == "zonelab: --wipe, --warm and --coordinator exclude each other\n"
+
+
+def test_of_a_fault_that_a_cluster_cannot_have_it_is_said_why(supervisor, capsys):
+    assert run_cli(["fault", "clock", "b"]) == 64
+    assert capsys.readouterr().err == (
+        "zonelab: a cluster of zonelab up cannot have clock: all programs of such a cluster have the clock of this "
+        "machine\n"
+    )
 
 
 def test_healing_says_what_was_done_or_that_nothing_was_to_do(supervisor, capsys):

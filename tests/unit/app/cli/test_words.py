@@ -40,7 +40,7 @@ def test_help_lists_the_verbs_by_what_one_wants_to_do(words: list[str], capsys: 
             ["hunt", "steady", "--rnus", "3"],
             "No such option: --rnus (Possible options: --runs); accepted: --runs, ",
         ),
-        (["fault", "cutt"], "No such command 'cutt'. Did you mean 'cut'?; accepted: cut, hold, "),
+        (["fault", "cutt"], "No such command 'cutt'. Did you mean 'cut'?; accepted: lag, loss, "),
         (
             ["matrix", "--faults", "zone-killed"],
             "--faults: got zone-killed (did you mean zone-killed-warm?); accepted: none, ",

@@ -39,7 +39,10 @@ class Played:
         self.port = 0
 
     def hello(self):
-        kinds = [{"kind": kind, "needs": needs, "of_links": needs == "lag", "colour": "#000"} for kind, needs in KINDS]
+        kinds = [
+            {"kind": kind, "needs": needs, "part": "links" if needs == "lag" else "server", "colour": "#000"}
+            for kind, needs in KINDS
+        ]
         return {"title": XSS, "about": {"level": "DC_QUORUM"}, "faultable": {"kinds": kinds, "places": ["a", "b"]}}
 
     async def read(self):
@@ -100,7 +103,7 @@ class Played:
         return served
 
 
-KINDS = [("cut", None), ("lag", "lag"), ("kill", None), ("slow", "factor"), ("port kill", None)]
+KINDS = [("cut", None), ("lag", "lag"), ("kill", None), ("slow", "factor"), ("port_crash", None)]
 
 
 @pytest.fixture(scope="module")

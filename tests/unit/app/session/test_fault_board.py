@@ -39,22 +39,22 @@ async def test_a_cut_zone_is_cut_in_the_coordinators_at_both_ends_of_every_link(
 @on_board
 async def test_when_one_of_two_faults_on_a_link_ends_the_other_stays(lab):
     await lab.board.begin(fault("cut", "b"))
-    await lab.board.begin(fault("hold", "a>b"))
+    await lab.board.begin(fault("clog", "a>b"))
     assert lab.coordinators["a"].cuts() == {"a>b": "hold", "b>a": "drop"}
     assert await lab.board.end(1) == ["1:cut b"]
     assert lab.coordinators["a"].cuts() == {"a>b": "hold"}
     assert lab.coordinators["c"].cuts() == {}
-    assert [one["fault"] for one in lab.board.active] == ["2:hold a>b"]
+    assert [one["fault"] for one in lab.board.active] == ["2:clog a>b"]
 
 
-@pytest.mark.parametrize(("verb", "cut"), [("kill", "drop"), ("pause", "freeze")])
+@pytest.mark.parametrize(("verb", "cut"), [("crash", "drop"), ("pause", "freeze")])
 @on_board
 async def test_with_a_coordinator_its_zone_is_out_of_reach_for_the_others_until_that_ends(lab, verb, cut):
-    told = await lab.board.begin(fault(f"coordinator {verb}", "b"))
+    told = await lab.board.begin(fault(f"coordinator_{verb}", "b"))
     assert told["links"] == ["a>b", "b>a", "b>c", "c>b"]
     assert lab.coordinators["a"].cuts() == {"a>b": cut, "b>a": cut}
     assert lab.coordinators["c"].cuts() == {"b>c": cut, "c>b": cut}
-    await lab.board.begin(fault("coordinator kill", "c"))
+    await lab.board.begin(fault("coordinator_crash", "c"))
     await lab.board.end(1)
     assert lab.coordinators["a"].cuts() == {"a>c": "drop", "c>a": "drop"}
     assert lab.coordinators["b"].cuts() == {"b>c": "drop", "c>b": "drop"}
@@ -62,27 +62,27 @@ async def test_with_a_coordinator_its_zone_is_out_of_reach_for_the_others_until_
     assert all(coordinator.cuts() == {} for coordinator in lab.coordinators.values())
 
 
-@pytest.mark.parametrize("verb", ["kill", "pause"])
+@pytest.mark.parametrize("verb", ["crash", "pause"])
 @on_board
 async def test_without_its_port_a_zone_is_still_reached_by_the_others(lab, verb):
-    told = await lab.board.begin(fault(f"port {verb}", "b"))
-    assert (told["fault"], told["links"]) == (f"1:port {verb} b", [])
+    told = await lab.board.begin(fault(f"port_{verb}", "b"))
+    assert (told["fault"], told["links"]) == (f"1:port_{verb} b", [])
     assert lab.coordinators["a"].cuts() == lab.coordinators["c"].cuts() == {}
-    with pytest.raises(Conflict, match=rf"coordinator b is under 1:port {verb} b already"):
-        await lab.board.begin(fault("coordinator kill", "b"))
-    assert (await lab.board.restart("b", of_coordinator=True))[0] == f"ended 1:port {verb} b"
+    with pytest.raises(Conflict, match=rf"coordinator b is under 1:port_{verb} b already"):
+        await lab.board.begin(fault("coordinator_crash", "b"))
+    assert (await lab.board.restart("b", of_coordinator=True))[0] == f"ended 1:port_{verb} b"
     assert lab.coordinators["b"].state is ZoneState.RUNNING
 
 
 @on_board
 async def test_a_coordinator_that_dies_by_itself_takes_its_zone_from_the_others_until_it_is_healed(lab):
-    await lab.board.begin(fault("port pause", "a"))
+    await lab.board.begin(fault("port_pause", "a"))
     lab.coordinators["a"].die()
     lab.coordinators["b"].die()
     await until(lambda: lab.board.active[1:])
-    assert [one["fault"] for one in lab.board.active] == ["1:port pause a", "2:coordinator kill b"]
+    assert [one["fault"] for one in lab.board.active] == ["1:port_pause a", "2:coordinator_crash b"]
     assert lab.coordinators["c"].cuts() == {"b>c": "drop", "c>b": "drop"}
-    assert await lab.board.heal() == ["ended 1:port pause a", "ended 2:coordinator kill b"]
+    assert await lab.board.heal() == ["ended 1:port_pause a", "ended 2:coordinator_crash b"]
     assert all(one.cuts() == {} and one.state is ZoneState.RUNNING for one in lab.coordinators.values())
 
 
@@ -102,12 +102,12 @@ async def test_a_restart_of_a_coordinator_is_a_death_that_the_others_see(lab):
 
 @on_board
 async def test_a_coordinator_that_was_away_learns_how_its_links_are_to_be(lab):
-    await lab.board.begin(fault("coordinator kill", "a"))
+    await lab.board.begin(fault("coordinator_crash", "a"))
     await lab.board.begin(fault("cut", "a:b"))
     assert lab.coordinators["a"].links == {}
     await lab.board.restart("a", of_coordinator=True)
     assert lab.coordinators["a"].cuts() == {"a>b": "drop", "b>a": "drop"}
-    await lab.board.begin(fault("coordinator pause", "a"))
+    await lab.board.begin(fault("coordinator_pause", "a"))
     await lab.board.end(2)
     await lab.board.heal()
     assert lab.coordinators["a"].cuts() == {}
@@ -120,13 +120,13 @@ async def test_a_server_has_one_fault_and_the_second_is_told_which(lab):
         await lab.board.begin(fault("kill", "c"))
     assert lab.zones["c"].verbs == ["pause"]
     await lab.board.begin(fault("kill", "b"))
-    await lab.board.begin(fault("coordinator kill", "c"))
+    await lab.board.begin(fault("coordinator_crash", "c"))
     assert len(lab.notes.rows) == 3
 
 
 @on_board
 async def test_a_killed_server_comes_back_as_the_fault_or_the_restart_says(lab):
-    await lab.board.begin(fault("kill", "a", restart="wipe"))
+    await lab.board.begin(fault("wipe", "a"))
     await lab.board.end(1)
     await lab.board.begin(fault("kill", "b"))
     assert await lab.board.restart("b", Restart.WARM) == ["ended 2:kill b"]
@@ -134,7 +134,7 @@ async def test_a_killed_server_comes_back_as_the_fault_or_the_restart_says(lab):
     assert lab.zones["a"].verbs == ["kill", "restart wipe"]
     assert lab.zones["b"].verbs == ["kill", "restart warm from a"]
     assert lab.zones["c"].verbs == ["kill", "restart keep"]
-    assert [row["name"] for row in lab.notes.rows] == ["1:kill a", "2:kill b", "3:kill c"]
+    assert [row["name"] for row in lab.notes.rows] == ["1:wipe a", "2:kill b", "3:kill c"]
 
 
 @on_board
@@ -224,10 +224,10 @@ async def test_a_coordinator_that_a_restart_did_not_bring_up_is_under_a_fault_un
     start, lab.coordinators["b"].start = lab.coordinators["b"].start, refuse
     with pytest.raises(ClusterError, match="b could not start"):
         await lab.board.restart("b", of_coordinator=True)
-    assert [one["fault"] for one in lab.board.active] == ["1:coordinator kill b"]
+    assert [one["fault"] for one in lab.board.active] == ["1:coordinator_crash b"]
     assert lab.coordinators["a"].cuts() == {"a>b": "drop", "b>a": "drop"}
     lab.coordinators["b"].start = start
-    assert await lab.board.heal() == ["ended 1:coordinator kill b"]
+    assert await lab.board.heal() == ["ended 1:coordinator_crash b"]
 
 
 @on_board
@@ -244,7 +244,7 @@ async def test_what_cannot_be_healed_keeps_nothing_else_from_it(lab):
 
 @on_board
 async def test_what_cannot_be_changes_nothing_and_is_not_recorded(lab):
-    for request in (fault("cut", "x"), fault("kill", "x"), fault("coordinator kill", "x")):
+    for request in (fault("cut", "x"), fault("kill", "x"), fault("coordinator_crash", "x")):
         with pytest.raises(NotAccepted):
             await lab.board.begin(request)
     assert lab.board.active == lab.notes.rows == []

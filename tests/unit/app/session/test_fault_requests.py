@@ -3,12 +3,14 @@
 import pytest
 from pydantic import ValidationError
 
-from zonelab.app.session.fault_requests import FaultKind, FaultRequest
+from zonelab.app.session.fault_requests import FaultRequest
 from zonelab.app.session.targets import Places
 from zonelab.cluster.admin.links import LinkState
 from zonelab.cluster.links.link import Cut
 from zonelab.scenarios.durations import parse_duration_s
 from zonelab.scenarios.errors import NotAccepted
+from zonelab.scenarios.faults.catalogue import CLASSES, UP
+from zonelab.scenarios.faults.fault import Fault
 
 ZONES = Places.of_zones(("a", "b", "c"))
 
@@ -58,14 +60,19 @@ def test_other_durations_are_refused(text):
 @pytest.mark.parametrize(
     ("values", "words"),
     [
-        ({"kind": "cut", "target": "b", "lag": "0"}, "cut takes no lag"),
+        ({"kind": "cut", "target": "b", "lag": "0"}, "cut takes no lag; accepted: mode"),
         ({"kind": "lag", "target": "b"}, "lag needs lag"),
         ({"kind": "loss", "target": "b"}, "loss needs share"),
-        ({"kind": "loss", "target": "b", "share": 1}, "less than 1"),
-        ({"kind": "slow", "target": "b", "factor": 1}, "greater than 1"),
-        ({"kind": "explode", "target": "b"}, "'cut'"),
+        ({"kind": "loss", "target": "b", "share": 1}, "share: got 1; accepted: less than 1"),
+        ({"kind": "slow", "target": "b", "factor": 1}, "factor: got 1; accepted: greater than 1"),
+        ({"kind": "slow", "target": "b"}, "slow needs factor"),
+        ({"kind": "lag", "target": "b", "lag": "soon"}, "lag: unknown lag 'soon'; accepted: 0, 2ms"),
+        ({"kind": "kill", "target": "b", "restart": "wipe"}, "restart: got 'wipe'; accepted: keep, warm"),
+        ({"kind": "explode", "target": "b"}, "kind: got 'explode'; accepted: lag, loss, duplicate, cut, clog, kill, "),
+        ({"kind": "cutt", "target": "b"}, "kind: got 'cutt' .did you mean cut"),
+        ({"kind": "power_failure", "target": "b"}, "got 'power_failure' .only a simulated machine"),
         ({"kind": "cut", "target": "b", "for_s": 0}, "greater than 0"),
-        ({"kind": "cut", "target": "b", "how": "gently"}, "not permitted"),
+        ({"kind": "pause", "target": "b", "zone": "a"}, "pause takes no zone"),
     ],
 )
 def test_a_fault_needs_what_belongs_to_its_kind_and_takes_nothing_else(values, words):
@@ -79,27 +86,25 @@ def test_faults_lie_over_each_other_and_the_later_one_counts():
         FaultRequest(kind="lag", target="b", lag="constant:5ms"),
         FaultRequest(kind="cut", target="b"),
         FaultRequest(kind="loss", target="b", share=0.1),
-        FaultRequest(kind="hold", target="b"),
+        FaultRequest(kind="clog", target="b"),
     ):
-        state = request.on(state)
+        state = state.model_copy(update=request.fault.link_state)
     assert state == LinkState(lag="constant:5ms", loss=0.1, cut=Cut.HOLD)
 
 
 def test_every_kind_of_fault_has_a_name_that_says_where_and_how_much():
     amounts = {"lag": {"lag": "0"}, "loss": {"share": 0.1}, "duplicate": {"share": 0.5}, "slow": {"factor": 4}}
-    labels = [FaultRequest(kind=kind, target="b", **amounts.get(kind, {})).label for kind in FaultKind]
+    labels = [FaultRequest(kind=kind, target="b", **amounts.get(kind, {})).label for kind in UP]
     assert labels == [
-        "cut b",
-        "hold b",
-        "lag b 0",
-        "loss b 10%",
-        "duplicate b 50%",
-        "slow b x4",
-        "pause b",
-        "memory b",
-        "kill b",
-        "coordinator pause b",
-        "coordinator kill b",
-        "port pause b",
-        "port kill b",
+        *("lag b 0", "loss b 10%", "duplicate b 50%", "cut b", "clog b"),
+        *("kill b", "wipe b", "pause b", "slow b x4", "memory b"),
+        *("coordinator_crash b", "coordinator_pause b", "port_crash b", "port_pause b"),
     ]
+
+
+@pytest.mark.parametrize("kind", [kind for kind in CLASSES if kind not in UP])
+def test_of_a_kind_that_a_cluster_cannot_have_it_is_said_why(kind):
+    with pytest.raises(ValidationError) as refused:
+        FaultRequest(kind=kind, target="b")
+    assert CLASSES[kind].not_up in str(refused.value)
+    assert CLASSES[kind].not_up != Fault.not_up

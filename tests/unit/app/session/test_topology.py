@@ -161,10 +161,10 @@ async def test_a_zone_or_a_data_centre_is_one_fault_of_all_its_servers(lab):
     assert await lab.board.heal() == ["ended 1:kill a", "ended 2:pause west"]
     assert states(lab, (*EAST, *WEST)) == ["running"] * 7
     assert [row["name"] for row in lab.notes.rows] == ["1:kill a", "2:pause west"]
-    await lab.board.begin(fault("coordinator kill", "b"))
+    await lab.board.begin(fault("coordinator_crash", "b"))
     assert [name for name, one in lab.coordinators.items() if one.state is ZoneState.DEAD] == ["b1", "b2"]
     assert await lab.board.restart("east", of_coordinator=True) == [
-        "ended 3:coordinator kill b",
+        "ended 3:coordinator_crash b",
         "restarted coordinator a1",
         "restarted coordinator a2",
     ]
@@ -175,7 +175,7 @@ async def test_of_a_group_of_coordinators_those_that_came_up_again_are_told_that
     async def refuse():
         raise ClusterError("coordinator b2 could not start")
 
-    told = await lab.board.begin(fault("coordinator kill", "b"))
+    told = await lab.board.begin(fault("coordinator_crash", "b"))
     assert {"b1>b2", "a1>b2", "b1>c1"} < set(told["links"])
     assert not any(link in told["links"] for link in ("a1>a2", "a1>c1"))
     start, lab.coordinators["b2"].start = lab.coordinators["b2"].start, refuse

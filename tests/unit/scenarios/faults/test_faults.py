@@ -16,7 +16,7 @@ from zonelab.cluster.coordinators.coordinator import COORDINATOR_DIED, COORDINAT
 from zonelab.cluster.links.link import Cut
 from zonelab.cluster.zone import ZoneState
 from zonelab.scenarios.clients.recorder import PRODUCER_CRASHED
-from zonelab.scenarios.faults.catalogue import COLOURS
+from zonelab.scenarios.faults.catalogue import CLASSES
 from zonelab.scenarios.run_files.tables import FAULTS_NAME
 
 BACKLOG = {**LOAD, "delay": "constant:700ms"}
@@ -43,14 +43,14 @@ def test_every_fault_of_a_run_is_recorded_with_its_name_its_times_and_its_colour
     begin_ns = done.record.phases["load"][0]
     for index, (row, fault, (_, target)) in enumerate(zip(rows(tables, FAULTS_NAME), faults, CATALOGUE, strict=True)):
         assert (row["fault"], row["kind"]) == (f"{index}:{fault['kind']} {target}", fault["kind"])
-        assert row["colour"] == COLOURS[fault["kind"]]
+        assert row["colour"] == CLASSES[fault["kind"]].colour
         assert json.loads(row["detail"]).items() >= fault.items()
         assert row["begin_ns"] - begin_ns == pytest.approx(fault["at_s"] * 1e9)
         assert row["end_ns"] - begin_ns >= (fault["at_s"] + fault["for_s"]) * 1e9 - 1
 
 
 def test_every_kind_has_a_colour_of_its_own() -> None:
-    assert len(set(COLOURS.values())) == len(COLOURS)
+    assert len({one.colour for one in CLASSES.values()}) == len(CLASSES)
 
 
 def test_a_fault_that_begins_when_another_ends_waits_until_the_server_is_back() -> None:
