@@ -1,40 +1,46 @@
-"""What was done with the keys that show an anomaly: who wrote what, who read what, and what the zones hold at rest."""
+"""Stories of the keys that show an anomaly: who wrote what, who read what, and what the zones hold at rest."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import pyarrow as pa
-import pyarrow.compute as pc
 
 from zonelab.analysis.checkers.consistency.verdict import Anomaly, Case, ConsistencyVerdict
 from zonelab.analysis.runs.accesses import FINAL_VALUES, FINAL_VALUES_NAME, VALUES, VALUES_NAME
-from zonelab.analysis.runs.directory import RunDirectory
-from zonelab.analysis.stories.lines import STORIES_MAX, Kept, Line, Story, outcome_words, with_faults
+from zonelab.analysis.stories.lines import (
+    STORIES_MAX,
+    Kept,
+    Line,
+    Story,
+    StorySource,
+    outcome_words,
+    places_of,
+    rows_with,
+    with_faults,
+)
 
 _COLUMNS = ("index", "time_ns", "process", "f", "type", "op_id", "error")
 
 
-def access_stories(run: RunDirectory, verdict: ConsistencyVerdict) -> dict[Anomaly, tuple[Story, ...]]:
-    """The first few cases of each anomaly that occurred. Raises ``RunError``."""
+def access_stories(run: StorySource, verdict: ConsistencyVerdict) -> dict[Anomaly, tuple[Story, ...]]:
+    """Return stories of the first cases of each anomaly that occurred. Raises ``RunError``."""
     chosen = {name: verdict.cases[name][:STORIES_MAX] for name in Anomaly if verdict.cases.get(name)}
     cases = list(dict.fromkeys(case for found in chosen.values() for case in found))
-    values = {row["op_id"]: row for row in _of_keys(run, VALUES_NAME, VALUES, cases)}
+    keys = {case.key for case in cases}
+    values = keys_of(run, keys)
     spans = _spans(run, cases)
     kept = {case: Kept(telling) for case, (_, _, telling) in spans.items()}
     for row in _events(run, values):
         for case, (first, last, _) in spans.items():
             if values[row["op_id"]]["key"] == case.key and first <= row["index"] <= last:
                 kept[case].add(row)
-    held: dict[tuple[str, str], list[str]] = {}
-    for row in _of_keys(run, FINAL_VALUES_NAME, FINAL_VALUES, cases):
-        held.setdefault((row["key"], row["zone"]), []).append(row["value"])
-    tell = _Teller(run, kept, values, held)
+    tell = _Teller(run, kept, values, values_held(run, keys))
     return {name: tuple(tell.story(case) for case in found) for name, found in chosen.items()}
 
 
 def access_words(row: Mapping[str, Any], value: Mapping[str, Any]) -> str:
-    """An event of the history, with the row of ``zonelab.analysis.runs.accesses.VALUES`` that belongs to it."""
+    """Return an event in words; ``value``: its row of ``zonelab.analysis.runs.accesses.VALUES``."""
     wanted = " ".join([row["f"], *([value["argument"]] if value["argument"] is not None else [])])
     if row["f"] == "cas":
         wanted += f" if {_shown(value['expected'])}"
@@ -57,25 +63,34 @@ def _shown(value: str | None) -> str:
     return "nil" if value is None else value
 
 
-def _of_keys(run: RunDirectory, name: str, schema: pa.Schema, cases: Sequence[Case]) -> Iterator[dict[str, Any]]:
-    """The rows of a table that are about the keys of ``cases``."""
-    table = run.table(name, schema) if cases else None
-    if table is not None:
-        keys = pa.array({case.key for case in cases}, type=pa.string())
-        yield from table.filter(pc.is_in(table["key"].cast(pa.string()), value_set=keys)).to_pylist()
+def keys_of(run: StorySource, keys: Iterable[str]) -> dict[int, dict[str, Any]]:
+    """Return the rows of ``zonelab.analysis.runs.accesses.VALUES`` that are about ``keys``, by operation."""
+    return {row["op_id"]: row for row in _of_keys(run, VALUES_NAME, VALUES, keys)}
 
 
-def _events(run: RunDirectory, ops: Mapping[int, Any]) -> Iterator[dict[str, Any]]:
-    wanted = pa.array(list(ops), type=pa.int64())
-    for batch in run.operations(_COLUMNS) if ops else ():
-        yield from batch.filter(pc.is_in(batch["op_id"], value_set=wanted)).to_pylist()
+def values_held(run: StorySource, keys: Iterable[str]) -> dict[tuple[str, str], list[str]]:
+    """Return the values at the end, by key and zone."""
+    held: dict[tuple[str, str], list[str]] = {}
+    for row in _of_keys(run, FINAL_VALUES_NAME, FINAL_VALUES, keys):
+        held.setdefault((row["key"], row["zone"]), []).append(row["value"])
+    return held
 
 
-def _spans(run: RunDirectory, cases: Sequence[Case]) -> dict[Case, tuple[int, int, frozenset[int]]]:
+def _of_keys(run: StorySource, name: str, schema: pa.Schema, keys: Iterable[str]) -> Iterator[dict[str, Any]]:
+    if wanted := list(keys):
+        table = run.table(name, schema)
+        yield from () if table is None else rows_with(table.to_batches(), "key", wanted)
+
+
+def _events(run: StorySource, ops: Iterable[int]) -> Iterator[dict[str, Any]]:
+    return rows_with(run.operations(_COLUMNS), "op_id", ops)
+
+
+def _spans(run: StorySource, cases: Sequence[Case]) -> dict[Case, tuple[int, int, frozenset[int]]]:
     """From which event to which a case is told, and the ends of the operations that show it; all events if none do."""
     first: dict[int, int] = {}
     last: dict[int, int] = {}
-    for row in _events(run, dict.fromkeys(op for case in cases for op in case.ops)):
+    for row in _events(run, {op for case in cases for op in case.ops}):
         first.setdefault(row["op_id"], row["index"])
         last[row["op_id"]] = row["index"]
     spans = {}
@@ -90,7 +105,7 @@ def _spans(run: RunDirectory, cases: Sequence[Case]) -> dict[Case, tuple[int, in
 class _Teller:
     """Tells stories of one run."""
 
-    run: RunDirectory
+    run: StorySource
     kept: Mapping[Case, Kept]
     values: Mapping[int, Mapping[str, Any]]
     held: Mapping[tuple[str, str], Sequence[str]]
@@ -112,13 +127,5 @@ class _Teller:
             detail=": ".join(part for part in (zone, case.detail) if part),
             lines=with_faults(lines, self.run.faults()),
             left_out=kept.left_out,
-            at_rest=tuple(self._places(case.key)),
+            at_rest=tuple(places_of(self.run, self.held, case.key)),
         )
-
-    def _places(self, key: str) -> Iterator[str]:
-        info = self.run.info
-        for zone in info.zone_names:
-            if zone in info.unread_zones:
-                yield f"zone {zone} could not be read"
-            else:
-                yield f"zone {zone} holds {', '.join(self.held.get((key, zone), ['nothing']))}"

@@ -1,11 +1,15 @@
-"""What every story has: lines in the order of time, of faults and of clients, and a bound on how many are shown."""
+"""The parts of every story: lines in the order of time, of faults and of clients, and a bound on how many are shown."""
 
 from collections import deque
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, Protocol
+
+import pyarrow as pa
+import pyarrow.compute as pc
 
 from zonelab.analysis.runs.fault_bands import FaultBand
+from zonelab.analysis.runs.info import RunInfo
 
 STORIES_MAX = 3
 """Cases of one class that are shown at most; all of them are in ``offenders.parquet`` or ``anomalies.parquet``."""
@@ -25,6 +29,17 @@ _OUTCOMES = {"ok": "done", "fail": "failed", "info": "nobody knows"}
 
 
 FAULT = "FAULT"
+
+
+class StorySource(Protocol):
+    """A run of which stories are told: a ``RunDirectory``, or the same in memory."""
+
+    @property
+    def info(self) -> RunInfo: ...
+    def operations(self, columns: Sequence[str] | None = None) -> Iterator[pa.RecordBatch]: ...
+    def final_state(self, columns: Sequence[str] | None = None) -> Iterator[pa.RecordBatch]: ...
+    def table(self, name: str, schema: pa.Schema) -> pa.Table | None: ...
+    def faults(self) -> list[FaultBand]: ...
 
 
 class Line(NamedTuple):
@@ -89,8 +104,37 @@ class Kept:
         return self.seen - len(self.head) - len(self.told) - len(self.tail)
 
 
+def rows_with(batches: Iterable[pa.RecordBatch], column: str, values: Iterable[Any]) -> Iterator[dict[str, Any]]:
+    """Yield the rows that have one of ``values`` in ``column``; nothing is read if there are no values."""
+    wanted = pa.array(list(values))
+    for batch in batches if len(wanted) else ():
+        found = batch[column]
+        text = found.dictionary_decode() if pa.types.is_dictionary(found.type) else found
+        yield from batch.filter(pc.is_in(text, value_set=wanted)).to_pylist()
+
+
+def table_rows(run: StorySource, name: str, schema: pa.Schema) -> Iterator[dict[str, Any]]:
+    """Yield the rows of a table; none if the run has no such table."""
+    table = run.table(name, schema)
+    yield from () if table is None else table.to_pylist()
+
+
+def held_in(held: Mapping[tuple[str, str], Sequence[str]], subject: str, zone: str) -> str:
+    """Return what ``zone`` holds of a message or key; ``held`` is by both."""
+    return ", ".join(held.get((subject, zone), ["nothing"]))
+
+
+def places_of(run: StorySource, held: Mapping[tuple[str, str], Sequence[str]], subject: str) -> Iterator[str]:
+    """Yield a sentence for each zone: what it holds of a message or key."""
+    for zone in run.info.zone_names:
+        if zone in run.info.unread_zones:
+            yield f"zone {zone} could not be read"
+        else:
+            yield f"zone {zone} holds {held_in(held, subject, zone)}"
+
+
 def outcome_words(row: Mapping[str, Any]) -> str:
-    """What an operation's last event says of it; ``row`` is of the history."""
+    """Return what an operation's last event says of it; ``row`` is of the history."""
     return _OUTCOMES[row["type"]] + (f" ({row['error']})" if row["error"] else "")
 
 

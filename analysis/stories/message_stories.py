@@ -1,7 +1,7 @@
-"""What became of the messages that violate something: pushes, deliveries, leases, acks, faults, and who holds what.
+"""Stories of the messages that violate something: pushes, deliveries, leases, acks, faults, and who holds what.
 
-Everything is read from the tables of the run, in one pass, so a run on real servers is told as well as a simulated one.
-Commands and each zone's answers are not in a history; ``zonelab shrink`` tells them, in simulation.
+Everything is read from the tables of the run, in one pass, whether they are on disk or in memory. Commands and each
+zone's answers are not in a history; ``zonelab shrink`` adds them, in simulation.
 """
 
 from collections import defaultdict
@@ -9,16 +9,21 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-import pyarrow as pa
-import pyarrow.compute as pc
-
 from zonelab.analysis.checkers.judgement import Offender
 from zonelab.analysis.checkers.verdict import Verdict
 from zonelab.analysis.message_classes import MessageClass
-from zonelab.analysis.runs.directory import RunDirectory
 from zonelab.analysis.runs.fault_bands import FaultBand
-from zonelab.analysis.runs.info import RunInfo
-from zonelab.analysis.stories.lines import STORIES_MAX, Kept, Line, Story, outcome_words, with_faults
+from zonelab.analysis.stories.lines import (
+    STORIES_MAX,
+    Kept,
+    Line,
+    Story,
+    StorySource,
+    outcome_words,
+    places_of,
+    rows_with,
+    with_faults,
+)
 from zonelab.analysis.units import NS_PER_MS, NS_PER_S
 
 _CLOCK = "CLOCK"
@@ -28,8 +33,8 @@ _COLUMNS = (
 )
 
 
-def message_stories(run: RunDirectory, verdict: Verdict) -> dict[str, tuple[Story, ...]]:
-    """The first few messages of each class, or property of order, that has cases. Raises ``RunError``."""
+def message_stories(run: StorySource, verdict: Verdict) -> dict[str, tuple[Story, ...]]:
+    """Return stories of the first messages of each class, or property of order, that has cases. Raises ``RunError``."""
     named = [*MessageClass, *(name for name in verdict.offenders if name not in set(MessageClass))]
     chosen = {str(name): _first_messages(verdict.offenders.get(name, ())) for name in named}
     telling: dict[str, set[int]] = defaultdict(set)
@@ -37,8 +42,8 @@ def message_stories(run: RunDirectory, verdict: Verdict) -> dict[str, tuple[Stor
         for one in offenders:
             telling[one.message_id] |= set() if one.index is None else {one.index}
     events = _events(run, telling)
-    held = at_rest(_final_rows(run, list(telling)))
-    tell = _Teller(run.info, run.faults(), events, held)
+    held = at_rest(final_rows(run, telling))
+    tell = _Teller(run, run.faults(), events, held)
     return {name: tuple(tell.story(one) for one in found) for name, found in chosen.items() if found}
 
 
@@ -60,27 +65,24 @@ def _first_messages(offenders: Sequence[Offender]) -> list[Offender]:
     return list(by_id.values())[:STORIES_MAX]
 
 
-def _events(run: RunDirectory, telling: Mapping[str, set[int]]) -> dict[str, Kept]:
-    """The history rows of each message of ``telling``, which has the events that must not be left out."""
+def _events(run: StorySource, telling: Mapping[str, set[int]]) -> dict[str, Kept]:
+    """Return the history rows of each message of ``telling``, which has the events that must not be left out."""
     kept = {message_id: Kept(frozenset(indexes)) for message_id, indexes in telling.items()}
-    wanted = pa.array(list(kept), type=pa.string())
-    for batch in run.operations(_COLUMNS) if kept else ():
-        for row in batch.filter(pc.is_in(batch["message_id"], value_set=wanted)).to_pylist():
-            kept[row["message_id"]].add(row)
+    for row in rows_with(run.operations(_COLUMNS), "message_id", kept):
+        kept[row["message_id"]].add(row)
     return kept
 
 
-def _final_rows(run: RunDirectory, ids: Sequence[str]) -> Iterator[dict[str, Any]]:
-    wanted = pa.array(ids, type=pa.string())
-    for batch in run.final_state(("zone", "shard", "place", "message_id")) if ids else ():
-        yield from batch.filter(pc.is_in(batch["message_id"], value_set=wanted)).to_pylist()
+def final_rows(run: StorySource, ids: Iterable[str]) -> Iterator[dict[str, Any]]:
+    """Yield the rows of the end state that are about the messages ``ids``."""
+    yield from rows_with(run.final_state(("zone", "shard", "place", "message_id")), "message_id", ids)
 
 
 @dataclass(frozen=True, slots=True)
 class _Teller:
     """Tells stories of one run."""
 
-    info: RunInfo
+    run: StorySource
     faults: Sequence[FaultBand]
     events: Mapping[str, Kept]
     held: Mapping[tuple[str, str], list[str]]
@@ -93,7 +95,7 @@ class _Teller:
             detail=offender.detail,
             lines=with_faults(self._lines(kept.rows, offender), self.faults),
             left_out=kept.left_out,
-            at_rest=tuple(self._places(message_id)),
+            at_rest=tuple(places_of(self.run, self.held, message_id)),
         )
 
     def _lines(self, rows: Sequence[Mapping[str, Any]], offender: Offender) -> Iterator[Line]:
@@ -137,20 +139,13 @@ class _Teller:
                 ends[number] = self._run_ns(row["lease_end_ms"])
             elif row["f"] == "ack" and row["time_ns"] < ends.get(number, 0):
                 del ends[number]
-        last_ns = max((end for _, end in self.info.phases.values()), default=0)
+        last_ns = max((end for _, end in self.run.info.phases.values()), default=0)
         for number, end_ns in ends.items():
             if end_ns <= last_ns:
                 yield Line(end_ns, _CLOCK, f"the lease of delivery {number} ends")
 
-    def _places(self, message_id: str) -> Iterator[str]:
-        for zone in self.info.zone_names:
-            if zone in self.info.unread_zones:
-                yield f"zone {zone} could not be read"
-            else:
-                yield f"zone {zone} holds {', '.join(self.held.get((message_id, zone), ['nothing']))}"
-
     def _run_ns(self, wall_ms: int) -> int:
-        return wall_ms * NS_PER_MS - self.info.epoch_ns
+        return wall_ms * NS_PER_MS - self.run.info.epoch_ns
 
     def _seconds(self, wall_ms: int) -> str:
         return f"{self._run_ns(wall_ms) / NS_PER_S:.3f}"

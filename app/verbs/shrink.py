@@ -14,9 +14,7 @@ from zonelab.studies.reporting.console import console, error_console
 from zonelab.studies.shrink.queue_run import shrink
 from zonelab.studies.shrink.search import NotFailing, OnSmaller, Shrunk, Violation, operations_of
 from zonelab.studies.shrink.workload_run import shrink_accesses
-from zonelab.studies.stories.order_story import order_story
-from zonelab.studies.stories.queue_story import story
-from zonelab.studies.stories.workload_story import access_story
+from zonelab.studies.stories.story import story
 
 SHRUNK = "shrunk.yaml"
 STORY = "story.md"
@@ -46,13 +44,6 @@ def _smaller(scenario: Scenario, kept: Violation, *, runs_max: int, on_smaller: 
     return shrink(scenario, kept, runs_max=runs_max, on_smaller=on_smaller)
 
 
-def story_of(scenario: Scenario, violation: Violation) -> str:
-    """What happens in ``scenario``, which violates ``violation``, on one page of Markdown."""
-    if isinstance(violation, Anomaly):
-        return access_story(scenario, violation)
-    return order_story(scenario, violation) if isinstance(violation, Property) else story(scenario, violation)
-
-
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Shrinking:
     """A shrunk counterexample and the files that were written."""
@@ -78,7 +69,7 @@ class Shrinking:
         done = cls(before=scenario, shrunk=shrunk, scenario_file=directory / SHRUNK, story_file=directory / STORY)
         directory.mkdir(parents=True, exist_ok=True)
         write_scenario(shrunk.scenario, done.scenario_file)
-        done.story_file.write_text(story_of(shrunk.scenario, kept), encoding="utf-8")
+        done.story_file.write_text(story(shrunk.scenario, kept), encoding="utf-8")
         return done
 
     def to_json(self) -> dict[str, Any]:

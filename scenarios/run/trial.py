@@ -38,6 +38,11 @@ class Trial(Generic[Judged]):
         """The forbidden classes, or anomalies, that have cases."""
         return () if self.verdict is None else self.verdict.violated
 
+    @property
+    def recorded(self) -> MemoryRun:
+        """The run as the checker reads it."""
+        return recorded(self.scenario, self.run, self.tables)
+
     def observation(self) -> Observation:
         """Return the verdict, its cases and the hash of the events, or why there is no verdict."""
         verdict, trace_hash = self.verdict, self.run.trace_hash

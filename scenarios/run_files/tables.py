@@ -7,7 +7,8 @@ from typing import Any, Protocol
 
 import pyarrow as pa
 
-from zonelab.analysis.runs.history import FINAL_STATE, OPERATIONS
+from zonelab.analysis.runs.fault_bands import FaultBand, fault_bands
+from zonelab.analysis.runs.history import FAULTS, FINAL_STATE, OPERATIONS
 from zonelab.analysis.runs.info import RunInfo
 from zonelab.analysis.runs.segments import SegmentedTable, table_in
 from zonelab.analysis.runs.tables import MemoryTable, Table
@@ -77,9 +78,7 @@ def rows(tables: MemoryTables, name: str, names: list[str]) -> Iterator[dict[str
 
 @dataclass(frozen=True, slots=True)
 class MemoryRun:
-    """A run whose tables are in memory, as the checker reads it
-    (``zonelab.analysis.checkers.queue.queue.Recorded``).
-    """
+    """A run whose tables are in memory, as the checker and the teller of stories read one from disk."""
 
     info: RunInfo
     tables: MemoryTables
@@ -93,9 +92,17 @@ class MemoryRun:
         table = self.tables.tables.get(name)
         return None if table is None else pa.Table.from_batches([table.batch()])
 
-    def operations(self, columns: Sequence[str] | None, *, batch_rows: int) -> Iterator[pa.RecordBatch]:
+    def faults(self) -> list[FaultBand]:
+        """Return the faults in the order of their begin."""
+        return fault_bands(rows(self.tables, FAULTS_NAME, FAULTS.names))
+
+    def operations(
+        self, columns: Sequence[str] | None = None, *, batch_rows: int | None = None
+    ) -> Iterator[pa.RecordBatch]:
         yield self.tables(OPERATIONS_NAME, OPERATIONS).batch(columns)
 
-    def final_state(self, columns: Sequence[str] | None, *, batch_rows: int) -> Iterator[pa.RecordBatch]:
+    def final_state(
+        self, columns: Sequence[str] | None = None, *, batch_rows: int | None = None
+    ) -> Iterator[pa.RecordBatch]:
         if self.final_state_known:
             yield self.tables(FINAL_STATE_NAME, FINAL_STATE).batch(columns)

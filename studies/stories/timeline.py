@@ -1,17 +1,14 @@
-"""What the stories of queues and of workloads share: a timeline of faults, commands and every zone's answers."""
+"""A timeline of events, commands and every zone's answers, as preformatted Markdown."""
 
 from bisect import bisect_right
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import groupby
 from operator import itemgetter
 
-from zonelab.analysis.runs.fault_bands import fault_bands
-from zonelab.analysis.runs.history import FAULTS
-from zonelab.analysis.stories.lines import Line, fault_lines
+from zonelab.analysis.stories.lines import Line
 from zonelab.cluster.commands.routes import is_write
 from zonelab.cluster.connections.failures import ZoneFailure
 from zonelab.engine.ports import Argument, Command, Reply, ServerError
-from zonelab.scenarios.run_files.tables import FAULTS_NAME, MemoryTables, rows
 from zonelab.studies.stories.command_log import Sent
 
 LINES_MAX = 200
@@ -42,10 +39,6 @@ def _left_out(ordered: Sequence[Line]) -> list[bool]:
     begin, end = room - room // 2, len(others) - room // 2
     dropped = set(others[begin:end])
     return [number in dropped for number in range(len(ordered))]
-
-
-def lines_of_faults(tables: MemoryTables) -> Iterator[Line]:
-    return fault_lines(fault_bands(rows(tables, FAULTS_NAME, FAULTS.names)))
 
 
 def command_lines(commands: Iterable[Sent], *, through: bool, between: Sequence[int] | None = None) -> Iterator[Line]:

@@ -11,7 +11,7 @@ from zonelab.scenarios.spec.reading import dump_scenario, load_scenario
 from zonelab.scenarios.spec.scenario import Scenario
 from zonelab.studies.shrink.search import Shrunk
 from zonelab.studies.shrink.workload_run import shrink_accesses
-from zonelab.studies.stories.workload_story import access_story
+from zonelab.studies.stories.story import story
 
 HISTORIES = Path(__file__).parents[3] / "docs" / "histories"
 
@@ -38,4 +38,4 @@ if __name__ == "__main__":
     for name, anomaly in PUBLISHED.items():
         scenario = made(name).scenario
         (HISTORIES / f"{name}.yaml").write_text(dump_scenario(scenario), encoding="utf-8")
-        (HISTORIES / f"{name}.md").write_text(access_story(scenario, anomaly), encoding="utf-8")
+        (HISTORIES / f"{name}.md").write_text(story(scenario, anomaly), encoding="utf-8")

@@ -8,7 +8,7 @@ from support.studies.histories import HISTORIES, PUBLISHED, made, published
 
 from zonelab.scenarios.run.trial import attempt_accesses
 from zonelab.studies.shrink.search import with_operations
-from zonelab.studies.stories.workload_story import access_story
+from zonelab.studies.stories.story import story
 
 AGAIN = "the program shows another run now: `python -m support.studies.histories` in tests/, and read what changed"
 
@@ -45,7 +45,7 @@ def test_nothing_can_be_left_out_of_a_published_history(name):
 @pytest.mark.parametrize("name", PUBLISHED)
 def test_a_published_story_tells_the_run(name):
     told = (HISTORIES / f"{name}.md").read_text(encoding="utf-8")
-    assert told == access_story(published(name), PUBLISHED[name]), AGAIN
+    assert told == story(published(name), PUBLISHED[name]), AGAIN
 
 
 def test_the_page_links_to_every_history_and_its_story():

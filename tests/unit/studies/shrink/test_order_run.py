@@ -4,11 +4,10 @@ Method: a drawn run of a mode of RocketMQ whose zombie writes an old cursor.
 """
 
 from zonelab.analysis.checkers.order.properties import Property
-from zonelab.app.verbs.shrink import story_of
 from zonelab.cluster.votes.levels import Level
 from zonelab.scenarios.fault_draws.fault_classes import EngineMode, FaultClass, scenario_of_class
 from zonelab.studies.shrink.queue_run import shrink
-from zonelab.studies.stories.order_story import order_story
+from zonelab.studies.stories.story import story
 
 
 def test_a_cursor_that_a_zombie_wrote_is_shrunk_to_one_pause_and_told():
@@ -17,7 +16,7 @@ def test_a_cursor_that_a_zombie_wrote_is_shrunk_to_one_pause_and_told():
     )
     shrunk = shrink(drawn, Property.CURSOR, runs_max=60)
     assert (len(shrunk.scenario.faults), len(shrunk.scenario.load.operations)) == (1, 1)
-    page = story_of(shrunk.scenario, Property.CURSOR)
+    page = story(shrunk.scenario, Property.CURSOR)
     (message,) = (operation.id for operation in shrunk.scenario.load.operations)
     moments = [
         "# I9: the cursor fell",
@@ -38,4 +37,4 @@ def test_a_cursor_that_a_zombie_wrote_is_shrunk_to_one_pause_and_told():
 
 def test_a_run_that_breaks_nothing_says_so_in_its_story():
     calm = scenario_of_class(FaultClass.NONE, level=Level.DC_QUORUM, mode=EngineMode.FENCED, seed=1, engine="fifo")
-    assert "It does not break that any more." in order_story(calm, Property.CURSOR)
+    assert "It does not break that any more." in story(calm, Property.CURSOR)

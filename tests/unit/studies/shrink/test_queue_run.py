@@ -42,7 +42,7 @@ from zonelab.studies.shrink.ddmin import minimal_part
 from zonelab.studies.shrink.queue_run import shrink
 from zonelab.studies.shrink.search import NotFailing, Shrunk
 from zonelab.studies.stories.command_log import CommandLog
-from zonelab.studies.stories.queue_story import story
+from zonelab.studies.stories.story import story
 
 FAULTS_TARGET = 3
 OPERATIONS_TARGET = 10

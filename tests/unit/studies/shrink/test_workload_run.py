@@ -24,7 +24,7 @@ from zonelab.scenarios.spec.scenario import Scenario
 from zonelab.studies.hunt.seeds import HuntTarget
 from zonelab.studies.shrink.search import NotFailing, with_operations
 from zonelab.studies.shrink.workload_run import explicit_accesses, forbidding, shrink_accesses
-from zonelab.studies.stories.workload_story import access_story
+from zonelab.studies.stories.story import story
 
 
 def planted(kind: str) -> Scenario:
@@ -130,7 +130,7 @@ def test_a_story_tells_what_clients_were_told_what_each_zone_answered_and_what_i
     after = shrink_accesses(
         load_scenario("error-but-applied", overrides=["arm=sim"]), Anomaly.APPLIED_IN_DOUBT
     ).scenario
-    page = access_story(after, Anomaly.APPLIED_IN_DOUBT)
+    page = story(after, Anomaly.APPLIED_IN_DOUBT)
     moments = [
         "pause b begins",
         "write x …",

@@ -13,13 +13,13 @@ from zonelab.analysis.checkers.order.findings import OrderCase
 from zonelab.analysis.checkers.order.properties import MEANINGS, Property
 from zonelab.analysis.runs.history import FAULTS, fault_row
 from zonelab.analysis.runs.order import FINAL_ORDER, FINAL_ORDER_NAME, ORDER, ORDER_NAME
-from zonelab.scenarios.run_files.tables import FAULTS_NAME, MemoryTables
-from zonelab.studies.stories import order_story as stories
-from zonelab.studies.stories.order_story import order_story
-from zonelab.studies.stories.queue_story import setting_of
+from zonelab.scenarios.run_files.tables import FAULTS_NAME, MemoryRun, MemoryTables
+from zonelab.studies.stories import story as stories
+from zonelab.studies.stories.story import ORDER_TIMES, setting_of, story
 
 MS = 1_000_000
 BEGIN_MS = 100
+INFO: Any = None
 UNTIL = 120 * MS
 OURS, OTHER = {"partition": "t/0"}, {"partition": "t/1"}
 M, N = {"member": "m"}, {"member": "n"}
@@ -79,14 +79,14 @@ def told(case: OrderCase | None, monkeypatch: pytest.MonkeyPatch) -> str:
     trial = SimpleNamespace(
         verdict=SimpleNamespace(order=SimpleNamespace(cases=cases)),
         run=SimpleNamespace(record=record, trace_hash="abc"),
-        tables=tables,
+        recorded=MemoryRun(INFO, tables),
     )
     monkeypatch.setattr(stories, "attempt", lambda scenario, make_queue: trial)
-    return order_story(small(), Property.CURSOR)
+    return story(small(), Property.CURSOR)
 
 
 def page(lines: str, *rest: str) -> str:
-    head = [f"# {Property.CURSOR}: {MEANINGS[Property.CURSOR]}", setting_of(small()), stories._TIMES]
+    head = [f"# {Property.CURSOR}: {MEANINGS[Property.CURSOR]}", setting_of(small()), ORDER_TIMES]
     return "\n\n".join([*head, f"```text\n{lines}\n```", *rest, "Trace hash abc."]) + "\n"
 
 
@@ -119,7 +119,7 @@ def test_a_case_of_no_partition_is_told_with_the_events_of_all(monkeypatch: pyte
 
 def test_a_case_without_a_message_names_its_offset_and_what_is_nowhere(monkeypatch: pytest.MonkeyPatch) -> None:
     case = OrderCase(what="gap", group="g", partition="t/7", offset=0)
-    story = told(case, monkeypatch)
-    assert "**gap**, in t/7 offset at 0.\n\nAt the end:\n\n- nothing\n" in story
-    assert [line.split()[2] for line in story.splitlines() if line.startswith("   ")] == ["kill", "member"]
+    page = told(case, monkeypatch)
+    assert "**gap**, in t/7 offset at 0.\n\nAt the end:\n\n- nothing\n" in page
+    assert [line.split()[2] for line in page.splitlines() if line.startswith("   ")] == ["kill", "member"]
     assert "It does not break that any more." in told(None, monkeypatch)

@@ -14,7 +14,7 @@ from support.scenarios.sim_runs import small
 from zonelab.analysis.message_classes import MessageClass
 from zonelab.scenarios.run.trial import attempt
 from zonelab.scenarios.spec.scenario import Scenario
-from zonelab.studies.stories.queue_story import setting_of, story
+from zonelab.studies.stories.story import setting_of, story
 from zonelab.studies.stories.timeline import LINES_MAX
 
 MESSAGE = "a-000001"
