@@ -22,7 +22,7 @@ from zonelab.studies.evaluate.rollout import Rollout
 from zonelab.studies.many_runs.environment import Environment
 from zonelab.studies.many_runs.run_all import run_all
 from zonelab.studies.many_runs.state import RunState
-from zonelab.studies.many_runs.task import Key, Task
+from zonelab.studies.many_runs.task import Key, RunTask
 
 
 @dataclass(frozen=True)
@@ -50,7 +50,7 @@ def bare(rollout: Rollout, keys: list[Key], folder: Path) -> None:
         for index, setting in enumerate(rollout.settings)
         for cell in rollout.year.cells
     }
-    tasks = [Task(name, seed, (*cells[name], seed)) for name, seed in keys]
+    tasks = [RunTask(name, seed, (*cells[name], seed)) for name, seed in keys]
     here = Environment.here()
     with RunState(folder / "bare.jsonl", environment=here) as state:
         run_all(Bare(rollout), tasks, environment=here, state=state)

@@ -66,7 +66,7 @@ class ZoneMedians:
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Setting:
+class SettingPair:
     """Something in which the runs were meant to differ, or happen to: a field of run.json or of the scenario."""
 
     name: str
@@ -82,7 +82,7 @@ class Comparison:
     second: str
     first_path: Path
     second_path: Path
-    differs: tuple[Setting, ...]
+    differs: tuple[SettingPair, ...]
     notes: tuple[str, ...]
     metrics: tuple[MetricComparison, ...]
     zones: tuple[ZoneMedians, ...]
@@ -163,14 +163,14 @@ def _total(totals: Totals, name: str) -> int:
     return int(getattr(totals, name))
 
 
-def _differences(first: RunDirectory, second: RunDirectory) -> Iterator[Setting]:
+def _differences(first: RunDirectory, second: RunDirectory) -> Iterator[SettingPair]:
     one, two = settings_of(first), settings_of(second)
     for name in dict.fromkeys([*one, *two]):
         if one.get(name) != two.get(name):
-            yield Setting(name=name, first=one.get(name), second=two.get(name))
+            yield SettingPair(name=name, first=one.get(name), second=two.get(name))
 
 
-def _words(row: Setting) -> str:
+def _words(row: SettingPair) -> str:
     """A list of faults or operations may be long: of a longer value its beginning is shown."""
     first, second = (
         text if len(text) <= _SHOWN_MAX else f"{text[:_SHOWN_MAX]}…" for text in map(_said, (row.first, row.second))
@@ -191,7 +191,7 @@ def _said(value: Any) -> str:
 
 
 def _notes(
-    runs: Sequence[RunDirectory], verdicts: tuple[Verdict, Verdict], differs: Sequence[Setting]
+    runs: Sequence[RunDirectory], verdicts: tuple[Verdict, Verdict], differs: Sequence[SettingPair]
 ) -> Iterator[str]:
     if runs[0].path == runs[1].path:
         yield "both are the same run"

@@ -38,7 +38,7 @@ RULES: Mapping[Status, str] = {
 
 
 @dataclass(frozen=True, slots=True, order=True)
-class Experiment:
+class RunFamily:
     """An experiment as an index tells them apart. ``setting``: further options of the command line; of many runs their
     kind and their name.
     """
@@ -91,7 +91,7 @@ class Finding:
     ``before``: judged runs of the programs before the first that showed it. ``example``: a run, or a folder of many.
     """
 
-    experiment: Experiment
+    experiment: RunFamily
     name: str
     status: Status
     first: str
@@ -106,12 +106,12 @@ class Finding:
     example: str
 
 
-def collected(runs: Iterable[RunLine], many: Iterable[ManyRuns]) -> dict[Experiment, list[Evidence]]:
+def collected(runs: Iterable[RunLine], many: Iterable[ManyRuns]) -> dict[RunFamily, list[Evidence]]:
     """The evidence of each experiment, by program, in the order of their first runs."""
-    found: dict[Experiment, dict[str, Evidence]] = {}
+    found: dict[RunFamily, dict[str, Evidence]] = {}
     for line in sorted(runs, key=lambda line: (line.started_utc, line.place)):
         if line.problem is None and line.valid is not None:
-            experiment = Experiment(line.scenario, line.level, line.arm, line.setting)
+            experiment = RunFamily(line.scenario, line.level, line.arm, line.setting)
             _add_run(_of_program(found, experiment, line.program, line.started_utc), line)
     for one in sorted(many, key=lambda one: (one.updated_utc, one.place)):
         for experiment, evidence in _of_many(one):
@@ -124,9 +124,7 @@ def collected(runs: Iterable[RunLine], many: Iterable[ManyRuns]) -> dict[Experim
     return {experiment: list(programs.values()) for experiment, programs in found.items()}
 
 
-def _of_program(
-    found: dict[Experiment, dict[str, Evidence]], experiment: Experiment, program: str, utc: str
-) -> Evidence:
+def _of_program(found: dict[RunFamily, dict[str, Evidence]], experiment: RunFamily, program: str, utc: str) -> Evidence:
     return found.setdefault(experiment, {}).setdefault(program, Evidence(program=program, since_utc=utc))
 
 
@@ -140,7 +138,7 @@ def _add_run(evidence: Evidence, line: RunLine) -> None:
     evidence.add(judged=line.shown if line.doubts else line.judged, shown=line.shown, example=line.place)
 
 
-def _of_many(one: ManyRuns) -> Iterator[tuple[Experiment, Evidence]]:
+def _of_many(one: ManyRuns) -> Iterator[tuple[RunFamily, Evidence]]:
     if not one.program:
         return
     for row in one.rows:
@@ -148,10 +146,10 @@ def _of_many(one: ManyRuns) -> Iterator[tuple[Experiment, Evidence]]:
         setting = " ".join(filter(None, [one.kind, named, one.experiment[:8]]))
         evidence = Evidence(program=one.program, since_utc=one.updated_utc, hits=dict(row.failing), of_many=row.judged)
         evidence.example = dict.fromkeys(row.failing, one.place)
-        yield Experiment(one.scenario, "", "sim", setting), evidence
+        yield RunFamily(one.scenario, "", "sim", setting), evidence
 
 
-def findings(evidence: Mapping[Experiment, Sequence[Evidence]]) -> list[Finding]:
+def findings(evidence: Mapping[RunFamily, Sequence[Evidence]]) -> list[Finding]:
     """Every class that any program showed, the urgent ones first."""
     found = [
         _finding(experiment, name, programs)
@@ -162,7 +160,7 @@ def findings(evidence: Mapping[Experiment, Sequence[Evidence]]) -> list[Finding]
     return sorted(found, key=lambda one: (order.index(one.status), one.experiment, one.name))
 
 
-def _finding(experiment: Experiment, name: str, programs: Sequence[Evidence]) -> Finding:
+def _finding(experiment: RunFamily, name: str, programs: Sequence[Evidence]) -> Finding:
     judging = [one for one in programs if one.could_show(name)]
     showing = [index for index, one in enumerate(judging) if one.hits.get(name)]
     first, last = judging[showing[0]], judging[showing[-1]]

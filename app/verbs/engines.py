@@ -42,7 +42,7 @@ _NAME_WIDTH = max(len(f"{engine} {mode}") for engine, one in ENGINES.items() for
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Compared:
+class EngineComparison:
     """One scenario under all engines; ``command`` makes it again."""
 
     title: str
@@ -81,7 +81,7 @@ class Compared:
 
 def compare_engines(
     source: str, *, level: Level | None, on: On | None, seed: int | None, overrides: Sequence[str], runs: Path
-) -> Compared:
+) -> EngineComparison:
     """Run ``source`` once for every engine and mode, all with one seed, and stop after a run that does not complete.
 
     An engine that a rule of the scenario refuses is left out, with the reason. Raises ``ScenarioError`` if that is so
@@ -89,7 +89,9 @@ def compare_engines(
     """
     given = [*([f"level={level}"] if level else []), *([f"seed={seed}"] if seed is not None else [])]
     given += [f"arm={on.arm}"] if on is not None else []
-    cases = [_Case(source, engine, mode, overrides, given) for engine, one in ENGINES.items() for mode in one.modes]
+    cases = [
+        _EngineCase(source, engine, mode, overrides, given) for engine, one in ENGINES.items() for mode in one.modes
+    ]
     first = next((case.scenario for case in cases if case.scenario is not None), None)
     if first is None:
         raise ScenarioError(cases[0].problems)
@@ -103,10 +105,12 @@ def compare_engines(
             performed = found[-1].performed
             if performed is not None and performed.record.status != "complete":
                 break
-    return Compared(title=_title(first), runs=tuple(found), command=_command(source, first, on, overrides, runs))
+    return EngineComparison(
+        title=_title(first), runs=tuple(found), command=_command(source, first, on, overrides, runs)
+    )
 
 
-class _Case:
+class _EngineCase:
     """The scenario under one engine. ``problems``: why it cannot be run; empty if it can."""
 
     def __init__(self, source: str, engine: str, mode: str, overrides: Sequence[str], given: Sequence[str]) -> None:

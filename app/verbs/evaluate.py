@@ -10,7 +10,7 @@ from zonelab.analysis.whole_files import write_json
 from zonelab.scenarios.arms import Arm, ZoneKind
 from zonelab.scenarios.errors import ScenarioError
 from zonelab.scenarios.spec.rules import problems
-from zonelab.studies.evaluate.confirming import Confirming
+from zonelab.studies.evaluate.confirming import ConfirmationRuns
 from zonelab.studies.evaluate.evaluation import Budget, Evaluation
 from zonelab.studies.evaluate.real_run import RealRuns
 from zonelab.studies.evaluate.result import EvaluationResult, of_year
@@ -95,7 +95,7 @@ def run_evaluation(
             _write(result)
         if confirm is not None and done.complete:
             real = RealRuns(on=confirm.on, runs=runs, command=command)
-            confirming = Confirming(evaluation=evaluation, real=real, repeats=confirm.repeats)
+            confirming = ConfirmationRuns(evaluation=evaluation, real=real, repeats=confirm.repeats)
             confirmation = confirming.confirmed(done, simulated=state, directory=directory)
             result = replace(result, confirmation=confirmation)
             _write(result)

@@ -12,7 +12,7 @@ from zonelab.app.terminal.junit import Case, Outcome, Suite
 if TYPE_CHECKING:
     from zonelab.analysis.comparison.compare import Comparison
     from zonelab.analysis.runs.info import RunInfo
-    from zonelab.app.verbs.engines import Compared, EngineRun
+    from zonelab.app.verbs.engines import EngineComparison, EngineRun
     from zonelab.app.verbs.replay import ReplayedMachine
     from zonelab.app.verbs.run import Performed
 
@@ -82,7 +82,7 @@ def machine_suite(again: "ReplayedMachine", *, command: str) -> Suite:
     return Suite(verb="replay", command=command, cases=[case])
 
 
-def engines_suite(compared: "Compared") -> Suite:
+def engines_suite(compared: "EngineComparison") -> Suite:
     cases = [case for run in compared.runs for case in _of_engine(run)]
     return Suite(verb="engines", command=compared.command, cases=cases)
 

@@ -17,7 +17,7 @@ ONLY_SIMULATED = (
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class ConfirmedRow:
+class ConfirmationRow:
     """One setting with one kind of run. ``why``: it is not confirmed. ``runs``: directories of those on real zones."""
 
     setting: str
@@ -46,7 +46,7 @@ class Confirmation:
     """
 
     on: ZoneKind
-    rows: tuple[ConfirmedRow, ...]
+    rows: tuple[ConfirmationRow, ...]
     cautions: tuple[str, ...] = ()
     complete: bool = True
     failure: str | None = None
@@ -88,10 +88,10 @@ class Confirmation:
             yield INTERRUPTED
 
 
-_Line = tuple[ConfirmedRow, MedianPair | None]
+_Line = tuple[ConfirmationRow, MedianPair | None]
 
 
-def _once(value: Callable[[ConfirmedRow], str]) -> Callable[[_Line], str]:
+def _once(value: Callable[[ConfirmationRow], str]) -> Callable[[_Line], str]:
     return lambda line: value(line[0]) if line[1] is None or line[1] is line[0].pairs[0] else ""
 
 

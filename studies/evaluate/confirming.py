@@ -16,12 +16,12 @@ from zonelab.scenarios.faults.catalogue import CLASSES
 from zonelab.scenarios.lags.distributions import distribution_of
 from zonelab.scenarios.spec.scenario import Scenario
 from zonelab.scenarios.spec.simulation import ServiceSection
-from zonelab.studies.evaluate.confirmation import Confirmation, ConfirmedRow
-from zonelab.studies.evaluate.evaluation import Evaluated, Evaluation
+from zonelab.studies.evaluate.confirmation import Confirmation, ConfirmationRow
+from zonelab.studies.evaluate.evaluation import Evaluation, EvaluationRounds
 from zonelab.studies.evaluate.real_run import OVERLOADED, RealRuns, RealRunsEnded
 from zonelab.studies.evaluate.rollout import Rollout
 from zonelab.studies.many_runs.state import RunState
-from zonelab.studies.many_runs.task import Finished, Key
+from zonelab.studies.many_runs.task import FinishedTask, Key
 from zonelab.studies.reporting.progress import Display, RunBar
 
 RESULTS_NAME = "confirm.jsonl"
@@ -40,7 +40,7 @@ _BEST_FIRST = (ObjectiveStatus.MET, ObjectiveStatus.HELD, ObjectiveStatus.UNDECI
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Confirming:
+class ConfirmationRuns:
     """``repeats``: runs of each kind."""
 
     evaluation: Evaluation
@@ -51,7 +51,7 @@ class Confirming:
     def _rollout(self) -> Rollout:
         return self.evaluation.rollout
 
-    def confirmed(self, evaluated: Evaluated, *, simulated: RunState, directory: Path) -> Confirmation:
+    def confirmed(self, evaluated: EvaluationRounds, *, simulated: RunState, directory: Path) -> Confirmation:
         """Make the runs that ``simulated`` and ``directory`` do not know yet, until Ctrl-C.
 
         Real ones on a busy machine are made again next time. Raises ``OSError``, ``ManyRunsFailed``.
@@ -89,7 +89,7 @@ class Confirming:
             for key, scenario in missing.items():
                 run = known[key] = self.real.make(scenario, title=f"{key[0]}, seed {key[1]}", shown=shown)
                 if run.problem is None:
-                    state.add(Finished(key=key, result=run))
+                    state.add(FinishedTask(key=key, result=run))
 
     def _planned(self, settings: Sequence[str]) -> Iterator[tuple[Key, Scenario]]:
         names = [one.name for one in self._rollout.settings]
@@ -117,7 +117,7 @@ class Confirming:
     def _key(self, setting: str, cell: RunKind, seed: int) -> Key:
         return f"{self.real.on}: {setting}, {cell}", seed
 
-    def _rows(self, name: str, outcomes: Outcomes, known: Mapping[Key, Observation]) -> Iterator[ConfirmedRow]:
+    def _rows(self, name: str, outcomes: Outcomes, known: Mapping[Key, Observation]) -> Iterator[ConfirmationRow]:
         for cell in self._cells():
             predicted = [medians_ms(run) for run in outcomes.runs[cell].values()]
             seeds = self._rollout.seeds(cell, self.repeats, first=self.evaluation.first_seed)
@@ -127,7 +127,7 @@ class Confirming:
             pairs = pairs_of(predicted, [run.numbers for run in measured])
             status, why = decided(pairs, busy=len(quiet) < len(measured))
             notes = self._notes(name, measured, pairs) if status is Confirmed.NOT else ()
-            yield ConfirmedRow(
+            yield ConfirmationRow(
                 setting=name,
                 kind=str(cell),
                 status=status,
@@ -138,7 +138,7 @@ class Confirming:
         for one in self._rollout.year.faults:
             if (reason := self._unconfirmable(one.name)) is not None:
                 kind = self._rollout.evaluate.faults[one.name].fault["kind"]
-                yield ConfirmedRow(
+                yield ConfirmationRow(
                     setting=name,
                     kind=str(one.cells[-1]),
                     status=Confirmed.NOT_CONFIRMABLE,
@@ -159,7 +159,7 @@ class Confirming:
             yield f"overloaded: {', '.join(zones)}"
 
 
-def best_settings(evaluated: Evaluated, rollout: Rollout) -> list[str]:
+def best_settings(evaluated: EvaluationRounds, rollout: Rollout) -> list[str]:
     """The two to be confirmed: the recommended one, then by how their objectives fare, then by what is preferred."""
     found, prefer = evaluated.found, rollout.evaluate.prefer
 

@@ -15,12 +15,12 @@ from zonelab.analysis.rates.recommendation import Recommendation, recommend
 from zonelab.analysis.rates.year import RunKind
 from zonelab.scenarios.errors import NotAccepted
 from zonelab.scenarios.spec.traces import digests
-from zonelab.studies.evaluate.one_run import Evaluating
+from zonelab.studies.evaluate.one_run import EvaluationMeasure
 from zonelab.studies.evaluate.rollout import Rollout
 from zonelab.studies.many_runs.experiment import Experiment
 from zonelab.studies.many_runs.run_all import IN_THIS_PROCESS, AllRuns
 from zonelab.studies.many_runs.state import RunState
-from zonelab.studies.many_runs.task import Task, Workers
+from zonelab.studies.many_runs.task import RunTask, Workers
 from zonelab.studies.sweep.settings import Setting, identities, own_functions
 
 LEAST = 4
@@ -54,7 +54,7 @@ class Budget:
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Evaluated:
+class EvaluationRounds:
     """``looks``: how many there were. ``complete`` is False if Ctrl-C ended it.
 
     ``seconds_a_run``: by the clock, of the runs that were made now, in as many processes as there were; None: none was.
@@ -87,12 +87,12 @@ class Evaluation:
         self.experiment = Experiment(
             verb="evaluate",
             name=self.rollout.scenario.name,
-            measure=Evaluating(self.rollout),
+            measure=EvaluationMeasure(self.rollout),
             decided_by=(*identities(self.rollout.settings), *beside),
             factories=own_functions(self.rollout.settings),
         )
 
-    def run(self, budget: Budget, *, state: RunState) -> Evaluated:
+    def run(self, budget: Budget, *, state: RunState) -> EvaluationRounds:
         """Raises ``NotAccepted`` if the budget is too small for one round, or ``ManyRunsFailed``."""
         self._afford(budget, known=bool(state.results))
         self.begins()
@@ -111,7 +111,7 @@ class Evaluation:
             if look == LOOKS_MAX or found.complete or not done.complete:
                 break
             look += 1
-        return Evaluated(
+        return EvaluationRounds(
             measured=measured,
             found=found,
             looks=look,
@@ -147,7 +147,7 @@ class Evaluation:
         taken_s = 0.0
         for _ in range(2):
             begin_s = self.now_s()
-            Evaluating(self.rollout)((0, cells[-1], self.rollout.seeds(cells[-1], 1, first=self.first_seed)[0]))
+            EvaluationMeasure(self.rollout)((0, cells[-1], self.rollout.seeds(cells[-1], 1, first=self.first_seed)[0]))
             taken_s = self.now_s() - begin_s
         runs = LEAST * len(cells) * len(self.rollout.settings)
         needed_s = runs * taken_s / budget.jobs
@@ -225,7 +225,7 @@ class Evaluation:
         state: RunState,
     ) -> AllRuns:
         tasks = [
-            Task(_named(setting, cell), seed, (index, cell, seed))
+            RunTask(_named(setting, cell), seed, (index, cell, seed))
             for cell, seed in self._in_turn(counts)
             for index, setting in enumerate(self.rollout.settings)
             if setting.name in settings

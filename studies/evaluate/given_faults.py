@@ -12,7 +12,7 @@ from zonelab.analysis.rates.precision import (
     RateGivenFault,
     rates_given_faults,
 )
-from zonelab.studies.evaluate.evaluation import Evaluated
+from zonelab.studies.evaluate.evaluation import EvaluationRounds
 from zonelab.studies.reporting.report_table import Column, ReportTable
 
 
@@ -24,7 +24,7 @@ class RatesGivenFaults:
     budget_s: float | None
 
     @classmethod
-    def of(cls, done: Evaluated) -> "RatesGivenFaults":
+    def of(cls, done: EvaluationRounds) -> "RatesGivenFaults":
         runs = sum(done.runs.values()) * len(done.measured)
         budget_s = None if done.seconds_a_run is None else runs * done.seconds_a_run
         return cls({name: rates_given_faults(one) for name, one in done.measured.items()}, budget_s)

@@ -38,7 +38,7 @@ _NS_PER_US = 1000
 
 
 @dataclass(frozen=True, slots=True)
-class Evaluating:
+class EvaluationMeasure:
     """What every run of an evaluation has."""
 
     rollout: Rollout

@@ -22,7 +22,7 @@ from zonelab.analysis.rates.objectives import (
 from zonelab.analysis.rates.recommendation import DecisiveInput, SettingChoice
 from zonelab.analysis.rates.samples import Estimate
 from zonelab.studies.evaluate.confirmation import Confirmation
-from zonelab.studies.evaluate.evaluation import Evaluated
+from zonelab.studies.evaluate.evaluation import EvaluationRounds
 from zonelab.studies.evaluate.given_faults import RatesGivenFaults
 from zonelab.studies.evaluate.rollout import SEEDS_OF_CELL, Rollout
 from zonelab.studies.limit.result import MEANS, limit_table
@@ -58,7 +58,7 @@ class EvaluationResult:
     """
 
     rollout: Rollout
-    done: Evaluated
+    done: EvaluationRounds
     changes: tuple[DecisiveInput, ...]
     values: Mapping[str, Mapping[Figure, Estimate]]
     directory: Path

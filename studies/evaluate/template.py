@@ -16,7 +16,7 @@ _OPTIONS = {"topology.zones": "zones", "links.lag": "lag", "load.rate_per_s": "r
 
 
 @dataclass(frozen=True, slots=True)
-class Written:
+class TemplateFile:
     path: Path
 
     def to_json(self) -> dict[str, Any]:
@@ -30,14 +30,14 @@ class Written:
         )
 
 
-def write_template(path: Path) -> Written:
+def write_template(path: Path) -> TemplateFile:
     """Raises ``NotAccepted`` if something is there, or ``OSError``."""
     try:
         with path.open("x", encoding="utf-8") as file:
             file.write(TEMPLATE.read_text(encoding="utf-8"))
     except FileExistsError:
         raise NotAccepted(f"{path}: exists already; choose a new file name") from None
-    return Written(path)
+    return TemplateFile(path)
 
 
 def plain_rollout(

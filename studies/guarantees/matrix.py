@@ -26,7 +26,7 @@ from zonelab.studies.guarantees.standing import STANDSTILLS, OrderTotals, order_
 from zonelab.studies.many_runs.environment import Environment
 from zonelab.studies.many_runs.experiment import Experiment
 from zonelab.studies.many_runs.run_all import IN_THIS_PROCESS, AllRuns
-from zonelab.studies.many_runs.task import Task, Workers
+from zonelab.studies.many_runs.task import RunTask, Workers
 from zonelab.studies.shrink.queue_run import shrink
 
 JUDGED = (*FORBIDDEN_DEFAULT, MessageClass.ORPHAN)
@@ -177,7 +177,7 @@ def counterexamples(
     """
     directory.mkdir(parents=True, exist_ok=True)
     failures = {(failure.file_name, failure.seed): failure for failure in matrix.failures()}
-    tasks = [Task(*key, (failure, shrink_runs)) for key, failure in failures.items()]
+    tasks = [RunTask(*key, (failure, shrink_runs)) for key, failure in failures.items()]
     written: dict[Failure, Path] = {}
     problems = []
     with suppress(KeyboardInterrupt), closing(workers.finished(_shrunk, tasks, Environment.here())) as arriving:
@@ -197,7 +197,7 @@ def matrix_of(cells: Sequence[Cell], seeds: Sequence[int]) -> Experiment[tuple[C
         verb="matrix",
         name=cells[0].engine,
         measure=_run,
-        tasks=[Task(cell.name, seed, (cell, seed)) for seed in seeds for cell in cells],
+        tasks=[RunTask(cell.name, seed, (cell, seed)) for seed in seeds for cell in cells],
         decided_by=[cell.name for cell in cells],
     )
 

@@ -18,7 +18,7 @@ from zonelab.cluster.votes.levels import Level
 from zonelab.scenarios.fault_draws.fault_classes import FaultClass
 from zonelab.studies.many_runs.experiment import Experiment
 from zonelab.studies.many_runs.run_all import AllRuns
-from zonelab.studies.many_runs.task import Task
+from zonelab.studies.many_runs.task import RunTask
 
 CONFIDENCE = 0.95
 """That chance is nowhere in a whole table taken for an effect (Bonferroni over its rows and what they compare)."""
@@ -171,7 +171,7 @@ class Pairs(Generic[Row]):
             verb="ablate",
             name=self.name,
             measure=methodcaller("measure"),
-            tasks=[Task(run.setting, run.seed, run) for run in self.runs],
+            tasks=[RunTask(run.setting, run.seed, run) for run in self.runs],
             decided_by=("twins",),
         )
 

@@ -15,7 +15,7 @@ from zonelab.scenarios.run.trial import Judged, Trial, attempt, attempt_accesses
 from zonelab.scenarios.spec.reading import identity_of
 from zonelab.scenarios.spec.scenario import Scenario
 from zonelab.studies.many_runs.experiment import Experiment
-from zonelab.studies.many_runs.task import Task
+from zonelab.studies.many_runs.task import RunTask
 
 REPEAT_EVERY = 20
 """One seed in so many, beginning with 1, is run twice, and the two runs are compared: 5 %."""
@@ -48,7 +48,7 @@ class HuntTarget:
             verb="hunt",
             name=name,
             measure=partial(hunt_seed, self),
-            tasks=[Task(name, seed, seed) for seed in seeds],
+            tasks=[RunTask(name, seed, seed) for seed in seeds],
             decided_by=(queue, str(self.messages), identity_of(self.scenario)),
             factories=self.scenario.own_functions,
         )

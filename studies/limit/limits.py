@@ -7,7 +7,7 @@ from pathlib import Path
 from zonelab.scenarios.errors import NotAccepted
 from zonelab.studies.limit.result import LimitResult
 from zonelab.studies.limit.rows import LimitRow, row_of
-from zonelab.studies.limit.search import RUNS_ABOUT, Searching
+from zonelab.studies.limit.search import RUNS_ABOUT, LimitSearch
 from zonelab.studies.many_runs.experiment import Experiment
 from zonelab.studies.many_runs.run_all import AllRuns
 from zonelab.studies.many_runs.where import HERE, Where
@@ -26,7 +26,7 @@ def limits_of(settings: Sequence[Setting], seeds: Sequence[int]) -> Experiment[t
         settings,
         seeds,
         verb="limit",
-        measure=Searching(scenarios),
+        measure=LimitSearch(scenarios),
         beside="limit",
         forecast=forecast(scenarios, each=len(seeds), of_search=RUNS_ABOUT),
         unit="searches",

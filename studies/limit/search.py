@@ -32,7 +32,7 @@ def value_per_s(found: Observation) -> float:
 
 
 @dataclass(frozen=True, slots=True)
-class Searching:
+class LimitSearch:
     """What every search has."""
 
     scenarios: tuple[Scenario, ...]

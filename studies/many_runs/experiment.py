@@ -11,7 +11,7 @@ from zonelab.analysis.observation import Observation
 from zonelab.studies.many_runs.environment import Environment
 from zonelab.studies.many_runs.run_all import IN_THIS_PROCESS, AllRuns, run_all
 from zonelab.studies.many_runs.state import RESULTS_NAME, RunState
-from zonelab.studies.many_runs.task import Finished, Subject, Task, Workers
+from zonelab.studies.many_runs.task import FinishedTask, RunTask, Subject, Workers
 from zonelab.studies.many_runs.where import HERE, Where
 from zonelab.studies.reporting.progress import RunBar
 
@@ -29,7 +29,7 @@ class Experiment(Generic[Subject]):
     verb: str
     name: str
     measure: Callable[[Subject], Observation]
-    tasks: Sequence[Task[Subject]] = ()
+    tasks: Sequence[RunTask[Subject]] = ()
     decided_by: Sequence[str]
     factories: Collection[str | None] = ()
     forecast: str | None = None
@@ -55,12 +55,12 @@ class Experiment(Generic[Subject]):
 
     def run(
         self,
-        tasks: Sequence[Task[Subject]] | None = None,
+        tasks: Sequence[RunTask[Subject]] | None = None,
         *,
         state: RunState | None = None,
         workers: Workers = IN_THIS_PROCESS,
         progress: Callable[[int, int], None] = lambda done, total: None,
-        on_finished: Callable[[Finished[Observation]], None] = lambda finished: None,
+        on_finished: Callable[[FinishedTask[Observation]], None] = lambda finished: None,
     ) -> AllRuns:
         """Make every run of ``tasks``, or of all, that ``state`` does not have. Raises ``ManyRunsFailed``."""
         return run_all(
@@ -84,7 +84,7 @@ class Experiment(Generic[Subject]):
             title = f"{self.name} {self.verb}"
             with RunBar(title, total=len(self.tasks), done=done, note=f"{failed:,} failed", unit=self.unit) as bar:
 
-                def count(finished: Finished[Observation]) -> None:
+                def count(finished: FinishedTask[Observation]) -> None:
                     nonlocal done, failed
                     done, failed = done + 1, failed + (finished.result is not None and finished.result.valid is False)
                     bar.show(done, len(self.tasks), note=f"{failed:,} failed")

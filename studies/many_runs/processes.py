@@ -12,7 +12,7 @@ from multiprocessing.process import BaseProcess
 from typing import Any, Generic
 
 from zonelab.studies.many_runs.environment import Environment
-from zonelab.studies.many_runs.task import Finished, ManyRunsFailed, Result, Subject, Task, finish
+from zonelab.studies.many_runs.task import FinishedTask, ManyRunsFailed, Result, RunTask, Subject, finish
 
 _FEW = 4
 """So many tasks or fewer are run here: to start processes would take longer."""
@@ -25,8 +25,8 @@ class Processes:
     jobs: int = 1
 
     def finished(
-        self, run: Callable[[Subject], Result], tasks: Sequence[Task[Subject]], here: Environment
-    ) -> Generator[Finished[Result], None, None]:
+        self, run: Callable[[Subject], Result], tasks: Sequence[RunTask[Subject]], here: Environment
+    ) -> Generator[FinishedTask[Result], None, None]:
         if self.jobs == 1 or len(tasks) <= _FEW:
             return (finish(run, task) for task in tasks)
         return _Pool(run, deque(tasks), here).finished(min(self.jobs, len(tasks)))
@@ -36,7 +36,7 @@ class Processes:
 class _Worker(Generic[Subject]):
     process: BaseProcess
     connection: Connection
-    task: Task[Subject] | None = None
+    task: RunTask[Subject] | None = None
 
     @property
     def end(self) -> str:
@@ -49,10 +49,10 @@ class _Worker(Generic[Subject]):
 @dataclass(slots=True)
 class _Pool(Generic[Subject, Result]):
     run: Callable[[Subject], Result]
-    waiting: deque[Task[Subject]]
+    waiting: deque[RunTask[Subject]]
     here: Environment
 
-    def finished(self, jobs: int) -> Generator[Finished[Result], None, None]:
+    def finished(self, jobs: int) -> Generator[FinishedTask[Result], None, None]:
         workers: list[_Worker[Subject]] = []
         try:
             workers += [self._started() for _ in range(jobs)]
@@ -72,17 +72,17 @@ class _Pool(Generic[Subject, Result]):
                 worker.connection.close()
                 worker.process.join()
 
-    def _received(self, worker: _Worker[Subject]) -> tuple[Finished[Result] | None, bool]:
+    def _received(self, worker: _Worker[Subject]) -> tuple[FinishedTask[Result] | None, bool]:
         """What ``worker`` has finished, and whether it goes on."""
         try:
             said: Any = worker.connection.recv()
         except (EOFError, ConnectionError):
             if worker.task is None:
                 raise ManyRunsFailed(f"a process for the runs ended with {worker.end} before its first one") from None
-            return Finished(key=worker.task.key, error=f"its process ended with {worker.end}"), False
+            return FinishedTask(key=worker.task.key, error=f"its process ended with {worker.end}"), False
         if worker.task is None and (different := self.here.difference(said)) is not None:
             raise ManyRunsFailed(f"a process for the runs would make another experiment: {different}")
-        done: Finished[Result] | None = None if worker.task is None else said
+        done: FinishedTask[Result] | None = None if worker.task is None else said
         worker.task = self.waiting.popleft() if self.waiting else None
         if worker.task is not None:
             with suppress(ConnectionError):  # of a process that has just ended, whose end is received next

@@ -8,7 +8,7 @@ from zonelab.analysis.observation import Observation
 from zonelab.studies.many_runs.environment import Environment
 from zonelab.studies.many_runs.processes import Processes
 from zonelab.studies.many_runs.state import RunState
-from zonelab.studies.many_runs.task import Finished, Key, Subject, Task, Workers
+from zonelab.studies.many_runs.task import FinishedTask, Key, RunTask, Subject, Workers
 
 IN_THIS_PROCESS = Processes()
 
@@ -25,7 +25,7 @@ class AllRuns:
     known: int = 0
     complete: bool = False
 
-    def add(self, finished: Finished[Observation]) -> None:
+    def add(self, finished: FinishedTask[Observation]) -> None:
         """Take in a run that ended, among the results or the failures."""
         if finished.result is not None:
             self.results[finished.key] = finished.result
@@ -47,12 +47,12 @@ class AllRuns:
 
 def run_all(
     run: Callable[[Subject], Observation],
-    tasks: Sequence[Task[Subject]],
+    tasks: Sequence[RunTask[Subject]],
     *,
     workers: Workers = IN_THIS_PROCESS,
     environment: Environment | None = None,
     state: RunState | None = None,
-    on_finished: Callable[[Finished[Observation]], None] = lambda finished: None,
+    on_finished: Callable[[FinishedTask[Observation]], None] = lambda finished: None,
     progress: Callable[[int, int], None] = lambda done, total: None,
 ) -> AllRuns:
     """``run``, a function of a module, of every task that ``state`` has no result of. Ctrl-C ends it.

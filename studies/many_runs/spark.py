@@ -27,7 +27,7 @@ from zonelab.analysis.spark.session import NO_EXECUTOR_S, JavaMissing, SparkFail
 from zonelab.scenarios.spec.queue_factory import files_needed
 from zonelab.studies.many_runs.environment import Environment
 from zonelab.studies.many_runs.spark_worker import Part, make_part
-from zonelab.studies.many_runs.task import Finished, ManyRunsFailed, Result, Subject, Task
+from zonelab.studies.many_runs.task import FinishedTask, ManyRunsFailed, Result, RunTask, Subject
 
 _JOBS_AT_ONCE = 3
 """While the last part of one job is made, those of the next take the free places."""
@@ -46,15 +46,15 @@ _WITHOUT_PYTHON = re.compile(r"Cannot run program \"[^\"]*\"|PYTHON_VERSION_MISM
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class OnSpark:
+class SparkWorkers:
     """``Workers`` of a Spark ``master``. ``settings``: of Spark, as ``spark-submit --conf`` has them."""
 
     master: str
     settings: Mapping[str, str] = field(default_factory=dict)
 
     def finished(
-        self, run: Callable[[Subject], Result], tasks: Sequence[Task[Subject]], here: Environment
-    ) -> Generator[Finished[Result], None, None]:
+        self, run: Callable[[Subject], Result], tasks: Sequence[RunTask[Subject]], here: Environment
+    ) -> Generator[FinishedTask[Result], None, None]:
         if not tasks:
             return
         with ExitStack() as stack:
@@ -107,12 +107,12 @@ class _Jobs(Generic[Subject, Result]):
     packed_run: bytes
     here: Environment
     own: str | None
-    waiting: deque[Task[Subject]]
-    alone: deque[Task[Subject]] = field(default_factory=deque)
-    running: dict[Future[list[Part]], list[Task[Subject]]] = field(default_factory=dict)
+    waiting: deque[RunTask[Subject]]
+    alone: deque[RunTask[Subject]] = field(default_factory=deque)
+    running: dict[Future[list[Part]], list[RunTask[Subject]]] = field(default_factory=dict)
     part_tasks: int = 1
 
-    def finished(self) -> Iterator[Finished[Result]]:
+    def finished(self) -> Iterator[FinishedTask[Result]]:
         with ThreadPoolExecutor(_JOBS_AT_ONCE) as threads:
             try:
                 begun_s, ended = time.monotonic(), False
@@ -130,7 +130,7 @@ class _Jobs(Generic[Subject, Result]):
                 with suppress(Py4JError):
                     self.context.cancelAllJobs()
 
-    def _next_tasks(self) -> list[Task[Subject]]:
+    def _next_tasks(self) -> list[RunTask[Subject]]:
         if self.alone:
             return [self.alone.popleft()]
         left = len(self.waiting) // (self._slots * _JOBS_AT_ONCE)  # the last jobs are small, so that they end together
@@ -141,20 +141,20 @@ class _Jobs(Generic[Subject, Result]):
     def _slots(self) -> int:
         return max(1, self.context.defaultParallelism)
 
-    def _job(self, tasks: Sequence[Task[Subject]]) -> list[Part]:
+    def _job(self, tasks: Sequence[RunTask[Subject]]) -> list[Part]:
         slots = min(self._slots, len(tasks))
         packed = [pickle.dumps(list(tasks[place::slots])) for place in range(slots)]
         make = partial(make_part, self.packed_run, [path for path in sys.path if path], self.here, self.own)
         return self.context.parallelize(packed, slots).map(make).collect()
 
-    def _results(self, job: Future[list[Part]], tasks: Sequence[Task[Subject]]) -> Iterator[Finished[Result]]:
+    def _results(self, job: Future[list[Part]], tasks: Sequence[RunTask[Subject]]) -> Iterator[FinishedTask[Result]]:
         error = job.exception()
         if error is not None:
             self._require_workers(error)
             if len(tasks) > 1:
                 self.alone += tasks
             else:
-                yield Finished(key=tasks[0].key, error=_line(error))
+                yield FinishedTask(key=tasks[0].key, error=_line(error))
             return
         parts = job.result()
         for part in parts:

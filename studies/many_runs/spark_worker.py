@@ -16,7 +16,7 @@ from typing import Any
 from pyspark import SparkFiles
 
 from zonelab.studies.many_runs.environment import Environment
-from zonelab.studies.many_runs.task import Finished, Task, finish
+from zonelab.studies.many_runs.task import FinishedTask, RunTask, finish
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -25,7 +25,7 @@ class Part:
 
     host: str
     different: str | None = None
-    finished: tuple[Finished[Any], ...] = ()
+    finished: tuple[FinishedTask[Any], ...] = ()
     each_s: float = 0.0
 
 
@@ -40,7 +40,7 @@ def make_part(packed_run: bytes, path: Sequence[str], here: Environment, own: st
     host = socket.gethostname()
     if (different := here.difference(_environment(here.factories).parts)) is not None:
         return Part(host=host, different=different)
-    tasks: list[Task[Any]] = pickle.loads(packed_tasks)
+    tasks: list[RunTask[Any]] = pickle.loads(packed_tasks)
     run, begin_s = pickle.loads(packed_run), time.monotonic()
     finished = tuple(finish(run, task) for task in tasks)
     return Part(host=host, finished=finished, each_s=(time.monotonic() - begin_s) / len(tasks))

@@ -14,7 +14,7 @@ from zonelab.analysis.observation import Observation
 from zonelab.cluster.process.file_lock import locked
 from zonelab.scenarios.errors import NotAccepted
 from zonelab.studies.many_runs.environment import Environment
-from zonelab.studies.many_runs.task import Finished, Key
+from zonelab.studies.many_runs.task import FinishedTask, Key
 
 RESULTS_NAME = "results.jsonl"
 
@@ -52,7 +52,7 @@ class RunState:
             with suppress(OSError):
                 self._file.close()
 
-    def add(self, finished: Finished[Observation]) -> None:
+    def add(self, finished: FinishedTask[Observation]) -> None:
         """Keep the result of a run in the file, so that the same command need not make it again."""
         if finished.result is not None:
             setting, seed = finished.key

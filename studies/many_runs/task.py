@@ -22,7 +22,7 @@ class ManyRunsFailed(ClusterError):
 
 
 @dataclass(frozen=True, slots=True)
-class Task(Generic[Subject]):
+class RunTask(Generic[Subject]):
     """One setting with one seed. ``subject``: what the function that runs it is called with; it can be pickled."""
 
     setting: str
@@ -35,7 +35,7 @@ class Task(Generic[Subject]):
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Finished(Generic[Result]):
+class FinishedTask(Generic[Result]):
     """A task that has come to its end: with a ``result``, or else with an ``error`` of one line."""
 
     key: Key
@@ -47,20 +47,20 @@ class Workers(Protocol):
     """Where tasks are run."""
 
     def finished(
-        self, run: Callable[[Subject], Result], tasks: Sequence[Task[Subject]], here: Environment
-    ) -> Generator[Finished[Result], None, None]:
+        self, run: Callable[[Subject], Result], tasks: Sequence[RunTask[Subject]], here: Environment
+    ) -> Generator[FinishedTask[Result], None, None]:
         """``run`` of every task, in the order in which they finish. ``run`` is a function of a module.
 
         Raises ``ManyRunsFailed``, also if a worker's environment is not that of ``here``. To end it early, close it.
         """
 
 
-def finish(run: Callable[[Subject], Result], task: Task[Subject]) -> Finished[Result]:
+def finish(run: Callable[[Subject], Result], task: RunTask[Subject]) -> FinishedTask[Result]:
     """Run ``task`` in this process. Whatever it raises is of this task alone."""
     try:
-        return Finished(key=task.key, result=run(task.subject))
+        return FinishedTask(key=task.key, result=run(task.subject))
     except Exception as error:
-        return Finished(key=task.key, error=_told(error))
+        return FinishedTask(key=task.key, error=_told(error))
 
 
 def _told(error: Exception) -> str:

@@ -20,9 +20,9 @@ class Where:
         """Processes of this machine, or a Spark cluster if there is a ``master``."""
         if self.master is None:
             return Processes(self.jobs)
-        from zonelab.studies.many_runs.spark import OnSpark  # which takes half a second to import
+        from zonelab.studies.many_runs.spark import SparkWorkers  # which takes half a second to import
 
-        return OnSpark(master=self.master, settings=self.settings)
+        return SparkWorkers(master=self.master, settings=self.settings)
 
     @property
     def words(self) -> Sequence[str]:

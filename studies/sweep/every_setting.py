@@ -10,18 +10,18 @@ from zonelab.analysis.observation import Observation
 from zonelab.analysis.whole_files import write_json
 from zonelab.studies.many_runs.experiment import Experiment
 from zonelab.studies.many_runs.run_all import AllRuns
-from zonelab.studies.many_runs.task import Task
+from zonelab.studies.many_runs.task import RunTask
 from zonelab.studies.many_runs.where import Where
 from zonelab.studies.sweep.settings import Setting, identities, own_functions
 
 
-class ToldRow(Protocol):
+class ResultRow(Protocol):
     """What was found of one setting."""
 
     def to_json(self) -> dict[str, Any]: ...
 
 
-RowOf = TypeVar("RowOf", bound=ToldRow)
+RowOf = TypeVar("RowOf", bound=ResultRow)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -84,7 +84,7 @@ def every_setting(
         verb=verb,
         name=settings[0].scenario.name,
         measure=measure,
-        tasks=[Task(setting.name, seed, (index, seed)) for seed in seeds for index, setting in enumerate(settings)],
+        tasks=[RunTask(setting.name, seed, (index, seed)) for seed in seeds for index, setting in enumerate(settings)],
         decided_by=(*identities(settings), beside),
         factories=own_functions(settings),
         forecast=forecast,
@@ -98,7 +98,7 @@ ResultOf = TypeVar("ResultOf", bound=SettingsResult[Any])
 def conducted(
     experiment: Experiment[tuple[int, int]],
     result: Callable[..., ResultOf],
-    rows: Callable[[AllRuns], Sequence[ToldRow]],
+    rows: Callable[[AllRuns], Sequence[ResultRow]],
     *,
     seeds: range,
     runs: Path,

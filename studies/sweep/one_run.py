@@ -23,7 +23,7 @@ _QUEUE_OPERATIONS = ("push", "pop")
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Sweeping:
+class SweepMeasure:
     """What every run of a sweep has. ``messages``: about so many in drawn runs; None: the scenarios run as they are."""
 
     scenarios: tuple[Scenario, ...]

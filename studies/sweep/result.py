@@ -9,11 +9,11 @@ from zonelab.studies.reporting.footer import footer, without_verdict
 from zonelab.studies.reporting.report_table import Column, ReportTable
 from zonelab.studies.sweep.every_setting import SettingsResult
 from zonelab.studies.sweep.one_run import DUPLICATES, QUANTILES
-from zonelab.studies.sweep.rows import Estimate, Row
+from zonelab.studies.sweep.rows import SweepEstimate, SweepRow
 from zonelab.studies.sweep.settings import lines_of
 
 
-class SweepResult(SettingsResult[Row]):
+class SweepResult(SettingsResult[SweepRow]):
     """A table of the settings, and one of how each differs from the first."""
 
     @property
@@ -39,38 +39,38 @@ class SweepResult(SettingsResult[Row]):
         yield from without_verdict(self.problems, file=self.directory / "sweep.json")
 
 
-def _operations(rows: Sequence[Row]) -> list[str]:
+def _operations(rows: Sequence[SweepRow]) -> list[str]:
     """What has percentiles, in the order in which the runs tell it."""
     names = dict.fromkeys(name.rpartition(" ") for row in rows for name in row.numbers)
     return list(dict.fromkeys(of for of, _, quantile in names if quantile in QUANTILES))
 
 
-def _failing(row: Row) -> str:
+def _failing(row: SweepRow) -> str:
     share = f"{row.failing} of {row.judged}\n{share_interval(row.failing, row.judged)}" if row.judged else NONE
     return f"{share}\n{len(row.undecided)} undecided" if row.undecided else share
 
 
-def _cases(row: Row) -> str:
+def _cases(row: SweepRow) -> str:
     cases = "\n".join(f"{name} {count:,} ({row.runs_with[name]})" for name, count in row.cases.items())
     return cases or ("none" if row.runs else NONE)
 
 
-def _more(row: Row) -> str:
+def _more(row: SweepRow) -> str:
     share = None if row.difference is None else row.difference.share
     return NONE if share is None else _estimate(share, partial(percent, signed=True), "\n{}")
 
 
-def _numbers(operations: Sequence[str], *, signed: bool = False) -> Iterator[Column[Row]]:
+def _numbers(operations: Sequence[str], *, signed: bool = False) -> Iterator[Column[SweepRow]]:
     """Yield a column of duplicates and one of each operation; ``signed``: of the difference to the first setting."""
 
-    def values(row: Row) -> Mapping[str, Estimate]:
+    def values(row: SweepRow) -> Mapping[str, SweepEstimate]:
         return row.numbers if not signed else row.difference.numbers if row.difference is not None else {}
 
-    def duplicates(row: Row) -> str:
+    def duplicates(row: SweepRow) -> str:
         words = "{:+.4f}".format if signed else "{:.4f}".format
         return _estimate(values(row)[DUPLICATES], words, "\n{}") if DUPLICATES in values(row) else NONE
 
-    def times(of: str, row: Row) -> str:
+    def times(of: str, row: SweepRow) -> str:
         found = [values(row)[f"{of} {name}"] for name in QUANTILES if f"{of} {name}" in values(row)]
         return "\n".join(_estimate(one, partial(digits, signed=signed), " ({})") for one in found) or NONE
 
@@ -78,14 +78,14 @@ def _numbers(operations: Sequence[str], *, signed: bool = False) -> Iterator[Col
     yield from (Column(f"{of} p50, p99 ms", partial(times, of)) for of in operations)
 
 
-def _estimate(estimate: Estimate, words: Callable[[float], str], interval: str) -> str:
+def _estimate(estimate: SweepEstimate, words: Callable[[float], str], interval: str) -> str:
     return words(estimate.value) + interval.format(span(estimate.interval, words))
 
 
-_NAME = Column[Row]("setting", lambda row: lines_of(row.setting))
+_NAME = Column[SweepRow]("setting", lambda row: lines_of(row.setting))
 _KNOWN = (
     _NAME,
-    Column[Row]("runs", lambda row: row.runs, number=True),
+    Column[SweepRow]("runs", lambda row: row.runs, number=True),
     Column("failing (95 %)", _failing),
     Column("cases (runs with)", _cases),
 )

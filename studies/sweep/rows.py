@@ -21,7 +21,7 @@ Runs = Mapping[int, Observation]
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Estimate:
+class SweepEstimate:
     """Over runs. ``interval``: at 95 %, None if the runs are too few or all equal."""
 
     value: float
@@ -43,8 +43,8 @@ class Difference:
     pairs: int
     worse: int
     better: int
-    share: Estimate | None
-    numbers: Mapping[str, Estimate]
+    share: SweepEstimate | None
+    numbers: Mapping[str, SweepEstimate]
 
     def to_json(self) -> dict[str, Any]:
         return {
@@ -57,7 +57,7 @@ class Difference:
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Row:
+class SweepRow:
     """One setting. ``runs``: with a verdict; ``undecided``: by seed, why one is neither true nor false.
 
     ``cases``: by class, over all runs; ``runs_with``: runs that have any. ``numbers``: over the runs, what each of them
@@ -71,7 +71,7 @@ class Row:
     messages: int
     cases: Mapping[str, int]
     runs_with: Mapping[str, int]
-    numbers: Mapping[str, Estimate]
+    numbers: Mapping[str, SweepEstimate]
     problems: Mapping[int, str]
     difference: Difference | None
 
@@ -96,14 +96,14 @@ class Row:
         }
 
 
-def row_of(setting: str, runs: Runs, *, first: Runs | None) -> Row:
+def row_of(setting: str, runs: Runs, *, first: Runs | None) -> SweepRow:
     """Return the row of one setting, compared with the ``runs`` of the ``first`` one, unless it is that."""
     judged = [run for run in runs.values() if run.valid is not None]
     cases: Counter[str] = Counter()
     for run in judged:
         cases.update(run.counts)
     problems = {seed: run.problem for seed, run in runs.items() if run.problem is not None}
-    return Row(
+    return SweepRow(
         setting=setting,
         runs=len(judged),
         undecided={seed: why for seed, why in problems.items() if runs[seed].valid is not None},
@@ -125,7 +125,7 @@ def _difference(runs: Runs, first: Runs) -> Difference:
     ]
     worse = sum(one.valid is True and other.valid is False for one, other in pairs)
     better = sum(one.valid is False and other.valid is True for one, other in pairs)
-    changes: dict[str, Estimate] = {}
+    changes: dict[str, SweepEstimate] = {}
     for name in _names([run for pair in pairs for run in pair]):
         both = [
             (one.numbers[name], other.numbers[name])
@@ -137,7 +137,7 @@ def _difference(runs: Runs, first: Runs) -> Difference:
     share = None
     if pairs:
         value, interval = (worse - better) / len(pairs), paired_share_interval(better, worse, len(pairs))
-        share = Estimate(value=value, interval=interval)
+        share = SweepEstimate(value=value, interval=interval)
     return Difference(pairs=len(pairs), worse=worse, better=better, share=share, numbers=changes)
 
 
@@ -149,8 +149,8 @@ def _values(runs: Sequence[Observation], name: str) -> list[float]:
     return [run.numbers[name] for run in runs if name in run.numbers]
 
 
-def _estimate(name: str, values: Sequence[float]) -> Estimate:
+def _estimate(name: str, values: Sequence[float]) -> SweepEstimate:
     """A median, as a few runs have extreme percentiles; a mean of what is 0 in most runs."""
     if name == DUPLICATES:
-        return Estimate(value=float(np.mean(values)), interval=mean_interval(values))
-    return Estimate(value=float(np.median(values)), interval=quantile_interval(values, 0.5))
+        return SweepEstimate(value=float(np.mean(values)), interval=mean_interval(values))
+    return SweepEstimate(value=float(np.median(values)), interval=quantile_interval(values, 0.5))

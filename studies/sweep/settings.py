@@ -40,14 +40,14 @@ def lines_of(name: str) -> str:
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Varied:
+class VaryOption:
     """One ``--vary``: a path into the scenario and its values."""
 
     path: str
     values: tuple[str, ...]
 
     @classmethod
-    def parsed(cls, text: str) -> "Varied":
+    def parsed(cls, text: str) -> "VaryOption":
         """Raises ``NotAccepted``."""
         path, equals, values_text = text.partition("=")
         kept = _WHOLE.sub(lambda match: match[0].replace(",", "\0"), values_text)
@@ -67,7 +67,7 @@ def settings_of(
     ``draws_faults``: as of ``load_scenario``.
     Raises ``NotAccepted``, or ``ScenarioError`` if a combination is no valid scenario.
     """
-    varied = [Varied.parsed(text) for text in vary]
+    varied = [VaryOption.parsed(text) for text in vary]
     paths = [one.path for one in varied]
     if len(set(paths)) < len(paths):
         twice = next(path for path in paths if paths.count(path) > 1)

@@ -9,9 +9,9 @@ from zonelab.studies.many_runs.run_all import AllRuns
 from zonelab.studies.many_runs.where import HERE, Where
 from zonelab.studies.reporting.forecast import forecast
 from zonelab.studies.sweep.every_setting import conducted, every_setting
-from zonelab.studies.sweep.one_run import Sweeping
+from zonelab.studies.sweep.one_run import SweepMeasure
 from zonelab.studies.sweep.result import SweepResult
-from zonelab.studies.sweep.rows import Row, row_of
+from zonelab.studies.sweep.rows import SweepRow, row_of
 from zonelab.studies.sweep.settings import Setting
 
 
@@ -27,13 +27,13 @@ def sweep_of(
         settings,
         seeds,
         verb="sweep",
-        measure=Sweeping(scenarios=scenarios, messages=messages),
+        measure=SweepMeasure(scenarios=scenarios, messages=messages),
         beside=str(messages),
         forecast=None if messages is not None else forecast(scenarios, each=len(seeds)),
     )
 
 
-def sweep_rows(settings: Sequence[Setting], done: AllRuns) -> tuple[Row, ...]:
+def sweep_rows(settings: Sequence[Setting], done: AllRuns) -> tuple[SweepRow, ...]:
     """Return the results by setting, each compared with the first pair by pair."""
     found = done.by_setting()
     runs = [found.get(setting.name, {}) for setting in settings]

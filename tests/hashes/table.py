@@ -35,7 +35,7 @@ from zonelab.scenarios.spec.reading import load_scenario
 from zonelab.scenarios.spec.scenario import Scenario
 from zonelab.studies.many_runs.processes import Processes
 from zonelab.studies.many_runs.run_all import run_all
-from zonelab.studies.many_runs.task import Task
+from zonelab.studies.many_runs.task import RunTask
 
 HASHED = (
     *("index", "time_ns", "invoke_ns", "intended_ns", "process", "zone", "f", "type", "op_id", "message_id", "key"),
@@ -303,7 +303,7 @@ def differences(runs: Sequence[Run], *, jobs: int, table: Path = TABLE) -> list[
 
 
 def _lines(runs: Sequence[Run], *, jobs: int) -> list[Line]:
-    tasks = [Task(f"{run.scenario}/{run.queue}/{run.level}", run.seed, run) for run in runs]
+    tasks = [RunTask(f"{run.scenario}/{run.queue}/{run.level}", run.seed, run) for run in runs]
     done = run_all(Line.of, tasks, workers=Processes(jobs))
     if not done.complete:
         raise KeyboardInterrupt

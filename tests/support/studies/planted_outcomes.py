@@ -6,7 +6,7 @@ import numpy as np
 
 from zonelab.analysis.observation import Observation
 from zonelab.analysis.rates.year import RunKind
-from zonelab.studies.many_runs.task import Finished
+from zonelab.studies.many_runs.task import FinishedTask
 
 
 @dataclass
@@ -24,7 +24,7 @@ class Planted:
                 raise KeyboardInterrupt
             setting = task.setting.partition(",")[0]
             self.made.append((setting, task.subject[1], task.seed))
-            yield Finished(key=task.key, result=self.make(setting, task.subject[1], task.seed))
+            yield FinishedTask(key=task.key, result=self.make(setting, task.subject[1], task.seed))
 
 
 def outcome(setting: str, cell: RunKind, seed: int) -> Observation:

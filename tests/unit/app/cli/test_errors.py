@@ -152,11 +152,11 @@ def test_verbs_of_several_runs_end_as_the_run_that_stopped_them(
         scenario=SimpleNamespace(level="DC_ONE"),
         directory=Path("runs/1"),
     )
-    for kind in (demo.Demo, engines.Compared):
+    for kind in (demo.Demo, engines.EngineComparison):
         monkeypatch.setattr(kind, "print", lambda self: None)
     shown = demo.Demo(runs=(run,), together=demo.Illustrations(), spark=None, command="")
     one = engines.EngineRun(engine="dyno", mode="default", performed=run)
-    compared = engines.Compared(title="", runs=(one,), command="")
+    compared = engines.EngineComparison(title="", runs=(one,), command="")
     monkeypatch.setattr(demo, "run_demo", lambda **_: shown)
     monkeypatch.setattr(engines, "compare_engines", lambda *_, **__: compared)
     assert cli.run_cli(words) == code

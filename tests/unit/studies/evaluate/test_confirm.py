@@ -14,8 +14,8 @@ from zonelab.analysis.comparison.confirmation import Confirmed
 from zonelab.scenarios.arms import Arm, ZoneKind
 from zonelab.scenarios.run.simulated import run_in_sim
 from zonelab.scenarios.run_files.record import RunRecord
-from zonelab.studies.evaluate.confirmation import ONLY_SIMULATED, Confirmation, ConfirmedRow
-from zonelab.studies.evaluate.confirming import PREDICTED, Confirming
+from zonelab.studies.evaluate.confirmation import ONLY_SIMULATED, Confirmation, ConfirmationRow
+from zonelab.studies.evaluate.confirming import PREDICTED, ConfirmationRuns
 from zonelab.studies.evaluate.evaluation import Budget, Evaluation
 from zonelab.studies.evaluate.real_run import RealRuns
 from zonelab.studies.evaluate.rollout import Rollout
@@ -67,7 +67,7 @@ def confirmed(
     with evaluation.experiment.state(folder / lag) as state:
         done = evaluation.run(Budget(runs=runs), state=state)
         servers = RealRuns(on=ZoneKind.PROCESS, runs=folder, command="again", run_real=real)
-        confirming = Confirming(evaluation=evaluation, real=servers, repeats=repeats)
+        confirming = ConfirmationRuns(evaluation=evaluation, real=servers, repeats=repeats)
         return confirming.confirmed(done, simulated=state, directory=folder / lag)
 
 
@@ -132,7 +132,7 @@ def test_zones_that_cannot_be_run_end_it_and_are_told(tmp_path: Path):
 
 
 def test_nothing_is_confirmed_where_nothing_could_be():
-    row = ConfirmedRow(setting="s", kind="no fault", status=Confirmed.NOT_CONFIRMABLE)
+    row = ConfirmationRow(setting="s", kind="no fault", status=Confirmed.NOT_CONFIRMABLE)
     for rows in ((), (row,), (row, replace(row, kind="kill"))):
         assert not Confirmation(on=ZoneKind.PROCESS, rows=rows).holds
     assert Confirmation(on=ZoneKind.PROCESS, rows=(row, replace(row, status=Confirmed.CONFIRMED))).holds

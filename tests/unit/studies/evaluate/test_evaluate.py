@@ -29,7 +29,7 @@ from zonelab.scenarios.errors import NotAccepted
 from zonelab.scenarios.spec.reading import dump_scenario, load_scenario
 from zonelab.studies.evaluate.evaluation import Budget, Evaluation
 from zonelab.studies.evaluate.given_faults import RatesGivenFaults
-from zonelab.studies.evaluate.one_run import Evaluating
+from zonelab.studies.evaluate.one_run import EvaluationMeasure
 from zonelab.studies.evaluate.rollout import Rollout
 from zonelab.studies.evaluate.template import TEMPLATE, plain_rollout
 from zonelab.studies.many_runs.recorded import result_files
@@ -94,7 +94,7 @@ def test_a_run_has_its_fault_in_the_zone_of_its_seed_and_the_figures_of_its_hist
     zones = [rollout.run(0, short, seed).faults[0].target for seed in rollout.seeds(short, 3, first=1)]
     assert sorted(zones) == ["a", "b", "c"]
     assert rollout.run(0, NO_FAULT, 1).faults == ()
-    calm, hit = (Evaluating(rollout)((0, cell, 7)) for cell in (NO_FAULT, rollout.year.cells[3]))
+    calm, hit = (EvaluationMeasure(rollout)((0, cell, 7)) for cell in (NO_FAULT, rollout.year.cells[3]))
     assert calm.begun == len(calm.samples["push"]) > 15
     assert (calm.numbers["unavailable"], min(calm.samples["push"]) > 0) == (0.0, True)
     assert calm.numbers["commands"] > calm.begun

@@ -17,7 +17,7 @@ from zonelab.scenarios.run.trial import Trial
 from zonelab.scenarios.run_files.tables import MemoryTables
 from zonelab.studies.evaluate import one_run
 from zonelab.studies.evaluate.given_faults import RatesGivenFaults
-from zonelab.studies.evaluate.one_run import Evaluating, measured
+from zonelab.studies.evaluate.one_run import EvaluationMeasure, measured
 
 MS = 1_000_000
 EPOCH_MS = 5_000
@@ -104,7 +104,7 @@ def test_a_run_without_a_verdict_says_why(monkeypatch: pytest.MonkeyPatch) -> No
     monkeypatch.setattr(one_run, "attempt", broken)
     for seed, why in ((1, "no room"), (2, "the lab failed")):
         with pytest.raises(RuntimeError) as error:
-            Evaluating(rollout)((3, "cell", seed))  # type: ignore[arg-type]
+            EvaluationMeasure(rollout)((3, "cell", seed))  # type: ignore[arg-type]
         assert str(error.value) == why
     assert seen == ["s3-cell-1", "s3-cell-2"]
 

@@ -16,7 +16,7 @@ from zonelab.studies.limit.keeping_up import behind
 from zonelab.studies.limit.limits import limit_rows, limits_of
 from zonelab.studies.limit.result import MEANS, LimitResult
 from zonelab.studies.limit.rows import LimitRow, row_of
-from zonelab.studies.limit.search import ABOVE, KEPT, PRECISION, RUNS, Searching, knee
+from zonelab.studies.limit.search import ABOVE, KEPT, PRECISION, RUNS, LimitSearch, knee
 from zonelab.studies.many_runs.run_all import AllRuns
 from zonelab.studies.sweep.settings import Setting
 
@@ -43,7 +43,7 @@ def test_where_nothing_is_behind_there_is_no_limit_and_where_all_is_the_search_e
 def test_scale_out_is_limited_by_the_work_of_its_servers(level: str, work: float):
     """A read is work for one server of three at DC_ONE and for all at DC_QUORUM, a write for all; 1 ms each."""
     scenario = load_scenario("scale-out", overrides=[f"level={level}", "load.duration_s=1"])
-    found = Searching((scenario,))((0, 1))
+    found = LimitSearch((scenario,))((0, 1))
     law_per_s = 1_000 / work
     # Runs are behind from 5 % above the law on; drawn arrivals of half a second are some 3 % more or fewer.
     assert 0.94 * law_per_s < found.numbers[KEPT] < 1.10 * law_per_s
@@ -54,7 +54,7 @@ def test_consumers_can_be_the_limit_and_are_told():
     consumers = {"per_zone": 1, "batch": 1, "wait_ms": 10, "processing": "constant:20ms"}
     zones = {"queue": {"unack_ms": 60_000}, "links": {"lag": "0"}, "level": "DC_ONE", "drain": {"bound_s": 61}}
     scenario = small(consumers=consumers, load={"duration_s": 4}, **zones)
-    found = Searching((scenario,))((0, 1))
+    found = LimitSearch((scenario,))((0, 1))
     assert 0.8 * 3 * 50 < found.numbers[KEPT] < 1.15 * 3 * 50
     assert set(found.counts) < {"deliveries", "acks"}
 

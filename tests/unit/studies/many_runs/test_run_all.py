@@ -17,10 +17,10 @@ from zonelab.studies.many_runs.environment import Environment
 from zonelab.studies.many_runs.processes import Processes
 from zonelab.studies.many_runs.run_all import run_all
 from zonelab.studies.many_runs.state import RunState
-from zonelab.studies.many_runs.task import Finished, ManyRunsFailed, Task
+from zonelab.studies.many_runs.task import FinishedTask, ManyRunsFailed, RunTask
 
 HERE = Environment.here()
-TASKS = [Task("odd" if seed % 2 else "even", seed, seed) for seed in range(1, 9)]
+TASKS = [RunTask("odd" if seed % 2 else "even", seed, seed) for seed in range(1, 9)]
 
 
 def squared(seed: int, *, bad: int | None = None, deadly: int | None = None) -> Observation:
@@ -51,7 +51,7 @@ def test_a_process_that_dies_costs_its_task_only() -> None:
 
 
 def test_what_was_kept_is_not_run_again_and_counts_once(tmp_path: Path) -> None:
-    path, now = tmp_path / "state", list[Finished[Observation]]()
+    path, now = tmp_path / "state", list[FinishedTask[Observation]]()
     with kept(path) as state:
         run_all(squared, TASKS[:4], state=state)
     lines = path.read_bytes().splitlines(keepends=True)

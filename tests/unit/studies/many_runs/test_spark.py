@@ -13,12 +13,12 @@ import pytest
 
 from zonelab.studies.many_runs.environment import Environment
 from zonelab.studies.many_runs.run_all import run_all
-from zonelab.studies.many_runs.spark import OnSpark
-from zonelab.studies.many_runs.task import ManyRunsFailed, Task
+from zonelab.studies.many_runs.spark import SparkWorkers
+from zonelab.studies.many_runs.task import ManyRunsFailed, RunTask
 
 pytestmark = pytest.mark.java
 
-TASKS = [Task("odd" if seed % 2 else "even", seed, seed) for seed in range(1, 21)]
+TASKS = [RunTask("odd" if seed % 2 else "even", seed, seed) for seed in range(1, 21)]
 OWN = """
 import os, signal
 
@@ -40,7 +40,7 @@ def test_tasks_on_spark_finish_as_here_and_a_bad_or_deadly_one_is_named(
     elsewhere = [folder for folder in sys.path if folder != str(tmp_path)]  # as on another machine
     monkeypatch.setattr(sys, "path", elsewhere)
     own = Environment.here(factories=["tasks_of_a_user:squared"])
-    done = run_all(squared, TASKS, workers=OnSpark(master="local[2]"), environment=own)
+    done = run_all(squared, TASKS, workers=SparkWorkers(master="local[2]"), environment=own)
     assert done.complete
     assert set(done.failures) == {("odd", 5), ("even", 8)}
     assert done.failures["odd", 5].startswith("ValueError: seed 5 is bad (tasks_of_a_user.py:")
@@ -52,7 +52,7 @@ def test_a_worker_with_changed_code_is_refused_with_both_values() -> None:
     here = Environment.here()
     before = Environment(factories=(), parts={**here.parts, "sources": "0" * 16})
     with pytest.raises(ManyRunsFailed) as refused:
-        run_all(abs, [Task("x", 1, 1)], workers=OnSpark(master="local[2]"), environment=before)
+        run_all(abs, [RunTask("x", 1, 1)], workers=SparkWorkers(master="local[2]"), environment=before)
     both = f"sources is {here.parts['sources']} there and {'0' * 16} here"
     assert str(refused.value).endswith(f"would make another experiment: {both}")
 
@@ -64,5 +64,5 @@ def test_a_worker_without_zonelab_is_told_in_one_line(tmp_path: Path, monkeypatc
     monkeypatch.setenv("PYSPARK_PYTHON", str(bare))
     monkeypatch.delenv("PYTHONPATH", raising=False)
     with pytest.raises(ManyRunsFailed, match="has no zonelab, or another version of it: No module named 'zonelab"):
-        run_all(abs, [Task("x", 1, 1)], workers=OnSpark(master="local[2]"))
+        run_all(abs, [RunTask("x", 1, 1)], workers=SparkWorkers(master="local[2]"))
     assert os.environ["PYSPARK_PYTHON"] == str(bare)

@@ -29,10 +29,10 @@ from zonelab.scenarios.spec.reading import load_scenario
 from zonelab.studies.hunt.seeds import HuntTarget
 from zonelab.studies.many_runs.state import RESULTS_NAME
 from zonelab.studies.sweep import one_run
-from zonelab.studies.sweep.one_run import DUPLICATES, Sweeping
+from zonelab.studies.sweep.one_run import DUPLICATES, SweepMeasure
 from zonelab.studies.sweep.result import SweepResult
-from zonelab.studies.sweep.rows import Row, row_of
-from zonelab.studies.sweep.settings import Varied, settings_of
+from zonelab.studies.sweep.rows import SweepRow, row_of
+from zonelab.studies.sweep.settings import VaryOption, settings_of
 
 KILL = {"kind": "kill", "zone": "b", "at_s": 0.2, "for_s": 0.3, "restart": "keep"}
 VARY = ("--vary", "level=DC_ONE,DC_QUORUM", "--vary", "queue.unack_ms=300,400")
@@ -89,7 +89,7 @@ def test_sigkill_in_the_middle_costs_nothing_but_the_runs_under_way(file: Path, 
 
 def test_every_setting_runs_the_scenario_with_its_own_faults_and_the_same_seeds(file: Path) -> None:
     settings = settings_of(str(file), vary=["level=DC_ONE,DC_QUORUM"])
-    sweeping = Sweeping(scenarios=tuple(setting.scenario for setting in settings))
+    sweeping = SweepMeasure(scenarios=tuple(setting.scenario for setting in settings))
     single = load_scenario(str(file), overrides=["level=DC_QUORUM", "seed=7"])
     assert sweeping.scenario(1, 7) == single
     assert sweeping.scenario(0, 7).model_copy(update={"level": single.level}) == single
@@ -103,7 +103,7 @@ def test_every_setting_runs_the_scenario_with_its_own_faults_and_the_same_seeds(
 
 def test_drawn_runs_are_those_of_a_hunt(file: Path) -> None:
     (setting,) = settings_of(str(file), vary=[])
-    sweeping = Sweeping(scenarios=(setting.scenario,), messages=20)
+    sweeping = SweepMeasure(scenarios=(setting.scenario,), messages=20)
     hunted = HuntTarget(scenario=setting.scenario, messages=20)
     assert [sweeping.scenario(0, seed) for seed in (1, 5)] == [hunted.run_of(seed) for seed in (1, 5)]
 
@@ -131,7 +131,7 @@ def test_what_cannot_be_varied_is_refused_in_one_line(file: Path, words: tuple[s
 
 
 def test_a_value_may_have_commas_within_brackets_and_quotes() -> None:
-    given = Varied.parsed("load.rate_per_s={a: 1, b: 2},5, '7,0'")
+    given = VaryOption.parsed("load.rate_per_s={a: 1, b: 2},5, '7,0'")
     assert given.values == ("{a: 1, b: 2}", "5", "'7,0'")
 
 
@@ -174,12 +174,12 @@ def test_a_run_that_failed_is_named_once_and_without_a_traceback(tmp_path: Path)
 def test_a_run_that_the_lab_cannot_make_is_named_and_the_others_are_made(
     file: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    def bad(self: Sweeping, setting_and_seed: tuple[int, int]) -> Observation:
+    def bad(self: SweepMeasure, setting_and_seed: tuple[int, int]) -> Observation:
         if setting_and_seed == (1, 2):
             raise RuntimeError("planted")
         return shown(valid=True)
 
-    monkeypatch.setattr(Sweeping, "__call__", bad)
+    monkeypatch.setattr(SweepMeasure, "__call__", bad)
     done = swept(file, "--vary", "level=DC_ONE,DC_QUORUM", "--runs", "3", "--set", "load.duration_s=2")
     told = json.loads(done.stdout[: done.stdout.rindex('{\n  "errors"')])
     assert done.returncode == 3
@@ -207,7 +207,7 @@ def made(monkeypatch: pytest.MonkeyPatch, *operations: Iterator[dict[str, Any]],
     run: Any = SimpleNamespace(record=SimpleNamespace(error=None), trace_hash="")
     trial = Trial(scenario=small(), verdict=judged, tables=tables, run=run)
     monkeypatch.setattr(one_run, "attempt", lambda scenario: trial)
-    return Sweeping(scenarios=(small(),))((0, 1))
+    return SweepMeasure(scenarios=(small(),))((0, 1))
 
 
 def test_a_run_is_measured_by_what_was_confirmed_each_operation_once(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -224,7 +224,7 @@ def test_a_run_is_measured_by_what_was_confirmed_each_operation_once(monkeypatch
     assert made(monkeypatch) == Observation(problem="the lab failed")
 
 
-def swept_rows() -> Iterator[Row]:
+def swept_rows() -> Iterator[SweepRow]:
     """Yield rows of a setting, of a slower one that fails once, of one with nothing, and of an undecided one."""
     first = {seed: shown(valid=True, push=10.0 * seed, twice=0.0) for seed in range(1, 41)}
     slower = {seed: shown(valid=seed != 9, push=10.0 * seed + 5, twice=0.5 * (seed % 2)) for seed in range(1, 41)}
