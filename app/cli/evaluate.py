@@ -26,12 +26,15 @@ CONFIRM_RUNS_DEFAULT = 12
 def evaluate(
     file: Annotated[
         str | None,
-        typer.Argument(metavar="FILE", help="A scenario with a section evaluate; that of zonelab new if not given."),
+        typer.Argument(
+            metavar="FILE", help="A scenario with a section evaluate; the one that zonelab new writes if not given."
+        ),
     ] = None,
     *,
-    zones: Annotated[int | None, typer.Option(min=1, max=ZONES_MAX, help="How many zones; without FILE only.")] = None,
+    zones: Annotated[int | None, typer.Option(min=1, max=ZONES_MAX, help="Number of zones; without FILE only.")] = None,
     lag: Annotated[
-        str | None, typer.Option(metavar="TEXT", help="One-way lag between zones, as of links.lag; without FILE only.")
+        str | None,
+        typer.Option(metavar="TEXT", help="One-way lag between zones, written as links.lag; without FILE only."),
     ] = None,
     rate: Annotated[
         float | None, typer.Option(min=0, help="Messages a second that each zone pushes; without FILE only.")
@@ -40,36 +43,42 @@ def evaluate(
         str | None,
         typer.Option(
             metavar="TIME",
-            help=f"How long runs are made, e.g. 30s or 1h; {BUDGET_DEFAULT} if not given. The start, the page, --limit "
-            "and --confirm are not in it.",
+            help=f"Time for simulated runs, e.g. 30s or 1h; {BUDGET_DEFAULT} if not given. The start, the page, "
+            "--limit and --confirm come on top.",
         ),
     ] = None,
     runs: Annotated[
-        int | None, typer.Option(min=1, max=RUNS_MAX, help="Instead of a time, how many runs of each setting at most.")
+        int | None, typer.Option(min=1, max=RUNS_MAX, help="Instead of --budget: runs of each setting, at most.")
     ] = None,
     limit: Annotated[
         int,
-        typer.Option(metavar="SEEDS", min=0, help="Then search each setting's throughput limit with so many seeds."),
+        typer.Option(
+            metavar="SEEDS",
+            min=0,
+            help="Afterwards search each setting's throughput limit with this many seeds. 0: do not.",
+        ),
     ] = 0,
     confirm: Annotated[
         ZoneKind | None,
         typer.Option(
-            help="Then run the best two settings on real servers, in processes or containers, and compare.",
+            help="Afterwards run the best two settings on real servers, in processes or containers, and compare.",
             callback=containers_possible,
         ),
     ] = None,
     confirm_runs: Annotated[
         int | None,
-        typer.Option(min=2, help=f"How many real runs of each kind; {CONFIRM_RUNS_DEFAULT} if not given."),
+        typer.Option(
+            min=2,
+            help=f"Real runs of each setting without faults and with each fault; {CONFIRM_RUNS_DEFAULT} if not given.",
+        ),
     ] = None,
     set_: Overrides = None,
     options: StudyOptions,
 ) -> None:
-    """Decide which setting meets the objectives of a year, by simulated runs with and without faults, and say why.
+    """Decide which setting meets its objectives over a year with faults, by simulated runs, and give the reasons.
 
     Ctrl-C prints the results so far; the same command continues from there. Exits 0 if a setting is recommended, 1 if
-    none qualifies, 2 if that is not decided or not
-    confirmed, 3 if the lab failed.
+    none qualifies, 2 if that is not decided or not confirmed, 3 if the lab failed.
     """
     from zonelab.app.verbs.evaluate import Confirm, run_evaluation
     from zonelab.app.verbs.judged_studies import evaluation_suite
@@ -117,12 +126,14 @@ class Kind(StrEnum):
 
 
 def new(
-    kind: Annotated[Kind, typer.Argument(metavar="KIND", help="What is to be written: rollout.")],
-    file: Annotated[Path | None, typer.Argument(metavar="FILE", help="Where; KIND.yaml if not given.")] = None,
+    kind: Annotated[Kind, typer.Argument(metavar="KIND", help="The kind of file: rollout.")],
+    file: Annotated[
+        Path | None, typer.Argument(metavar="FILE", help="The file to write; KIND.yaml if not given.")
+    ] = None,
     *,
     as_json: AsJson = False,
 ) -> None:
-    """Write a commented file to begin with: rollout, for zonelab evaluate. A file that is there is left alone."""
+    """Write a commented file to begin with: rollout, for zonelab evaluate. An existing file is never overwritten."""
     from zonelab.studies.evaluate.template import write_template
 
     show(write_template(file or Path(f"{kind}.yaml")), as_json=as_json)

@@ -16,11 +16,16 @@ from zonelab.scenarios.errors import NotAccepted
 For = Annotated[
     str | None,
     typer.Option(
-        "--for", metavar="TIME", help="End the fault after this time, e.g. 10s; without it zonelab heal does."
+        "--for",
+        metavar="TIME",
+        help="End the fault after this time, e.g. 10s; if not given it lasts until zonelab heal.",
     ),
 ]
 Links = Annotated[
-    str, typer.Argument(metavar="LINKS", help="b: all from and to b; a:b: both ways; 'a>b': one way; all: every link.")
+    str,
+    typer.Argument(
+        metavar="LINKS", help="b: all links from and to b; a:b: both ways; 'a>b': one way; all: every link."
+    ),
 ]
 Zone = Annotated[str, typer.Argument(metavar="ZONE", help="The name of a zone: a, b, …")]
 
@@ -61,8 +66,8 @@ app = typer.Typer(
 def restart(
     zone: Zone,
     *,
-    wipe: Annotated[bool, typer.Option("--wipe", help="Come back without data.")] = False,
-    warm: Annotated[bool, typer.Option("--warm", help="Come back with a copy of a running zone's data.")] = False,
+    wipe: Annotated[bool, typer.Option("--wipe", help="Restart it without data.")] = False,
+    warm: Annotated[bool, typer.Option("--warm", help="Restart it with a copy of a running zone's data.")] = False,
     coordinator: Annotated[
         bool, typer.Option("--coordinator", help="Restart the coordinator, which has no data, not the server.")
     ] = False,

@@ -16,7 +16,11 @@ app = typer.Typer(help="A delay queue as a service, for programs of any language
 
 Config = Annotated[
     Path | None,
-    typer.Option(metavar="FILE", help="As gmq's conf.ini, and more.", show_default="gmq.ini if it is there"),
+    typer.Option(
+        metavar="FILE",
+        help="Configuration in the form of gmq's conf.ini, with more settings.",
+        show_default="gmq.ini if it is there",
+    ),
 ]
 
 
@@ -24,8 +28,10 @@ Config = Annotated[
 def start(
     *,
     config: Config = None,
-    compat: Annotated[bool, typer.Option("--compat", help="As gmq v1.0, with its defects.")] = False,
-    foreground: Annotated[bool, typer.Option("--foreground", help="Serve until Ctrl-C or SIGTERM.")] = False,
+    compat: Annotated[bool, typer.Option("--compat", help="Behave as gmq v1.0, with its defects.")] = False,
+    foreground: Annotated[
+        bool, typer.Option("--foreground", help="Stay in the foreground and serve until Ctrl-C or SIGTERM.")
+    ] = False,
     as_json: AsJson = False,
 ) -> None:
     """Serve gmq's JSON-RPC, Youzan's HTTP and the web monitor's JSON on a Redis or Valkey server."""
@@ -69,7 +75,7 @@ def status(*, config: Config = None, as_json: AsJson = False) -> None:
 
 @app.command()
 def stop(*, config: Config = None, as_json: AsJson = False) -> None:
-    """Stop the service: what is in hand is finished first. Does nothing if none runs."""
+    """Stop the service after it has finished the jobs in hand. Does nothing if none runs."""
     from zonelab.app.gmq_service.process.launch import stop as end
 
     pid = end(_settings(config))

@@ -1,4 +1,4 @@
-"""The options of every verb over many runs, how its command line is told again, and how it ends."""
+"""Options of all verbs over many runs, the command line that repeats such a verb, and its end."""
 
 import shlex
 from collections.abc import Callable, Iterable, Sequence
@@ -31,7 +31,7 @@ class StudyResult(Printable, Protocol):
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class StudyOptions:
-    """The options that all verbs over many runs have. ``seeds``: none if the verb counts its runs in another way."""
+    """Options that all verbs over many runs have. ``seeds``: empty if the verb has no ``--runs`` of these."""
 
     verb: str
     seeds: range

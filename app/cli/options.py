@@ -34,14 +34,18 @@ def _names_beginning(incomplete: str) -> list[str]:
 
 Source = Annotated[
     str,
-    typer.Argument(metavar="NAME|FILE", help="A scenario of the library, or a file.", autocompletion=_names_beginning),
+    typer.Argument(
+        metavar="NAME|FILE",
+        help="A scenario that zonelab scenarios lists, or a YAML file.",
+        autocompletion=_names_beginning,
+    ),
 ]
 RunPath = Annotated[Path, typer.Argument(metavar="RUN", help="A run directory, e.g. runs/zone-crash/latest.")]
-RunsDirectory = Annotated[Path, typer.Option("--dir", help="Where run directories are made.", metavar="DIR")]
+RunsDirectory = Annotated[Path, typer.Option("--dir", help="Folder in which run directories are made.", metavar="DIR")]
 
 
 def containers_possible(parameter: typer.CallbackParam, where: _Where) -> _Where:
-    """Refuse container zones at once where the Docker SDK is missing."""
+    """Return ``where``. Raise at once if it is containers and the Docker SDK is missing."""
     if where == ZoneKind.DOCKER:
         require(Extra.DOCKER, asked=f"{parameter.opts[0]} {where}")
     return where
@@ -57,7 +61,7 @@ RunsOn = Annotated[
     On | None,
     typer.Option(
         "--on",
-        help="Simulation, or real servers in processes or containers; what the scenario says if not given.",
+        help="Simulation, or real servers in processes or containers; the scenario's own if not given.",
         callback=containers_possible,
     ),
 ]
@@ -71,27 +75,36 @@ OwnQueue = Annotated[
 ]
 Overrides = Annotated[
     list[str] | None,
-    typer.Option("--set", metavar="PATH=VALUE", help="Change one value, e.g. faults[0].zone=c. May be repeated."),
+    typer.Option(
+        "--set", metavar="PATH=VALUE", help="Change one value of the scenario, e.g. faults[0].zone=c. May be repeated."
+    ),
 ]
 Vary = Annotated[
     list[str] | None,
-    typer.Option("--vary", metavar="PATH=VALUE,…", help="Values to try, e.g. level=DC_ONE,DC_QUORUM. May be repeated."),
+    typer.Option(
+        "--vary", metavar="PATH=VALUE,…", help="Values of a field to try, e.g. level=DC_ONE,DC_QUORUM. May be repeated."
+    ),
 ]
 AtLevel = Annotated[Level | None, typer.Option(help="Consistency level; the scenario's own if not given.")]
-Seed = Annotated[int | None, typer.Option(min=0, max=SEED_MAX, help="Seed of the load and of the link lags.")]
-MonitorPort = Annotated[
-    int, typer.Option(min=0, max=65535, help="Where the live page and its metrics are served. 0: any free port.")
+Seed = Annotated[
+    int | None,
+    typer.Option(min=0, max=SEED_MAX, help="Seed of the load and of the link lags; the scenario's own if not given."),
 ]
-Jobs = Annotated[int, typer.Option(min=1, max=JOBS_MAX, help="How many processes.")]
+MonitorPort = Annotated[
+    int, typer.Option(min=0, max=65535, help="Port of the live page and its metrics. 0: any free port.")
+]
+Jobs = Annotated[int, typer.Option(min=1, max=JOBS_MAX, help="Processes that make runs at the same time.")]
 Master = Annotated[
     str | None,
     typer.Option(
         metavar="URL",
-        help="Run on Spark instead: local[2], spark://HOST:PORT, yarn, …; the results are the same.",
+        help="Make the runs on Spark instead: local[2], spark://HOST:PORT, yarn, …; the results are the same.",
         callback=_spark_possible,
     ),
 ]
-Conf = Annotated[list[str] | None, typer.Option(metavar="KEY=VALUE", help="A setting of Spark. May be repeated.")]
+Conf = Annotated[
+    list[str] | None, typer.Option(metavar="KEY=VALUE", help="A setting of Spark, spark.NAME=VALUE. May be repeated.")
+]
 SeedFrom = Annotated[int, typer.Option(min=0, max=SEED_MAX, help="The first seed.")]
 Messages = Annotated[int, typer.Option(min=1, max=RUNS_MAX, help="About how many messages each run pushes.")]
 Page = Annotated[
@@ -100,7 +113,7 @@ Page = Annotated[
 
 
 def overrides_of(given: list[str] | None, *, queue: str | None = None, level: Level | None = None) -> list[str]:
-    """The overrides of a scenario, with those that ``--queue`` and ``--level`` are short for."""
+    """Return the overrides of ``--set``, then those that ``--queue`` and ``--level`` stand for."""
     if queue is not None:
         _check_factory(queue)
     own = {"queue.factory": queue, "level": level}
@@ -108,7 +121,7 @@ def overrides_of(given: list[str] | None, *, queue: str | None = None, level: Le
 
 
 def _check_factory(named: str) -> None:
-    """Refuse a queue that cannot be imported by the name of the option, not by the setting's that it is short for."""
+    """Raise ``NotAccepted`` for a queue that cannot be imported: the error names ``--queue``, not ``queue.factory``."""
     from zonelab.scenarios.spec.queue_factory import load_factory
 
     try:
@@ -124,7 +137,7 @@ def run_directory(path: Path) -> Path:
 
 
 def spark_settings(given: list[str] | None) -> dict[str, str]:
-    """The settings of ``--conf KEY=VALUE``."""
+    """Return the settings of ``--conf`` by name. Raise ``NotAccepted`` unless each is ``spark.NAME=VALUE``."""
     pairs = [text.partition("=") for text in given or ()]
     for name, equals, value in pairs:
         if not name.startswith("spark.") or not equals:
@@ -133,7 +146,7 @@ def spark_settings(given: list[str] | None) -> dict[str, str]:
 
 
 def where_of(jobs: int, master: str | None, conf: list[str] | None) -> "Where":
-    """Where runs are made, by ``--jobs``, ``--master`` and ``--conf``."""
+    """Return the place of the runs: ``jobs`` processes here, or the Spark cluster at ``master``."""
     from zonelab.studies.many_runs.where import Where
 
     settings = spark_settings(conf)

@@ -35,36 +35,41 @@ def pbs(
     ] = None,
     lag: Annotated[
         str | None,
-        typer.Option(metavar="TEXT", help="Zones with such links instead, e.g. lognormal:2ms:15ms, trace:FILE."),
+        typer.Option(
+            metavar="TEXT", help="Instead of --model: one-way lag between zones, e.g. lognormal:2ms:15ms, trace:FILE."
+        ),
     ] = None,
     own: Annotated[
         str | None,
-        typer.Option(metavar="TEXT", help="With --lag: the lag to the server of the own zone; 0 if not given."),
+        typer.Option(
+            metavar="TEXT", help="With --lag: one-way lag to the server of the client's own zone; 0 if not given."
+        ),
     ] = None,
-    n: Annotated[int, typer.Option("--n", metavar="N", help="Replicas.")] = 3,
+    n: Annotated[int, typer.Option("--n", metavar="N", help="Number of replicas.")] = 3,
     r: Annotated[
-        int | None, typer.Option("--r", metavar="R", help="Answers that a read waits for; every number if not given.")
+        int | None,
+        typer.Option("--r", metavar="R", help="Answers that a read waits for; each number from 1 to N if not given."),
     ] = None,
     w: Annotated[
-        int | None, typer.Option("--w", metavar="W", help="Acks that a write waits for; every number if not given.")
+        int | None,
+        typer.Option("--w", metavar="W", help="Acks that a write waits for; each number from 1 to N if not given."),
     ] = None,
     at: Annotated[
         list[str] | None,
         typer.Option(
-            metavar="TIME", help="How many reads see the write so long after it ended, e.g. 10ms. May be repeated."
+            metavar="TIME",
+            help="Also print the share of reads that see a write this long after it ended, e.g. 10ms. May be repeated.",
         ),
     ] = None,
     probability: Annotated[
-        float, typer.Option(metavar="P", help="The share of reads that is to see the write.")
+        float, typer.Option(metavar="P", help="The share of reads that must see the write: prints how long that takes.")
     ] = 0.999,
-    table: Annotated[bool, typer.Option("--table", help="The paper's table 4 beside both estimators.")] = False,
-    trials: Annotated[
-        int, typer.Option(metavar="COUNT", help="Writes and reads that are drawn for each model.")
-    ] = 1_000_000,
-    seed: Annotated[int, typer.Option(min=0, max=SEED_MAX, help="Decides every draw.")] = 1,
+    table: Annotated[bool, typer.Option("--table", help="Print the paper's table 4 beside both estimators.")] = False,
+    trials: Annotated[int, typer.Option(metavar="COUNT", help="Writes, and reads, drawn for each model.")] = 1_000_000,
+    seed: Annotated[int, typer.Option(min=0, max=SEED_MAX, help="Seed of all draws.")] = 1,
     as_json: AsJson = False,
 ) -> None:
-    """Predict how long reads stay stale and how long reads and writes wait, for any quorum, from lags alone.
+    """Predict from lags alone how long reads stay stale and how long reads and writes wait, for any quorum.
 
     Probabilistically bounded staleness (Bailis et al., VLDB 2012) by Monte Carlo, without faults, beside Dynomite's
     levels and Elasticsearch on the same replicas.
@@ -99,15 +104,18 @@ EVERY_S_LEAST = 0.001
 def measure_lag(
     address: Annotated[
         list[str],
-        typer.Argument(metavar="HOST:PORT...", help="Servers of other zones, or with --with GET ports of a cluster."),
+        typer.Argument(metavar="HOST:PORT...", help="Servers of other zones; with --with GET, coordinators' ports."),
     ],
     *,
-    for_: Annotated[str, typer.Option("--for", metavar="TIME", help="How long.")] = "60s",
-    every: Annotated[str, typer.Option(metavar="TIME", help="Between two commands to one address.")] = "10ms",
+    for_: Annotated[str, typer.Option("--for", metavar="TIME", help="Length of the measurement.")] = "60s",
+    every: Annotated[str, typer.Option(metavar="TIME", help="Time between two commands to one address.")] = "10ms",
     with_: Annotated[
-        Command, typer.Option("--with", help="PING: the way to a server. GET: all that a read at a port waits for.")
+        Command,
+        typer.Option(
+            "--with", help="PING: one-way lag to a server, half a round trip. GET: the whole wait of a read at a port."
+        ),
     ] = Command.PING,
-    out: Annotated[Path, typer.Option(metavar="DIR", help="Where traces and figures are written.")] = Path("lags"),
+    out: Annotated[Path, typer.Option(metavar="DIR", help="Folder for traces and figures.")] = Path("lags"),
     as_json: AsJson = False,
 ) -> None:
     """Measure lags from here to servers over TCP: a trace for each, fitted lags, how well they fit, and a figure.
@@ -137,17 +145,17 @@ def measure_service(
         ZoneKind,
         typer.Option("--on", help="Real servers in processes or containers.", callback=containers_possible),
     ] = ZoneKind.PROCESS,
-    runs: Annotated[int, typer.Option(min=2, help="How many runs, of which each takes as long as its load.")] = 6,
+    runs: Annotated[int, typer.Option(min=2, help="Number of runs; each takes as long as its load.")] = 6,
     level: AtLevel = None,
     set_: Overrides = None,
     directory: RunsDirectory = Path("runs"),
     as_json: AsJson = False,
 ) -> None:
-    """Measure how long programs and coordinators of this machine work on a command, for simulation.service.
+    """Measure how long clients and coordinators on this machine work on a command, for simulation.service.
 
-    Runs the scenario, or a rollout's, on real servers without faults over links of 2 ms, and finds with how much work
-    simulated medians meet the real ones. Ctrl-C takes the runs so far. Exits 2 if it was interrupted or the machine
-    was busy.
+    Runs the scenario, or a rollout's, on real servers without faults over links of 2 ms, and fits the work per command
+    for which simulated medians equal the real ones. Ctrl-C ends it with the runs so far. Exits 2 if it was interrupted
+    or the machine was busy.
     """
     from zonelab.app.verbs.measure_service import MeasuringService, scenario_to_measure
     from zonelab.studies.evaluate.real_run import RealRuns
@@ -164,7 +172,7 @@ def measure_service(
     raise typer.Exit(EXIT_VALID if done.complete and done.work is not None else EXIT_UNKNOWN)
 
 
-@over_many_runs(runs=3, each="Seeds for each setting; each is a search of some ten runs.")
+@over_many_runs(runs=3, each="Seeds for each setting; each takes a search of about ten runs.")
 def limit(
     scenario: Source,
     *,
@@ -174,7 +182,7 @@ def limit(
     queue: OwnQueue = None,
     options: StudyOptions,
 ) -> None:
-    """Search, in simulation without faults, the largest rate at which zones keep up with an open loop of that rate.
+    """Find the largest rate of an open loop that the zones keep up with, in simulation without faults.
 
     Ctrl-C prints the results so far; the same command continues from there. Exits 0, 2 if it was interrupted, 3 if a
     search found no limit.

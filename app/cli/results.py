@@ -50,7 +50,7 @@ def check(run: RunPath, *, junit: AsJUnit = None, as_json: AsJson = False) -> No
 def partitions(run: RunPath, *, as_json: AsJson = False) -> None:
     """Show where each group stands in each partition of ordered messages: owner, token, cursor, lag, standstills.
 
-    A run that goes on is shown as far as it is on disk.
+    A run under way is shown as far as it is on disk.
     """
     from zonelab.app.verbs.partitions import Partitions
 
@@ -61,8 +61,12 @@ def compare(
     first: RunPath,
     second: Annotated[Path, typer.Argument(metavar="RUN", help="The run to compare with it.")],
     *,
-    within: Annotated[float, typer.Option(min=0.001, max=10, help="Medians that differ by less agree.")] = 0.15,
-    plot: Annotated[Path | None, typer.Option(metavar="PNG", help="Also draw the distributions of both.")] = None,
+    within: Annotated[
+        float, typer.Option(min=0.001, max=10, help="Medians that differ by less than this share agree.")
+    ] = 0.15,
+    plot: Annotated[
+        Path | None, typer.Option(metavar="PNG", help="Also draw the distributions of both runs to this file.")
+    ] = None,
     junit: AsJUnit = None,
     as_json: AsJson = False,
 ) -> None:
@@ -102,9 +106,7 @@ def report(run: RunPath, *, as_json: AsJson = False) -> None:
 
 
 def index(
-    runs: Annotated[Path, typer.Argument(metavar="DIR", help="A folder of runs, as --dir of zonelab run.")] = Path(
-        "runs"
-    ),
+    runs: Annotated[Path, typer.Argument(metavar="DIR", help="A folder of runs: --dir of zonelab run.")] = Path("runs"),
     *,
     as_json: AsJson = False,
 ) -> None:
@@ -120,25 +122,26 @@ def index(
 def plot(
     run: Annotated[list[Path], typer.Argument(metavar="RUN...", help="One or more run directories.")],
     *,
-    kind: Annotated[PlotKind, typer.Option(help="What to show.")],
+    kind: Annotated[PlotKind, typer.Option(help="The quantity to draw.")],
     format_: Annotated[
-        Format | None, typer.Option("--format", help="What to write; as --out ends if not given, or else png.")
+        Format | None, typer.Option("--format", help="Format of the file; that of --out if not given, else png.")
     ] = None,
     out: Annotated[
-        Path | None, typer.Option(metavar="FILE", help="Where to; KIND.FORMAT in this directory if not given.")
+        Path | None,
+        typer.Option(metavar="FILE", help="The file to write; KIND.FORMAT in the current directory if not given."),
     ] = None,
     by: Annotated[
         str | None,
         typer.Option(metavar="WHAT", help="Draw one line per zone, seed, run, level or setting."),
     ] = None,
     width: Annotated[
-        float, typer.Option(min=3, max=20, help="Inches; a column of a paper has about 3.5, a page 7.")
+        float, typer.Option(min=3, max=20, help="Width in inches; a column of a paper has about 3.5, a page 7.")
     ] = 10.5,
     as_json: AsJson = False,
 ) -> None:
     """Draw a figure of one run or several, for a page or a paper: units, sample sizes and intervals are in it.
 
-    Runs that differ in their seed alone are one line, each counted once; equal input makes equal files.
+    Runs that differ in their seed alone are one line, to which each run counts once; equal input makes equal files.
     """
     from zonelab.app.verbs.plot import plotted
 
@@ -150,7 +153,7 @@ def plot(
 
 
 def _announce(runs: int, rows: int) -> None:
-    """On stderr, before Spark starts."""
+    """Print the amount of work on stderr, before Spark starts."""
     if runs:
         many = f"{counted(runs, 'run')} with {counted(rows, 'row')}"
         typer.echo(f"analyze: {many}: some 10 s to start Spark, and 20 s of a processor a million rows", err=True)
@@ -164,24 +167,26 @@ def analyze(
     master: Annotated[str, typer.Option(help="Where Spark runs: local[*], spark://HOST:PORT, yarn, …")] = "local[*]",
     out: Annotated[
         Path | None,
-        typer.Option(metavar="DIR", help="Add the runs to the tables there; what they have is not read again."),
+        typer.Option(
+            metavar="DIR", help="Add the runs to the tables in this folder; runs that are in them are not read again."
+        ),
     ] = None,
-    follow: Annotated[
-        bool, typer.Option("--follow", help="Show runs that are going on until they are over; with --out.")
+    follow: Annotated[bool, typer.Option("--follow", help="Show runs under way until they end; needs --out.")] = False,
+    compact: Annotated[
+        bool, typer.Option("--compact", help="Afterwards join small files of the tables; needs --out.")
     ] = False,
-    compact: Annotated[bool, typer.Option("--compact", help="Then join small files of the tables.")] = False,
     conf: Conf = None,
     strict: Annotated[bool, typer.Option("--strict", help="Stop at a run that cannot be used.")] = False,
     as_json: AsJson = False,
 ) -> None:
     """Aggregate any number of runs with Spark: per setting, operation and zone.
 
-    A run is a directory with a run.json; what else a pattern matches is passed over. Runs that differ in anything but
+    A run is a directory with a run.json; other matches of a pattern are skipped. Runs that differ in anything but
     their seed are counted apart, and the tables name what they differ in. Classes are counted in messages, and in runs
     with their 95 % interval: messages of one run share its faults.
 
-    With --follow, what is known so far is shown while runs go on, and counted again from their whole histories at the
-    end; Ctrl-C ends it with 2, and the same command goes on from there.
+    With --follow, preliminary results are shown while runs are under way, and counted again from their whole histories
+    at the end; Ctrl-C ends it with 2, and the same command continues from there.
     """
     require(Extra.SPARK, asked="zonelab analyze")
     from zonelab.analysis.spark.inputs import NoRunFound

@@ -31,22 +31,28 @@ if TYPE_CHECKING:
     from zonelab.scenarios.spec.scenario import Scenario
 
 
+ChosenOn = Annotated[
+    On,
+    typer.Option("--on", help="Simulation, or real servers in processes or containers.", callback=containers_possible),
+]
+
+
 def demo(
     *,
-    on: RunsOn = None,
+    on: ChosenOn = On.PROCESS,
     seed: Seed = None,
     runs: RunsDirectory = Path("runs"),
     junit: AsJUnit = None,
     as_json: AsJson = False,
 ) -> None:
-    """Crash a zone at each consistency level, under the same load, and compare what happened.
+    """Crash a zone at each consistency level, under the same load, and compare the results.
 
     Exits 0 when the lab did its job, whatever the verdicts are, 2 if it was interrupted, 3 if the lab failed.
     """
     from zonelab.app.verbs.demo import run_demo
     from zonelab.app.verbs.judged_runs import run_suite
 
-    outcome = run_demo(on=on or On.PROCESS, seed=seed, runs=runs)
+    outcome = run_demo(on=on, seed=seed, runs=runs)
     if junit is not None:
         junit.write(run_suite("demo", outcome.runs, command=outcome.command))
     show(outcome, as_json=as_json)
@@ -69,7 +75,7 @@ def run(
     junit: AsJUnit = None,
     as_json: AsJson = False,
 ) -> None:
-    """Run a scenario once, check it and say what was lost, delivered twice or late."""
+    """Run a scenario once, check it and report what was lost, delivered twice or late."""
     from zonelab.app.verbs.judged_runs import run_suite
     from zonelab.app.verbs.run import perform, run_command
     from zonelab.scenarios.spec.reading import load_scenario
@@ -110,19 +116,14 @@ def _live_page(scenario: "Scenario", *, port: int) -> "RunPage":
 def replay(
     file: Annotated[str, typer.Argument(metavar="FILE", help="A counterexample that a hunt or a shrink wrote.")],
     *,
-    on: Annotated[
-        On,
-        typer.Option(
-            "--on", help="Simulation, or real servers in processes or containers.", callback=containers_possible
-        ),
-    ] = On.SIM,
+    on: ChosenOn = On.SIM,
     runs: RunsDirectory = Path("runs"),
     junit: AsJUnit = None,
     as_json: AsJson = False,
 ) -> None:
     """Run a counterexample again: the very same run in simulation, or its operations and faults on real servers.
 
-    FILE may also be what a failure of a state machine left in runs/properties.
+    FILE may also be a file in runs/properties, which a failure of a QueueMachine leaves.
     """
     from zonelab.app.verbs.judged_runs import machine_suite, run_suite
     from zonelab.app.verbs.replay import replayed, replayed_machine
@@ -167,7 +168,7 @@ def scenarios(*, as_json: AsJson = False) -> None:
 def engines(
     scenario: Annotated[
         str | None,
-        typer.Argument(metavar="[NAME|FILE]", help="Run this scenario under every engine, in each of its modes."),
+        typer.Argument(metavar="[NAME|FILE]", help="Run this scenario under every engine, in each mode of the engine."),
     ] = None,
     *,
     level: AtLevel = None,

@@ -47,7 +47,7 @@ def up(
     hash_tag: Annotated[
         str | None,
         typer.Option(
-            metavar="TAG", help="Two characters, e.g. '{}': only what a key has between them decides its server."
+            metavar="TAG", help="Two characters, e.g. '{}': only the part of a key between them decides its server."
         ),
     ] = None,
     level: Annotated[Level, typer.Option(help="Consistency level of reads and writes.")] = Level.DC_QUORUM,
@@ -77,16 +77,16 @@ def up(
     time_factor: Annotated[float, typer.Option(help="Multiplies Dynomite's time-outs and back-offs.")] = 1.0,
     busy_poll_us: Annotated[
         int,
-        typer.Option(min=0, help="How many microseconds a coordinator looks for the next request before it sleeps."),
+        typer.Option(min=0, help="Microseconds for which a coordinator polls for the next request before it sleeps."),
     ] = BUSY_POLL_US,
     persistence: Annotated[
-        Persistence, typer.Option(help="What servers write to disk, which is what they have after a restart.")
+        Persistence, typer.Option(help="How servers write to disk; after a restart they have what is there.")
     ] = Persistence.AOF_EVERYSEC,
-    seed: Annotated[int, typer.Option(min=0, max=SEED_MAX, help="Seed of the lags and losses that are drawn.")] = 0,
+    seed: Annotated[int, typer.Option(min=0, max=SEED_MAX, help="Seed of the random lags and losses.")] = 0,
     read_repair: Annotated[
         bool,
         typer.Option(
-            "--read-repair", help="Reads write the newest value to zones that are behind (an option of Dynomite)."
+            "--read-repair", help="Let reads write the newest value to zones that are behind (an option of Dynomite)."
         ),
     ] = False,
     hinted_handoff: Annotated[
@@ -95,17 +95,22 @@ def up(
             "--hinted-handoff", help="Keep the writes that a zone misses while it is away, and send them later."
         ),
     ] = False,
-    votes: Annotated[VoteBy, typer.Option(help="How to decide between replies that differ.")] = VoteBy.VALUE,
+    votes: Annotated[
+        VoteBy, typer.Option(help="Decide between differing replies by their values, or by the versions of keys.")
+    ] = VoteBy.VALUE,
     anti_entropy: Annotated[
         str | None,
         typer.Option(metavar="TIME", help="Compare zones at this interval, e.g. 1s, and copy what is newer."),
     ] = None,
     strict: Annotated[
-        bool, typer.Option("--strict", help="Refuse what works here and not on Dynomite, with an error that says so.")
+        bool,
+        typer.Option(
+            "--strict", help="Refuse commands that work here and not on Dynomite, with an error that says so."
+        ),
     ] = False,
     reload_scripts: Annotated[
         bool,
-        typer.Option("--reload-scripts", help="Load the scripts that clients have sent into servers that come back."),
+        typer.Option("--reload-scripts", help="Load clients' scripts again into servers that come back."),
     ] = False,
     runs: RunsDirectory = Path("runs"),
     as_json: AsJson = False,
@@ -147,7 +152,7 @@ def up(
 
 
 def _words(options: Mapping[str, Any]) -> Iterator[str]:
-    """The options that decide what comes up, as on a command line, without the password."""
+    """Yield the options other than the layout's as words of a command line, without the password."""
     for name, value in options.items():
         if value is None or value is False or name in _NOT_TOLD:
             continue
@@ -159,11 +164,14 @@ def _words(options: Mapping[str, Any]) -> Iterator[str]:
 def status(
     *,
     watch: Annotated[
-        bool, typer.Option("--watch", help="Go on until Ctrl-C or zonelab down; without a terminal, a line every 5 s.")
+        bool,
+        typer.Option(
+            "--watch", help="Refresh until Ctrl-C or zonelab down; without a terminal, print a line every 5 s."
+        ),
     ] = False,
     as_json: AsJson = False,
 ) -> None:
-    """Show zones, coordinators, links, counts and latencies, in all and of late, and the faults in force."""
+    """Show zones, coordinators, links, faults in force, and counts and latencies: in all, and over the last seconds."""
     from zonelab.app.cli.watch import watch as go_on
     from zonelab.app.session.status_tables import print_status
     from zonelab.studies.reporting.console import console
@@ -185,7 +193,7 @@ def monitor(
         list[str] | None,
         typer.Argument(
             metavar="[ADDRESS]...",
-            help="Administrations of another cluster's coordinators: http://127.0.0.1:8001 …",
+            help="Administration addresses of another cluster's coordinators: http://127.0.0.1:8001 …",
         ),
     ] = None,
     *,
@@ -193,10 +201,13 @@ def monitor(
         list[str] | None,
         typer.Option(metavar="NAME", help="A queue to show; a topic of gmq and youzan. May be repeated."),
     ] = None,
-    engine: Annotated[str, typer.Option(metavar="NAME", help="Its engine: see zonelab engines.")] = "dyno",
+    engine: Annotated[str, typer.Option(metavar="NAME", help="The queue's engine: see zonelab engines.")] = "dyno",
     mode: Annotated[str, typer.Option(metavar="MODE", help="The mode of its engine.")] = "default",
     prefix: Annotated[
-        str | None, typer.Option(metavar="TEXT", help="What its keys begin with, if not as the engine has it in runs.")
+        str | None,
+        typer.Option(
+            metavar="TEXT", help="Prefix of the queue's keys; by default the one that the engine has in runs."
+        ),
     ] = None,
     set_: Annotated[
         list[str] | None,
@@ -204,14 +215,17 @@ def monitor(
     ] = None,
     server: Annotated[
         list[str] | None,
-        typer.Option(metavar="HOST:PORT", help="Of each coordinator that was named, its zone's server, for --queue."),
+        typer.Option(
+            metavar="HOST:PORT",
+            help="With --queue: the server of each ADDRESS's zone, in the same order. To be repeated.",
+        ),
     ] = None,
     monitor_port: MonitorPort = 0,
     as_json: AsJson = False,
 ) -> None:
     """Print the address of the live page of the cluster that is up; with --queue, show these queues on it, too.
 
-    Whoever has the address may break things. With addresses of coordinators, serve one that only reads, until Ctrl-C.
+    Whoever has the page's address can cause faults. With ADDRESS, serve a read-only page until Ctrl-C.
     """
     from zonelab.app.monitor.page import address_of
 
@@ -267,12 +281,12 @@ def _queue_requests(
 
 
 def heal(*, as_json: AsJson = False) -> None:
-    """End every fault and restart whatever has died. Does nothing if all is well."""
+    """End every fault and restart every program that has died. Does nothing if all is well."""
     show_done(control().post("/heal")["done"], as_json=as_json, nothing="nothing to heal")
 
 
 def down(*, as_json: AsJson = False) -> None:
-    """Stop the cluster, and remove what a killed one left behind. Does nothing if there is none."""
+    """Stop the cluster, and remove what a cluster that was killed left behind. Does nothing if there is none."""
     from zonelab.app.session.launch import down as stop
     from zonelab.app.session.state_file import StateDirectory
 
@@ -291,7 +305,7 @@ def down(*, as_json: AsJson = False) -> None:
 
 
 def image(*, as_json: AsJson = False) -> None:
-    """Build the images of container zones, their coordinators and gmq out of what is installed here."""
+    """Build the images of container zones, their coordinators and gmq from the zonelab that is installed here."""
     require(Extra.DOCKER, asked="zonelab image")
     from zonelab.app.gmq_service.image import GMQ
     from zonelab.cluster.admin.coordinator_image import build_coordinator_image

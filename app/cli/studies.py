@@ -24,7 +24,7 @@ from zonelab.cluster.votes.levels import LEVELS_OF_ONE_DC, Level
 from zonelab.scenarios.errors import NotAccepted, did_you_mean
 
 
-@over_many_runs(runs=1000, each="How many seeds to run.")
+@over_many_runs(runs=1000, each="Number of seeds, each of which is one run.")
 def hunt(
     scenario: Source,
     *,
@@ -74,7 +74,7 @@ def sweep(
     queue: OwnQueue = None,
     options: StudyOptions,
 ) -> None:
-    """Run a scenario in simulation under every combination of settings, with the same seeds, and compare these.
+    """Run a scenario in simulation under every combination of settings, with the same seeds, and compare the settings.
 
     Ctrl-C prints the results so far; the same command continues from there. Exits 0 whatever failed, 2 if it was
     interrupted, 3 if the lab failed.
@@ -107,14 +107,18 @@ def shrink(
     ],
     *,
     class_: Annotated[
-        str | None, typer.Option("--class", help="The class that must stay; the file's own if it has only one.")
+        str | None,
+        typer.Option("--class", help="The class of failure to keep, e.g. lost; the file's own if it has only one."),
     ] = None,
     runs_max: Annotated[
-        int, typer.Option(min=1, max=RUNS_MAX, help="Stop after so many runs, with the smallest so far.")
+        int, typer.Option(min=1, max=RUNS_MAX, help="Stop after this many runs, with the smallest failing run so far.")
     ] = 1_000,
     as_json: AsJson = False,
 ) -> None:
-    """Reduce a failing simulated run while it still fails in the same way, and write its story beside the file."""
+    """Reduce a failing simulated run while it still fails in the same way, and write its story beside the file.
+
+    Exits 1, as the smallest run fails, too; 64 if the run in FILE does not fail.
+    """
     from zonelab.app.verbs.shrink import Shrinking, class_of
     from zonelab.scenarios.spec.reading import load_scenario
 
@@ -130,10 +134,10 @@ def matrix(
     out: Page = None,
     files: Annotated[
         Path | None,
-        typer.Option("--counterexamples", metavar="DIR", help="Where these are written, if not beside the results."),
+        typer.Option("--counterexamples", metavar="DIR", help="Folder for counterexamples, if not beside the results."),
     ] = None,
     shrink_runs: Annotated[
-        int, typer.Option(min=1, max=RUNS_MAX, help="Runs spent on making a counterexample smaller.")
+        int, typer.Option(min=1, max=RUNS_MAX, help="Runs spent on shrinking each counterexample, at most.")
     ] = 60,
     engine: Annotated[str, typer.Option(metavar="NAME", help="The queue engine; see zonelab engines.")] = "dyno",
     mode: Annotated[
