@@ -1,4 +1,4 @@
-"""The result of one run, whatever it was made for: what many runs are stored as, resumed from and compared by."""
+"""Observations: results of single runs, in which experiments are stored, resumed and compared."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field
@@ -9,11 +9,11 @@ from typing import Any
 class Observation:
     """The result of one run.
 
-    ``valid``: as in its verdict; None if there is none, and ``problem`` says why. ``begun``: how many messages or
-    operations it had. ``counts``: cases by class, of those that have any; ``violated``: the forbidden ones of these.
-    ``numbers``: of the run as a whole, and ``samples``: one value each; the experiment says of what, and in which unit.
-    ``problem``: also why a verdict is neither true nor false. ``trace_hash``: equal if two runs did the same.
-    ``directory``: the files of the run, if it left any.
+    ``valid``: the verdict's; None if there is no verdict. ``problem``: why it is None or ``"unknown"``. ``begun``:
+    number of messages or operations. ``counts``: cases by class, without classes that have none; ``violated``: the
+    forbidden classes among them. ``numbers``: measures of the whole run; ``samples``: lists of single values. The
+    experiment defines their names and units. ``trace_hash``: equal for runs with the same course of events.
+    ``directory``: that of the run's files; empty if it left none.
 
     Example::
 
@@ -42,7 +42,7 @@ class Observation:
         return isinstance(self.valid, bool)
 
     def to_json(self) -> dict[str, Any]:
-        """Return what a file of results has of the run.
+        """Return the run's entry in a file of results.
 
         Example::
 
@@ -52,7 +52,7 @@ class Observation:
 
     @classmethod
     def from_json(cls, told: Mapping[str, Any]) -> "Observation":
-        """Return the observation of which ``told`` is what ``to_json`` returned.
+        """Return the observation from whose ``to_json`` the mapping ``told`` comes.
 
         Example::
 

@@ -18,7 +18,7 @@ class Message:
 
     ``topic``: where it is put, of a queue that has several; None: where the queue puts what names none. ``key``: what
     must be served in order, of a queue that knows orders. ``lease_ms``: a lease of its own instead of the queue's; 0 is
-    none, at most once. A queue without such means takes no notice of them.
+    none, at most once. A queue ignores the fields that it does not support.
 
     Raises ``ValueError`` for an empty id, a priority out of range, an empty topic, or a negative lease.
 

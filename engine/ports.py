@@ -21,7 +21,7 @@ Command = tuple[Argument, ...]
 
 
 class ServerError(Exception):
-    """An error reply (``-ERR …``) of the server. Returned as a value inside replies, never raised by a port."""
+    """An error reply (``-ERR …``) of the server: a value within replies. Ports never raise it; queues may."""
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, ServerError) and self.args == other.args
@@ -37,11 +37,11 @@ class PortError(Exception):
 
 
 class Unavailable(PortError):
-    """The command was certainly not applied anywhere; a read that failed is always this."""
+    """The command was certainly not applied anywhere. A failed read always raises this, as it has no effect."""
 
 
 class Indeterminate(PortError):
-    """Nobody knows: time-out, broken connection, no quorum. Replicas that executed the command keep its effect."""
+    """The command may have been applied (time-out, no quorum, …). Replicas that executed it keep its effect."""
 
 
 class Connection(Protocol):

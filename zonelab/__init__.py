@@ -1,8 +1,8 @@
 """A multi-zone cluster testbed and consistency lab for delay queues on Redis.
 
-Public are this module, ``zonelab.queues``, ``zonelab.testing`` and ``zonelab.runs``: what their ``__all__`` name.
-Everything else is internal and may change at any time. Importing this module loads nothing of it; names are loaded
-when they are first used.
+The public interface is the names in ``__all__`` of this module, ``zonelab.queues``, ``zonelab.testing`` and
+``zonelab.runs``. Everything else is internal and may change at any time. Names are loaded when they are first used,
+so importing this module costs nothing.
 
 Example::
 

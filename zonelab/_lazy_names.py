@@ -1,4 +1,4 @@
-"""Names of public modules that are loaded when they are first used, so that importing a module costs nothing."""
+"""Lazy names of public modules: loaded when they are first used, so that importing a module costs nothing."""
 
 from collections.abc import Callable, Mapping
 from importlib import import_module

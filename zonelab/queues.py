@@ -1,4 +1,4 @@
-"""Queues in programs of one's own: ``open`` for delay queues, ``open_ordered`` for ordered messages.
+"""Queues in your own programs: ``open`` for delay queues, ``open_ordered`` for ordered messages.
 
 Engines, their modes and options are those of the ``queue:`` section of a scenario (docs/engines.md); so are the errors.
 
@@ -97,18 +97,18 @@ def open(  # noqa: A001 (as in io, gzip and others)
     """Open the queue ``name``, to be used in ``with`` or ``async with`` as ``where`` is.
 
     Args:
-        name: of the queue; of an engine with topics, its topic.
-        where: what ``zonelab.connect`` or ``zonelab.testing.cluster`` gives, or a URL as ``connect`` takes it.
+        name: name of the queue; for an engine with topics, of the topic.
+        where: a connection of ``zonelab.connect``, a cluster of ``zonelab.testing.cluster``, or a URL for ``connect``.
         engine: ``zonelab engines`` lists them; with ``factory="MODULE:FUNCTION"`` a queue of your own.
         mode: ``default`` or ``hardened``, as far as the engine has them.
-        zone: of several zones, that in which this program is.
-        level: another consistency level than that of ``where``.
-        prefix: what the queue's keys begin with, by default as the engine has it.
-        options: the others of the engine, such as ``unack_ms``, the length of a lease in ms.
+        zone: the zone in which this program is; that of ``where`` if not given.
+        level: consistency level; that of ``where`` if not given.
+        prefix: prefix of the queue's keys; the engine's own if not given.
+        options: further options of the engine, such as ``unack_ms``, the length of a lease in ms.
 
     Returns:
-        A ``DelayQueue``, or a ``BlockingDelayQueue`` where ``where`` is blocking; of a URL an object that gives the one
-        in ``async with`` and the other in ``with``.
+        A ``DelayQueue``, or a ``BlockingDelayQueue`` where ``where`` is blocking; for a URL, an object that yields the
+        former in ``async with`` and the latter in ``with``.
 
     Raises:
         ScenarioError: for an unknown engine, mode or option, with the accepted ones, as on the command line.
@@ -174,23 +174,23 @@ def open_ordered(
     batch: int = 1,
     **options: object,
 ) -> Any:
-    """Open the topic ``name`` of ordered messages (engine fifo): producers push, listeners are handed what comes.
+    """Open the topic ``name`` of ordered messages (engine fifo): producers push, listeners receive.
 
     Messages of one ``key`` come out in the order in which they were pushed, one after the other.
 
     Args:
-        name: of the topic.
+        name: name of the topic.
         where: as for ``open``.
         mode: ``rocketmq-5.3`` if not given, ``rocketmq-4.9`` or ``fenced``.
         zone: as for ``open``.
         level: as for ``open``.
         prefix: as for ``open``.
-        batch: how many messages a listener is handed at once, at most.
-        options: the others of the engine, such as ``partitions`` and ``group`` (docs/fifo.md).
+        batch: number of messages that a listener receives in one call, at most.
+        options: further options of the engine, such as ``partitions`` and ``group`` (docs/fifo.md).
 
     Returns:
-        An ``OrderedQueue``, or a ``BlockingOrderedQueue`` where ``where`` is blocking; of a URL an object that gives
-        the one in ``async with`` and the other in ``with``.
+        An ``OrderedQueue``, or a ``BlockingOrderedQueue`` where ``where`` is blocking; for a URL, an object that
+        yields the former in ``async with`` and the latter in ``with``.
 
     Raises:
         ScenarioError: for an unknown mode or option, with the accepted ones, as on the command line.

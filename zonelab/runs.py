@@ -1,4 +1,4 @@
-"""Runs and hunts from Python, and runs that are over as Arrow tables: in a program, a test or a notebook.
+"""Runs and hunts from Python, and finished runs as Arrow tables: in a program, a test or a notebook.
 
 Example::
 
@@ -46,22 +46,22 @@ def run(
     set: Mapping[str, object] | None = None,
     folder: str | Path = "runs",
 ) -> "Run":
-    """Run a scenario once, check it, and return the run: what ``zonelab run`` does, without plots and report.
+    """Run a scenario once, check it, and return the run: as ``zonelab run``, but without plots and report.
 
     Args:
-        scenario: the name of one of the library, the path of a file, or what such a file says as a mapping.
+        scenario: a name that ``zonelab scenarios`` lists, the path of a file, or a mapping with the content of one.
         on: ``sim``, ``process`` or ``docker``.
-        seed: decides every draw; the scenario's own if not given.
+        seed: seed of load and lags; the scenario's own if not given.
         level: consistency level; the scenario's own if not given.
-        set: other values by their paths, such as ``{"load.duration_s": 5}``.
-        folder: where the run gets a folder of its own.
+        set: values to change by their paths, such as ``{"load.duration_s": 5}``.
+        folder: folder in which the run's own folder is made.
 
     Returns:
         A ``Run``: verdict, figures, tables, and the folder that has its files.
 
     Raises:
-        ScenarioError: for a scenario that cannot be run, or a value that is not accepted, with those that are.
-        ClusterError: for an unknown ``on``, or if the lab could not carry the run out.
+        ScenarioError: for a scenario that cannot be run, or a value that is not accepted, with the accepted ones.
+        ClusterError: for an unknown ``on``, or if the lab itself failed during the run.
         OSError: if the folder cannot be written.
 
     Example::
@@ -89,13 +89,13 @@ def hunt(
 
     Args:
         scenario: as for ``run``.
-        runs: how many seeds.
-        seed_from: the first of them.
+        runs: number of seeds, each of which is one run.
+        seed_from: the first seed.
         messages: about how many messages each run pushes.
-        jobs: how many processes work at it. With more than one the program needs ``if __name__ == "__main__":``.
+        jobs: number of processes. With more than one the program needs ``if __name__ == "__main__":``.
         level: as for ``run``.
         set: as for ``run``.
-        folder: where the hunt keeps what it has found; the same hunt goes on from there.
+        folder: folder of the results; a hunt that was interrupted continues from there.
 
     Returns:
         A ``HuntResult``: ``observations`` by seed, ``groups`` of those that failed, each with its ``counterexample``, a
@@ -125,10 +125,10 @@ def hunt(
 
 
 def read(folder: str | Path) -> "Run":
-    """Return the run in ``folder``, which may go on, or have been cut short.
+    """Return the run in ``folder``, which may still be under way, or have been interrupted.
 
     Raises:
-        RunError: if it is no run, or its files are broken.
+        RunError: if ``folder`` is no run directory, or its files are broken.
 
     Example::
 

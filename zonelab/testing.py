@@ -64,15 +64,15 @@ def cluster(
 ) -> "Cluster":
     """Return a cluster for a ``with`` block: a server in every zone, links between them, a coordinator in each.
 
-    The fixture ``zonelab_cluster`` is the same, with what the mark ``zonelab_cluster`` says: see docs/api.md.
+    The fixture ``zonelab_cluster`` is such a cluster, with the arguments of the mark ``zonelab_cluster`` (docs/api.md).
 
     Args:
         on: ``sim`` simulates all of it in virtual time; ``process`` and ``docker`` start a server in every zone.
         zones: their names.
         level: consistency level of the queues that are opened on it.
-        seed: decides every draw; in simulation, everything.
-        lag: of links between zones, a distribution such as ``lognormal:2ms:15ms`` (docs/scenarios.md).
-        set: other values of a scenario by their paths, such as ``{"persistence": "aof-always"}``.
+        seed: seed of lags and losses; in simulation it decides the whole course.
+        lag: one-way lag between zones, a distribution such as ``lognormal:2ms:15ms`` (docs/scenarios.md).
+        set: further values of a scenario by their paths, such as ``{"persistence": "aof-always"}``.
 
     Returns:
         A ``Cluster``, which is up as long as the block lasts.

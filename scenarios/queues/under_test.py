@@ -28,10 +28,11 @@ class SeesTheWorld(Protocol):
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Site:
-    """One program in ``zone`` as an adapter sees it: ``runtime`` and ``clock`` are those of its machine.
+    """Surroundings of one program in ``zone``, from which its queue is made: ``runtime`` and ``clock`` of its machine.
 
-    ``zones``: the names of all. ``connection`` goes through the zone's coordinator at the level of the run, ``local``
-    through the same at DC_ONE, ``safe`` at DC_SAFE_QUORUM; ``reads`` are for reading one zone alone, by its name.
+    ``zones``: the names of all zones. ``connection`` goes through the zone's coordinator at the level of the run,
+    ``local`` through the same at DC_ONE, ``safe`` at DC_SAFE_QUORUM; ``reads`` has a connection for each zone that
+    reads that zone alone.
     """
 
     zone: str

@@ -53,16 +53,16 @@ _LINKS = _of_machine(lambda machine: st.sampled_from(machine._link_sets()))
 
 
 class QueueMachine(BudgetedMachine):
-    """Hypothesis drives programs that share a queue, and judges what becomes of every message.
+    """Hypothesis state machine that drives programs which share a queue, and judges what becomes of every message.
 
     Override ``make_queue``; the class attributes say what may happen (docs/properties.md has all of them).
 
-    ``commands``: an operation may be interrupted before any of so many commands. ``stalls_ms``: how long a program
-    may stand still in a pop, whose lease runs meanwhile; ``long_stalls_ms``: in any other operation. ``fault_ms``:
-    lengths of pauses and cuts. ``leases``: without, a delivery settles what is owed. ``repairs_together``: several
+    ``commands``: an operation may be interrupted before any of so many commands. ``stalls_ms``: how long a program may
+    stand still in a pop, whose lease runs meanwhile; ``long_stalls_ms``: in any other operation. ``fault_ms``: lengths
+    of pauses and cuts. ``leases``: False for a queue that delivers once, without acks. ``repairs_together``: several
     programs of a zone may look for ended leases at the same time. ``extends_any_time``: leases may be extended when
-    they have ended and while other operations are under way, too, and extensions be interrupted. ``drain_ms``: how
-    long a drain may take after the last message is due.
+    they have ended and while other operations are under way, too, and extensions be interrupted. ``drain_ms``: how long
+    a drain may take after the last message is due.
 
     Example, of a queue that hands a message out once and forgets it::
 
@@ -115,13 +115,13 @@ class QueueMachine(BudgetedMachine):
     drain_ms: ClassVar[int] = 200_000
 
     async def begin(self, testbed: Testbed) -> None:
-        """Before the first program begins, on ``testbed``, which has started."""
+        """Prepare ``testbed``, which has started; called before the first program begins. Does nothing by default."""
 
     async def end(self) -> None:
-        """After the drain."""
+        """Clean up; called after the drain. Does nothing by default."""
 
     def program(self, testbed: Testbed, zone: str, wrap: Wrap) -> Queue:
-        """Returns the queue of a program that begins in ``zone`` of ``testbed``; ``wrap`` sees its commands."""
+        """Returns the queue of a program in ``zone`` of ``testbed``; ``wrap`` must wrap each of its connections."""
         return self.make_queue(site_of(testbed, self.zones, zone, level=self.level, wrap=wrap))
 
     def make_queue(self, site: Site) -> Queue:
@@ -133,9 +133,9 @@ class QueueMachine(BudgetedMachine):
         return shard if shard in self.zones else None
 
     async def holdings(self, zone: str, direct: Connection) -> Holdings | None:
-        """Returns what the server of ``zone`` holds, as ``direct`` reads it.
+        """Returns the messages that the server of ``zone`` holds, read through ``direct``.
 
-        None: then conservation is judged by the drain alone.
+        None, the default: conservation is judged by the drain alone.
         """
         return None
 

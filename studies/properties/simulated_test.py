@@ -44,11 +44,11 @@ def sim_test(
     first seed that fails ends the test, with the command that runs that seed alone.
 
     Args:
-        seeds: how many; ``--zonelab-seeds`` overrides it.
+        seeds: number of seeds; ``--zonelab-seeds`` overrides it.
         zones: their names.
         lag: of links between zones, a distribution such as ``lognormal:2ms:15ms`` (docs/scenarios.md).
         server: how fast the simulated servers are, and what they keep.
-        schedule: in which order things happen that are due at the same time.
+        schedule: order of events that are due at the same time.
         timeouts: of coordinators and their connections.
 
     Returns:
@@ -56,7 +56,7 @@ def sim_test(
 
     Raises:
         ValueError: for an unknown lag or no seed.
-        TypeError: for a function that is no such test.
+        TypeError: for a function that is not ``async`` or has no parameter ``testbed``.
 
     Example::
 

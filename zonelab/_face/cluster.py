@@ -1,4 +1,4 @@
-"""A cluster of zones in a test: simulated, of processes or of containers, with faults and verdicts."""
+"""Clusters in tests: simulated, of processes or of containers, with faults and verdicts."""
 
 from collections.abc import Callable, Coroutine, Mapping, Sequence
 from types import TracebackType
@@ -29,9 +29,9 @@ T = TypeVar("T")
 
 
 class AsyncCluster(QueuePlace):
-    """A cluster as coroutines see it, which ``Cluster.run`` gives it to: the same on simulated and on real servers.
+    """Cluster for coroutines, as ``Cluster.run`` passes it to them: the same on simulated and on real servers.
 
-    ``zones`` are the names of its zones, ``zone`` the first of them, where queues are opened if nothing else is said,
+    ``zones`` are the names of its zones, ``zone`` the first of them, where queues are opened by default,
     and ``level`` is the consistency level of queues.
 
     Example, in which those of the methods stand in place of the dots::
@@ -64,9 +64,9 @@ class AsyncCluster(QueuePlace):
         await self._host.testbed.runtime.sleep(round(seconds * 1e9))
 
     async def together(self, *coroutines: Coroutine[Any, Any, T]) -> list[T]:
-        """Run ``coroutines`` beside each other, as ``asyncio.gather`` does, and return their results in order.
+        """Run ``coroutines`` concurrently, as ``asyncio.gather`` does, and return their results in order.
 
-        Raises what the first of them in their order raises.
+        Raises the error of the first, in that order, that fails.
 
         Example::
 
@@ -102,7 +102,7 @@ class AsyncCluster(QueuePlace):
 
 
 class Cluster(BlockingPlace):
-    """Three zones, or as many as were asked for, for as long as a ``with`` block lasts.
+    """Cluster of zones that is up for as long as a ``with`` block lasts.
 
     ``zonelab.testing.cluster`` makes it. Its methods, and those of queues opened on it, are ordinary calls; in
     simulation virtual time passes in them and nowhere else, so that equal seeds give equal runs. ``on`` is where it
@@ -147,10 +147,10 @@ class Cluster(BlockingPlace):
             arm.stop(failed=kind is not None)
 
     def run(self, body: Callable[[AsyncCluster], Coroutine[Any, Any, T]]) -> T:
-        """Call ``body`` with the cluster as coroutines see it, run what it returns to its end, and return its result.
+        """Call ``body`` with an ``AsyncCluster``, run the coroutine that it returns to its end, and return its result.
 
-        This is for programs that do several things at once: ``body`` may await queues opened on what it is given, its
-        ``sleep`` and ``together``. In simulation it must await nothing else. Raises what ``body`` raises, and
+        For programs that do several things at once. In simulation ``body`` may await only queues opened on the
+        ``AsyncCluster``, and its own methods. Raises what ``body`` raises, and
         ``ClusterError`` outside of the cluster's block.
 
         Example::
@@ -182,14 +182,14 @@ class Cluster(BlockingPlace):
         Args:
             kind: one of a scenario's kinds (docs/scenarios.md#faults): ``kill``, ``wipe``, ``pause``, ``slow``,
                 ``memory``, ``cut``, ``lag`` and others; not those of programs, as these are the test's own.
-            options: its fields, such as ``zone``, ``restart``, ``link``, ``lag`` or ``factor``; without times.
+            options: fields of the fault, such as ``zone``, ``restart``, ``link``, ``lag`` or ``factor``; without times.
 
         Returns:
             An object for ``with``, also with ``start`` and ``close``.
 
         Raises:
             ScenarioError: for an unknown kind, option, zone or link, with the accepted ones.
-            ClusterError: when the block begins, if a fault in force holds the same.
+            ClusterError: when the block begins, if another fault in force has the same server or link.
 
         Example::
 
@@ -202,20 +202,20 @@ class Cluster(BlockingPlace):
         return BlockingFault(self._place.fault(kind, **options), self._runner)
 
     def verdict(self, queue: str | None = None, *, drain_s: float = 60.0) -> "Verdict":
-        """Return what the checker says of all messages of a queue that was opened on this cluster.
+        """Return the checker's verdict on all messages of a queue that was opened on this cluster.
 
-        It closes what has the queue open, ends every fault, consumes what is left, and reads what every zone holds.
+        First closes all handles on the queue, ends every fault, consumes what is left, and reads what every zone holds.
 
         Args:
-            queue: its name; not needed if there is one.
-            drain_s: seconds of the cluster's time until nothing may be left.
+            queue: name of the queue; not needed if only one was opened.
+            drain_s: seconds of the cluster's time for consuming what is left; the verdict counts what is left after it.
 
         Returns:
             A ``Verdict``: ``valid`` is True, False or ``"unknown"``; ``counts`` has the cases of every class of
             messages (docs/verdicts.md), ``violated`` the forbidden classes with any, ``reasons`` says it in words.
 
         Raises:
-            ClusterError: if no queue, or several and no such one, was opened.
+            ClusterError: if no queue of this name was opened, or several were and ``queue`` is not given.
 
         Example::
 
@@ -227,7 +227,7 @@ class Cluster(BlockingPlace):
 
     @property
     def urls(self) -> dict[str, str]:
-        """By zone, the Redis URL of its coordinator's port, for clients of any kind. Empty in simulation.
+        """URL of each zone's coordinator, for any Redis client, by zone. Empty in simulation.
 
         Example, on servers::
 
@@ -240,7 +240,7 @@ class Cluster(BlockingPlace):
 
     @property
     def server_urls(self) -> dict[str, str]:
-        """By zone, the Redis URL of its server itself, past the coordinators. Empty in simulation.
+        """URL of each zone's server itself, past the coordinators, by zone. Empty in simulation.
 
         Example, on servers::
 

@@ -40,7 +40,7 @@ def checked_fault(kind: str, options: Mapping[str, Any], document: Mapping[str, 
 
 
 class ClusterFault(Startable):
-    """A fault that begins with ``start`` and ends with ``close``, or with a block; ``fault`` of a cluster makes it.
+    """Fault from ``start`` to ``close``, or as long as a block lasts; ``fault`` of a cluster makes it.
 
     Example, in which those of the methods stand in place of the dots::
 
@@ -65,7 +65,7 @@ class ClusterFault(Startable):
         return f"{self._fault.kind} {self._fault.target}"
 
     async def start(self) -> None:
-        """Let it begin. Raises ``ClusterError`` if another fault in force holds the same.
+        """Begin the fault. Raises ``ClusterError`` if another fault in force has the same server or link.
 
         Example::
 
@@ -89,7 +89,7 @@ class ClusterFault(Startable):
             await action.begin()
 
     async def close(self) -> None:
-        """End it: a server that died comes back, a link is mended. Does nothing if it is not in force.
+        """End the fault: a dead server restarts, a link works again. Does nothing if the fault is not in force.
 
         Example::
 

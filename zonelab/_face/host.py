@@ -1,4 +1,4 @@
-"""Hosts, where queues are opened: a testbed that is started, and what its programs share of each queue."""
+"""Hosts, on which queues are opened: a started testbed, and the state of each queue that its programs share."""
 
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 
 class UserProgram:
-    """``Wrap`` of a user's program: its connections raise what ports of zones say in place of servers."""
+    """``Wrap`` of a user's program: errors that a zone's port replies in place of servers are raised."""
 
     def __call__(self, connection: Connection) -> Connection:
         return AnsweredConnection(connection)
@@ -55,12 +55,12 @@ class SharedQueue:
     started: bool = False
 
     def process(self, zone: str) -> str:
-        """The name of a program of ``zone`` that does not exist yet."""
+        """Return a new name for a program in ``zone``."""
         self.programs += 1
         return f"consumer-{zone}-{self.programs}"
 
     async def start(self) -> None:
-        """Start the programs in the background that the engine needs, once."""
+        """Start the engine's background programs if they do not run yet."""
         if not self.started:
             self.started = True
             if self.services is not None:
@@ -89,7 +89,9 @@ class _Fault(Protocol):
 
 
 class Host:
-    """``document``: the scenario of the testbed, without a queue. ``program``: begins the names of its programs."""
+    """Testbed on which queues are opened.
+
+    ``document``: the scenario of the testbed, without a queue. ``program``: prefix of its programs' names."""
 
     def __init__(
         self, testbed: Testbed, document: Mapping[str, Any], *, program: str = "", records: bool = False
@@ -105,7 +107,7 @@ class Host:
         self._closed = False
 
     def check_open(self) -> None:
-        """Raise ``ClusterError`` if it is closed."""
+        """Raise ``ClusterError`` if the host is closed."""
         if self._closed:
             raise ClusterError("the connection is closed: open the queue within its block")
 
@@ -142,7 +144,7 @@ class Host:
         return ProgramRecording(self.testbed, scenario, adapter)
 
     def begin_fault(self, fault: _Fault) -> None:
-        """Take note that ``fault`` begins. Raises ``ClusterError`` if another one holds what it needs."""
+        """Register ``fault`` as in force. Raises ``ClusterError`` if another one holds what it needs."""
         for other in self._faults:
             if held := sorted(other.holds & fault.holds):
                 raise ClusterError(f"fault {fault.name}: {other.name} already holds {', '.join(held)}")
@@ -150,14 +152,14 @@ class Host:
         self.faults_begun += 1
 
     def end_fault(self, fault: _Fault) -> bool:
-        """Take note that ``fault`` ends. Returns False if it is not in force."""
+        """Remove ``fault`` from those in force. Returns False if it is not among them."""
         there = fault in self._faults
         if there:
             self._faults.remove(fault)
         return there
 
     def record_fault(self, row: dict[str, Any]) -> None:
-        """Write a fault that is over into every history."""
+        """Write a fault that has ended into every history."""
         for queue in self.queues.values():
             if queue.recording is not None:
                 queue.recording.faults.append(row)
@@ -199,5 +201,5 @@ class BlockingPlace(ABC):
 
     @property
     def _is_simulated(self) -> bool:
-        """Time passes in calls only."""
+        """True if time passes only within calls."""
         return False

@@ -1,4 +1,4 @@
-"""An event loop in a thread of its own, for programs that are not asynchronous, and notebooks, whose loop is busy."""
+"""Event loop in a thread of its own, for blocking programs, and for notebooks, which run a loop themselves."""
 
 import asyncio
 import threading
@@ -11,7 +11,7 @@ T = TypeVar("T")
 
 
 class LoopThread:
-    """``run`` executes coroutines in the loop, whichever thread calls it, but for the loop's own."""
+    """Event loop in a thread; ``run`` may be called from every thread but the loop's own."""
 
     def __init__(self) -> None:
         self._loop = asyncio.new_event_loop()
@@ -41,7 +41,7 @@ class LoopThread:
 
 
 def within_a_loop() -> bool:
-    """Return whether this thread runs an event loop, as a notebook's does, so that another must not begin in it."""
+    """Return True if this thread already runs an event loop, as a notebook's does; a second one cannot begin in it."""
     try:
         asyncio.get_running_loop()
     except RuntimeError:

@@ -1,4 +1,4 @@
-"""A queue or topic as one program has it open: what delay queues and ordered ones have in common."""
+"""Opened queues and topics: operations that delay queues and ordered ones have in common."""
 
 from abc import abstractmethod
 from collections.abc import Sequence
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 
 class OpenedQueue(Startable):
-    """``shared`` as one program in ``zone`` uses it, from ``start`` to ``close``."""
+    """Handle of one program in ``zone`` on the queue ``shared``, open from ``start`` to ``close``."""
 
     _noun: ClassVar[str]
 
@@ -36,10 +36,10 @@ class OpenedQueue(Startable):
         return self._zone
 
     async def start(self) -> None:
-        """Open it: begin what its engine does in the background, such as looking for ended leases.
+        """Open the queue: begin its engine's work in the background, such as the search for ended leases.
 
-        Does nothing if it is open; a ``with`` block begins with it. Raises ``zonelab.ClusterError`` if the servers do
-        not answer.
+        Does nothing if the queue is open; a ``with`` block calls it at its begin. Raises ``zonelab.ClusterError`` if
+        the servers do not answer.
 
         Example::
 
@@ -54,9 +54,9 @@ class OpenedQueue(Startable):
                 self._recorded = self._shared.recording.of(self._queue, self._shared.process(self._zone), self._zone)
 
     async def close(self) -> None:
-        """Stop what works in the background. Messages and leases stay as they are.
+        """Stop the engine's work in the background. Messages and leases stay as they are.
 
-        Does nothing if it is not open; a ``with`` block ends with it.
+        Does nothing if the queue is not open; a ``with`` block calls it at its end.
 
         Example::
 
@@ -71,15 +71,15 @@ class OpenedQueue(Startable):
         """Put messages into the queue.
 
         Args:
-            messages: one, or several in their order. Ids are the caller's: a push that may have failed is repeated
-                under the same id.
+            messages: one message, or several in order. The caller chooses the ids, and repeats a push that may have
+                failed under the same id.
 
         Returns:
             A receipt for each message, in their order: its shard or partition, and when it is due (Unix time, ms).
 
         Raises:
             Unavailable: if none of them is in the queue.
-            Indeterminate: if some of them may be; the receipts of those that certainly are get lost with it.
+            Indeterminate: if some of them may be in the queue; no receipts are returned, even for those that are.
             ServerError: if a server refused, as one that is out of memory does.
             ClusterError: if the queue is not open.
 

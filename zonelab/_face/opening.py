@@ -1,4 +1,4 @@
-"""Opening a queue or topic: its settings are checked, and it is made where it belongs."""
+"""Opening of queues and topics on servers, clusters and URLs, with checked settings."""
 
 from collections.abc import Callable, Mapping
 from types import TracebackType
@@ -22,7 +22,7 @@ _OF_SEVERAL = ("hardened", "fenced")
 
 
 def open_queue(name: str, where: Any, settings: Settings) -> Any:
-    """Return the queue of ``zonelab.queues.open``, which says what is accepted."""
+    """Return a queue at ``where``; arguments and errors are those of ``zonelab.queues.open``."""
     if isinstance(where, str):
         _checked(name, cluster_document((ONLY_ZONE,), real=True), settings, ordered=False)
         return QueueOpening(connect(where, level=settings["level"]), name, settings)
@@ -31,7 +31,7 @@ def open_queue(name: str, where: Any, settings: Settings) -> Any:
 
 
 def open_topic(name: str, where: Any, settings: Settings) -> Any:
-    """Return the topic of ``zonelab.queues.open_ordered``, which says what is accepted."""
+    """Return a topic at ``where``; arguments and errors are those of ``zonelab.queues.open_ordered``."""
     if isinstance(where, str):
         _checked(name, cluster_document((ONLY_ZONE,), real=True), settings, ordered=True)
         return OrderedOpening(connect(where, level=settings["level"]), name, settings)
@@ -42,7 +42,7 @@ def open_topic(name: str, where: Any, settings: Settings) -> Any:
 
 
 class _Opening(Generic[Made, Blocked]):
-    """A queue on a server of its own connection: ``async with`` gives ``Made``, ``with`` gives ``Blocked``."""
+    """Queue with a connection of its own: ``async with`` gives ``Made``, ``with`` gives ``Blocked``."""
 
     _open: Callable[[str, Any, Settings], Any]
 

@@ -1,4 +1,4 @@
-"""Topics of ordered messages as a program uses them: it pushes, and a listener is handed what comes."""
+"""Topics of ordered messages: a program pushes, and its listener receives batches."""
 
 import asyncio
 from collections.abc import Awaitable, Callable, Sequence
@@ -25,7 +25,7 @@ _HANDING_NS = 1_000
 
 
 class OrderedQueue(OpenedQueue):
-    """A topic as one program in one zone has it open; ``zonelab.queues.open_ordered`` makes it.
+    """Handle on a topic for one program in one zone; ``zonelab.queues.open_ordered`` makes it.
 
     Use it in ``async with``, or call ``start`` and ``close``. Errors are those of ``DelayQueue``.
 
@@ -45,7 +45,7 @@ class OrderedQueue(OpenedQueue):
         return await self._shared.adapter.producer(self._zone, PROGRAM)
 
     def listen(self, handler: Handler) -> "GroupMembership":
-        """Be a member of the topic's consumer group for as long as a block lasts.
+        """Return a membership in the topic's consumer group, which lasts as long as a block.
 
         Args:
             handler: an ordinary function or a coroutine function. It is called with a batch of one partition (a
@@ -73,9 +73,16 @@ class OrderedQueue(OpenedQueue):
         return GroupMembership(self._shared, self._zone, handler)
 
     async def wait_empty(self, *, timeout_s: float) -> bool:
-        """Wait until everything is handled. Returns False if that takes longer than ``timeout_s`` (seconds).
+        """Wait until every message of the topic is handled.
 
-        Raises ``ClusterError`` if the topic is not open.
+        Args:
+            timeout_s: seconds to wait, at most.
+
+        Returns:
+            False if some message is not handled by then.
+
+        Raises:
+            ClusterError: if the topic is not open.
 
         Example::
 
@@ -87,7 +94,7 @@ class OrderedQueue(OpenedQueue):
 
 
 class GroupMembership(Startable):
-    """A member of a consumer group, from ``start`` to ``close`` or as long as a block lasts; ``listen`` makes it.
+    """Membership in a consumer group, from ``start`` to ``close`` or as long as a block lasts; ``listen`` makes it.
 
     Example, in which those of the methods stand in place of the dots::
 
@@ -106,7 +113,7 @@ class GroupMembership(Startable):
         self._observer: PopRecorder | None = None
 
     async def start(self) -> None:
-        """Join the group: some of the partitions are this member's from now on.
+        """Join the group: from now on this member is handed its share of the partitions.
 
         Example::
 
@@ -197,7 +204,7 @@ class BlockingGroupMembership(StartableFacade):
 
 
 def _in_thread(handler: Handler) -> Handler:
-    """``handler`` in a thread, so that it keeps nobody waiting and may use the topic itself."""
+    """Return ``handler`` as called in a thread, where it blocks no event loop and may use the topic itself."""
 
     async def called(delivered: Sequence[BatchMessage], handling: BatchContext) -> ConsumeStatus | None:
         outcome = await asyncio.to_thread(handler, delivered, handling)

@@ -1,4 +1,4 @@
-"""Ports of a cluster's zones for clients of any kind: a coordinator with a RESP port a zone, in the test's process."""
+"""Ports of a cluster's zones for any Redis client: for each zone a coordinator with a port, in the test's process."""
 
 from collections.abc import Mapping
 from contextlib import AsyncExitStack
@@ -15,7 +15,9 @@ Links = Mapping[tuple[str, str], Link]
 
 
 class Ports:
-    """Every gateway has links of its own, so a fault of links is brought about on each of ``views``, too."""
+    """Coordinators with ports, one for each zone.
+
+    Each has links of its own, so that a fault of links must begin and end on each of ``views``, too."""
 
     def __init__(self, testbed: Testbed, settings: NetworkSettings, *, level: Level) -> None:
         self._testbed, self._settings, self._level = testbed, settings, level
@@ -23,7 +25,7 @@ class Ports:
         self._stack = AsyncExitStack()
 
     async def start(self) -> None:
-        """Start the port of every zone, whose servers answer."""
+        """Start the port of every zone. The servers must answer already."""
         addresses = {name: zone.address for name, zone in self._testbed.zones.items()}
         port = PortSettings(busy_poll_us=0)
         for name in addresses:
@@ -35,7 +37,7 @@ class Ports:
 
     @property
     def urls(self) -> dict[str, str]:
-        """By zone, where clients connect."""
+        """Return the URL to which clients connect, by zone."""
         return {name: f"redis://{gateway.address}" for name, gateway in self._gateways.items()}
 
     @property

@@ -12,11 +12,11 @@ from zonelab.scenarios.queues.acknowledging import acknowledge, extend_lease
 
 
 class DelayQueue(OpenedQueue):
-    """A queue as one program in one zone has it open; ``zonelab.queues.open`` makes it.
+    """Handle on a queue for one program in one zone; ``zonelab.queues.open`` makes it.
 
     Use it in ``async with``, or call ``start`` and ``close``. Operations raise ``zonelab.Unavailable`` if they had
-    certainly no effect, ``zonelab.Indeterminate`` if nobody knows, ``zonelab.ServerError`` if a server refused, and
-    ``zonelab.ClusterError`` if the queue is not open or its engine has no such operation.
+    certainly no effect, ``zonelab.Indeterminate`` if they may have had one, ``zonelab.ServerError`` if a server
+    refused, and ``zonelab.ClusterError`` if the queue is not open or its engine has no such operation.
 
     Example, in which those of the methods stand in place of the dots::
 
@@ -37,16 +37,16 @@ class DelayQueue(OpenedQueue):
         """Take messages that are due, each with a lease.
 
         Args:
-            count: how many at most.
-            wait_ms: how long to wait for the first, in ms; 0 for no wait.
+            count: number of messages, at most.
+            wait_ms: time in ms to wait for the first message; 0: do not wait.
 
         Returns:
-            Up to ``count`` deliveries, no more than there are, so possibly none. By the end of its lease a delivery is
-            acknowledged or extended; otherwise its message comes again.
+            Up to ``count`` deliveries, possibly none. One that is neither acknowledged nor extended before its lease
+            ends is delivered again.
 
         Raises:
             Unavailable: if no message was taken.
-            Indeterminate: if some may have been; they come again when their leases end.
+            Indeterminate: if some may have been taken; they are delivered again when their leases end.
             ServerError: if a server refused.
             ClusterError: if the queue is not open.
 
@@ -62,10 +62,10 @@ class DelayQueue(OpenedQueue):
         return list(await queue.pop(count, wait_ms=wait_ms))
 
     async def ack(self, delivery: Delivery) -> bool:
-        """End the work on ``delivery``, which takes its message out of the queue.
+        """Acknowledge ``delivery``: its lease ends, and its message leaves the queue.
 
         Returns:
-            False if there is no lease to end: it had ended, or somebody has acknowledged it already.
+            True if the lease was ended; False if it had ended before, or the message was acknowledged already.
 
         Raises:
             Unavailable: if the message is in the queue as before.
@@ -83,7 +83,7 @@ class DelayQueue(OpenedQueue):
         return await self._recorded.ack(delivery) if self._recorded else await acknowledge(queue, delivery)
 
     async def extend(self, delivery: Delivery, *, timeout_ms: int) -> bool:
-        """Let the lease of ``delivery`` end ``timeout_ms`` (ms) from now.
+        """Extend the lease of ``delivery``: it ends ``timeout_ms`` (ms) from now.
 
         Returns False if there is no lease to extend. Errors are those of ``ack``, and ``ClusterError`` if the engine
         cannot do it.
@@ -100,7 +100,7 @@ class DelayQueue(OpenedQueue):
         return await extend_lease(queue, delivery, timeout_ms=timeout_ms)
 
     async def give_back(self, delivery: Delivery) -> None:
-        """End the lease of ``delivery`` without its work being done, so that another program can have it at once.
+        """End the lease of ``delivery`` without acknowledging it: its message is due again at once.
 
         Errors are those of ``ack``, and ``ClusterError`` if the engine cannot do it, as most cannot.
 
@@ -140,7 +140,7 @@ class DelayQueue(OpenedQueue):
         return found
 
     async def remove(self, message_id: str) -> bool:
-        """Take the message whose id is ``message_id`` out, waiting or leased. Returns False if there was none.
+        """Remove the message whose id is ``message_id``, waiting or leased. Returns False if there was none.
 
         Errors are those of ``ack``, and ``ClusterError`` if the engine cannot do it.
 

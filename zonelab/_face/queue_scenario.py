@@ -1,4 +1,4 @@
-"""The scenario that says what a queue is, for the adapters and the checker: checked by the models of scenario files."""
+"""Scenario of an opened queue, for adapters and checker, validated by the models of scenario files."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -16,7 +16,7 @@ _WITHOUT_LOAD: Mapping[str, Any] = {
 
 
 def cluster_document(zones: tuple[str, ...], *, real: bool, **sections: Any) -> dict[str, Any]:
-    """The document of a scenario on ``zones`` without a load of its own; ``sections`` as in a scenario file."""
+    """Return the document of a scenario on ``zones`` without load; ``sections`` are those of a scenario file."""
     arm = "real" if real else "sim"
     return {"name": "zonelab", "arm": arm, "topology": {"zones": list(zones)}, **_WITHOUT_LOAD, **sections}
 

@@ -1,4 +1,4 @@
-"""The history of a queue that a user's programs use: what they do is recorded as what a run's programs do."""
+"""History of a queue that a user's programs use, recorded as that of a run."""
 
 from collections.abc import Awaitable, Sequence
 from datetime import UTC, datetime
@@ -26,7 +26,7 @@ from zonelab.scenarios.spec.scenario import Scenario
 
 
 class ProgramRecording:
-    """``recorder`` writes what programs of the queue do; ``verdict`` reads what zones hold, and judges."""
+    """History of one queue: ``recorder`` writes its programs' operations; ``verdict`` reads the zones and judges."""
 
     def __init__(self, testbed: Testbed, scenario: Scenario, adapter: QueueUnderTest) -> None:
         self._testbed, self._scenario, self._adapter = testbed, scenario, adapter
@@ -44,7 +44,7 @@ class ProgramRecording:
         return self._testbed.runtime.now_ns()
 
     def of(self, queue: Queue, process: str, zone: str) -> "RecordedQueue":
-        """Return ``queue`` as the program of this name uses it, with everything on record."""
+        """Return ``queue`` for the program named ``process``, with every operation recorded."""
         return RecordedQueue(queue, self, Actor(process, zone))
 
     def acknowledging(self, observer: Observer, process: str, zone: str, *, counts: bool) -> PopRecorder:
@@ -52,7 +52,7 @@ class ProgramRecording:
         return PopRecorder(observer, self.recorder, Actor(process, zone), counts=counts)
 
     async def verdict(self, *, drained: bool, drain_begin_ns: int) -> Verdict:
-        """Judge what became of all messages so far. Nothing uses the queue, and no fault is in force."""
+        """Return the verdict on all messages so far. Nothing may use the queue, and no fault be in force."""
         record = RunRecord(shards=dict(self._adapter.shards), drained=drained)
         now_ns = self._testbed.runtime.now_ns()
         record.phases = {"load": (self._begin_ns, drain_begin_ns), "drain": (drain_begin_ns, now_ns)}
@@ -81,7 +81,7 @@ class ProgramRecording:
 
 
 class RecordedQueue:
-    """``queue`` as one program uses it: the history has every operation, and its caller every result and error."""
+    """Queue of one program whose operations are recorded; the caller gets results and errors unchanged."""
 
     def __init__(self, queue: Queue, recording: ProgramRecording, actor: Actor) -> None:
         self._queue, self._recording, self._actor = queue, recording, actor
@@ -93,7 +93,7 @@ class RecordedQueue:
         return list(kept.result())
 
     async def pop(self, count: int, *, wait_ms: int) -> list[Delivery]:
-        """Pop from the queue, and record it."""
+        """Pop from the queue, and record the operation."""
         kept = _KeptResult(self._queue)
         popped = await self._recording.recorder.pop(kept, self._actor, count=count, wait_ms=wait_ms)
         for delivered in popped.delivered if popped is not None else ():
@@ -101,7 +101,7 @@ class RecordedQueue:
         return list(kept.result())
 
     async def ack(self, delivery: Delivery) -> bool:
-        """Acknowledge a delivery, and record it."""
+        """Acknowledge a delivery, and record the operation."""
         known = self._recording.deliveries.get(delivery)
         if known is None:
             return await acknowledge(self._queue, delivery)
@@ -110,7 +110,7 @@ class RecordedQueue:
         return bool(kept.result())
 
     async def extend(self, delivery: Delivery, *, timeout_ms: int) -> bool:
-        """Extend a lease, and record it."""
+        """Extend a lease, and record the operation."""
         assert isinstance(self._queue, ExtendableQueue)
         known = self._recording.deliveries.get(delivery)
         if known is None:
@@ -123,7 +123,7 @@ class RecordedQueue:
 
 
 class _KeptResult:
-    """One operation of ``queue``, whose result or error is kept for the program, as the recorder keeps neither."""
+    """Operation of ``queue`` that keeps its result or error for the program: the recorder keeps neither."""
 
     def __init__(self, queue: Queue) -> None:
         self._queue = queue

@@ -1,4 +1,4 @@
-"""Runs and hunts from Python, and a run that is over as tables."""
+"""Runs and hunts from Python, and finished runs as tables."""
 
 from collections.abc import Callable, Mapping
 from concurrent.futures import ThreadPoolExecutor
@@ -41,7 +41,7 @@ TABLES: Mapping[str, pa.Schema] = {
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Run:
-    """One run that was made: what it was, and, read when it is asked for, what became of it.
+    """Run in a folder, with its settings and verdict; its figures and tables are read when they are used.
 
     ``status``: ``complete``, ``interrupted``, ``failed`` or ``running``. ``verdict`` is that of the checker: a
     ``Verdict``, or a ``ConsistencyVerdict`` of a scenario with a workload; None if there is nothing to judge. Figures
@@ -196,7 +196,7 @@ def _made(scenario: Scenario, on: On, folder: Path) -> Run:
 
 
 def _outside_of_loops(work: Callable[[], T]) -> T:
-    """Return what ``work`` returns; in another thread if this one runs an event loop, as a notebook's does."""
+    """Call ``work`` and return its result; in another thread if this one runs an event loop, as a notebook's does."""
     if not within_a_loop():
         return work()
     with ThreadPoolExecutor(max_workers=1, thread_name_prefix="zonelab") as thread:

@@ -1,4 +1,4 @@
-"""``connect``: runtime, clock and connection to servers that are there, in one object, async and blocking."""
+"""``connect``: runtime, clock and connection to existing servers in one object, async and blocking."""
 
 import asyncio
 import secrets
@@ -36,14 +36,14 @@ _PROBE: Command = ("DYNO_CONFIG:CONN_CONSISTENCY", "?")
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class ServerUrl:
-    """URL of a server, with what a connection to it begins with."""
+    """Address of a server, with the commands that begin a connection to it, such as AUTH."""
 
     address: Address
     greeting: tuple[Command, ...]
 
     @classmethod
     def of(cls, url: str) -> "ServerUrl":
-        """Raises ``ClusterError`` for a URL that is none of a Redis server."""
+        """Parse ``url``. Raises ``ClusterError`` unless it is the URL of a Redis server."""
         try:
             parts = urlsplit(url)
             port, db = parts.port or 6379, parts.path.strip("/") or "0"
@@ -60,7 +60,10 @@ class ServerUrl:
         return cls(address=Address(parts.hostname, port), greeting=tuple(greeting))
 
     async def probe(self, *, timeout_s: float) -> bool:
-        """Return whether the port of a zone answers there. Raises ``ClusterError`` if no server answers."""
+        """Return True if a zone's port answers at this URL, False if a plain server does.
+
+        Raises ``ClusterError`` if neither answers.
+        """
         try:
             async with asyncio.timeout(timeout_s):
                 replies = await self._ask((*self.greeting, _PROBE))
@@ -98,11 +101,11 @@ class ServerUrl:
 
 
 class Server(QueuePlace):
-    """Servers as a program in one zone reaches them, for queues and for commands of one's own.
+    """Connection of a program in one zone to servers, for queues and for single commands.
 
     ``connect`` makes it. ``runtime``, ``clock`` and ``connection`` are what engines take: the connection at the level
-    that was asked for; ``local`` asks the program's own zone alone. ``zones`` are the names of the zones, ``zone`` that
-    of the program, and ``is_port`` says whether it is connected to the port of one zone of a cluster.
+    given to ``connect``; ``local`` asks the program's own zone alone. ``zones`` are the names of the zones, ``zone``
+    that of the program, and ``is_port`` says whether it is connected to the port of one zone of a cluster.
 
     Example, in which those of the methods stand in place of the dots::
 
@@ -129,10 +132,10 @@ class Server(QueuePlace):
         """Send one command.
 
         Args:
-            words: the command and its arguments: texts, which are sent in UTF-8, bytes or numbers.
+            words: the command and its arguments: str (sent in UTF-8), bytes or numbers.
 
         Returns:
-            The reply: an int, bytes, None or a list of these; in a list, errors are values.
+            The reply: an int, bytes, None or a list of these; error replies within a list are elements.
 
         Raises:
             ServerError: for an error reply.
@@ -183,7 +186,7 @@ class BlockingServer(Facade, BlockingPlace):
 
 
 class ServerOpening:
-    """Servers that are connected to for as long as a block lasts, ``async with`` or ``with``; see ``connect``."""
+    """Connection that is open within an ``async with`` or ``with`` block; see ``connect``."""
 
     def __init__(self, urls: Mapping[str, ServerUrl], *, zone: str, level: Level | None, timeout_s: float) -> None:
         self._urls = urls
@@ -240,17 +243,17 @@ def connect(
 
     Args:
         url: ``redis://[[user]:password@]host[:port][/db]``; for several zones a mapping from zone to its server's URL:
-            then every write goes to all zones, and what counts is decided here, as a coordinator does.
-        zone: of several zones, that in which this program is; the first if not given.
-        level: consistency level of what the program does: ``DC_ONE``, ``DC_QUORUM`` or ``DC_SAFE_QUORUM``. By default
-            DC_QUORUM, and at the port of a zone its own.
-        timeout_s: seconds that a server may take to answer at first.
+            then this program does a coordinator's work, sends writes to all zones and decides between replies.
+        zone: the zone in which this program is; the first of ``url`` if not given.
+        level: consistency level of the program's commands, a name of ``zonelab.testing.Level``. If not given
+            DC_QUORUM; at the port of a zone, the level of its cluster.
+        timeout_s: seconds to wait for the first answer of a server.
 
     Returns:
         An object for ``async with``, which gives a ``Server``, or for ``with``, which gives a ``BlockingServer``.
 
     Raises:
-        ClusterError: for a URL, zone or level that cannot be, at once; if no server answers, when the block begins.
+        ClusterError: at once for a URL, zone or level that is not accepted; when the block begins if no server answers.
 
     Example::
 
@@ -273,7 +276,7 @@ def connect(
 
 
 class _GivenServers:
-    """``zonelab.cluster.real.cluster.Servers`` that somebody else has started and will stop."""
+    """``zonelab.cluster.real.cluster.Servers`` that this program neither starts nor stops."""
 
     def __init__(self, urls: Mapping[str, ServerUrl]) -> None:
         self._zones = [_GivenZone(name, url.address) for name, url in urls.items()]
@@ -291,7 +294,7 @@ class _GivenServers:
 
 @dataclass(frozen=True, slots=True)
 class _GivenZone:
-    """``Zone`` whose server is somebody else's: nothing can be done to it."""
+    """``Zone`` whose server does not belong to the lab: it cannot be killed, paused or restarted."""
 
     name: str
     address: Address

@@ -1,4 +1,4 @@
-"""The verdict on a queue that a test has used: healed, drained, at rest, then judged as a run is."""
+"""Verdict on a queue that a test has used: faults end, the queue is drained, then it is judged as a run is."""
 
 from collections.abc import Iterable, Sequence
 
@@ -18,7 +18,7 @@ _WAIT_MS = 100
 
 
 async def verdict_of(host: Host, name: str | None, *, drain_s: float) -> Verdict:
-    """Return the verdict of ``zonelab.testing.Cluster.verdict``."""
+    """Return the verdict on the queue ``name``; errors are those of ``zonelab.testing.Cluster.verdict``."""
     queue = _named(host, name)
     if queue.recording is None:
         raise ClusterError(f"queue {queue.name!r} has no history; accepted: queues opened on a cluster of a test")
@@ -45,7 +45,7 @@ def _named(host: Host, name: str | None) -> SharedQueue:
 
 
 async def _drained(queue: SharedQueue, zones: Iterable[str], *, deadline_ns: int) -> bool:
-    """Consume what is left in every zone. Returns whether nothing is left at the deadline."""
+    """Consume what is left in every zone. Returns False if something is left at the deadline."""
     if queue.scenario.has_groups:
         for zone in zones:
             await GroupMembership(queue, zone, _done).start()

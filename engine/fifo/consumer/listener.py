@@ -11,8 +11,8 @@ from zonelab.engine.fifo.partition import Partition
 class ConsumeStatus(StrEnum):
     """A listener's answer for a batch. An exception, or None, counts as ``suspend``.
 
-    ``success``: it is done. ``suspend``: try it again, in a while. ``rollback`` and ``commit``, by hand: all since the
-    last commit is to be tried again, or is done; where commits are automatic both count as ``success``.
+    ``success``: it is done. ``suspend``: try it again, in a while. With manual commits ``rollback`` tries all
+    since the last commit again, and ``commit`` ends it; with automatic ones both count as ``success``.
 
     Example::
 
@@ -55,8 +55,8 @@ class BatchContext:
 
     ``commits_itself``: what succeeds is done; otherwise ``ConsumeStatus.COMMIT`` says so. ``suspend_ms``: the pause
     before the next try instead of the group's; None: that. ``fence``: generation and token of the grant under which it
-    works, for whoever takes the effect and has to refuse older ones; (0, 0) where grants have none. ``partition``: that
-    of the batch, with ``topic`` and ``name``.
+    works, to be sent to the system that takes the effects, which refuses older ones; (0, 0) where grants have none.
+    ``partition``: that of the batch, with ``topic`` and ``name``.
     """
 
     partition: Partition
