@@ -76,7 +76,7 @@ def test_faults_for_a_time_end_by_themselves_and_all_is_recorded(lab):
     lab.run("down")
     found = {row["fault"]: row for row in rows(lab, "faults")}
     kinds = [row["kind"] for row in found.values()]
-    assert kinds == ["cut", "lag", "kill", "coordinator pause"]
+    assert kinds == ["cut", "lag", "kill", "coordinator_pause"]
     for name, at_least_s in (("1:cut a:b", 0.3), ("3:kill c", 0.5), ("4:coordinator_pause b", 1.0)):
         lasted_s = (found[name]["end_ns"] - found[name]["begin_ns"]) / 1e9
         assert lasted_s >= at_least_s
@@ -86,7 +86,7 @@ def test_faults_for_a_time_end_by_themselves_and_all_is_recorded(lab):
     assert sum(row["operations_per_s"] or 0 for row in samples if row["zone"] == "c") > 0
     printed = json.loads(lab.run("report", "runs/session/latest", "--json"))
     page = (lab.folder / printed["report"]).read_text()
-    for words in ("3:kill c", "coordinator pause", "Commands, errors and latency"):
+    for words in ("3:kill c", "coordinator_pause", "Commands, errors and latency"):
         assert words in page
     lab.run("check", "runs/session/latest", code=2)
 
@@ -152,7 +152,7 @@ def test_without_a_coordinator_the_others_do_not_reach_its_zone_and_without_its_
         with pytest.raises(redis.ResponseError, match="Peer Node is not connected"):
             a.get("by b")
     lab.run("down")
-    assert [row["kind"] for row in rows(lab, "faults")] == ["coordinator kill", "port kill", *["coordinator kill"] * 2]
+    assert [row["kind"] for row in rows(lab, "faults")] == ["coordinator_crash", "port_crash", *["coordinator_crash"] * 2]
 
 
 def test_what_is_sent_to_a_zone_whose_coordinator_stands_still_times_out_and_arrives_when_it_goes_on(lab):
