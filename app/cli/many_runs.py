@@ -1,6 +1,5 @@
 """Options of all verbs over many runs, the command line that repeats such a verb, and its end."""
 
-import shlex
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from inspect import Parameter, Signature, signature
@@ -43,9 +42,10 @@ class StudyOptions:
     def command(self, *words: str) -> str:
         """Return the command line that repeats or continues the study, of which ``words`` are the verb's own."""
         from zonelab.studies.many_runs.where import seed_words
+        from zonelab.studies.reporting.footer import command_line
 
-        directory = [] if self.directory == RUNS else ["--dir", str(self.directory)]
-        return shlex.join(["zonelab", self.verb, *words, *seed_words(self.seeds), *self.where.words, *directory])
+        own = ["zonelab", self.verb, *words, *seed_words(self.seeds), *self.where.words]
+        return command_line(own, runs=self.directory)
 
     def end(self, result: StudyResult, suite: Suite) -> NoReturn:
         """Write and print ``result``, and end the verb with its exit code."""

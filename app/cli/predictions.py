@@ -1,6 +1,5 @@
 """The verbs that measure or predict one thing: ``zonelab measure-lag``, ``measure-service``, ``pbs``, ``limit``."""
 
-import shlex
 from pathlib import Path
 from typing import Annotated
 
@@ -159,10 +158,11 @@ def measure_service(
     """
     from zonelab.app.verbs.measure_service import MeasuringService, scenario_to_measure
     from zonelab.studies.evaluate.real_run import RealRuns
+    from zonelab.studies.reporting.footer import command_line
 
     overrides = overrides_of(set_, level=level)
     words = ["zonelab", "measure-service", scenario, "--on", str(on), "--runs", str(runs)]
-    command = shlex.join([*words, *(word for text in overrides for word in ("--set", text))])
+    command = command_line(words, overrides=overrides)
     chosen = scenario_to_measure(scenario, overrides=overrides)
     real = RealRuns(on=on, runs=directory, command=command)
     done = MeasuringService(scenario=chosen, real=real, repeats=runs).run()

@@ -12,6 +12,7 @@ from zonelab.analysis.checkers.verdict import Verdict
 from zonelab.analysis.summary.partitions import PartitionState
 from zonelab.engine.units import NS_PER_MS
 from zonelab.studies.reporting.console import BAD, Cell, styled
+from zonelab.studies.reporting.report_table import Column, ReportTable
 
 
 def order_rows(verdicts: Sequence[Verdict]) -> Iterator[tuple[str, list[Cell]]]:
@@ -41,19 +42,8 @@ def _blocked(order: OrderVerdict | None) -> str:
 
 
 def partition_table(states: Sequence[PartitionState], *, title: str) -> Table:
-    """A row for each group and partition; the longest standstill is told, and how many there were."""
-    table = Table(title=title, title_justify="left", show_edge=False, pad_edge=False)
-    for heading in ("group", "partition", "owner", "token"):
-        table.add_column(heading, overflow="fold")
-    for heading in ("cursor", "end of log", "lag"):
-        table.add_column(heading, justify="right")
-    table.add_column("stood still", overflow="fold")
-    for state in states:
-        token = "–" if state.token is None else ".".join(map(str, state.token))
-        cursor = "–" if state.cursor is None else f"{state.cursor:,}"
-        where = (state.group, state.partition, state.owner or "none", token)
-        table.add_row(*where, cursor, f"{state.log_end:,}", f"{state.lag:,}", _stood(state.standstills))
-    return table
+    """Return a row for each group and partition, with the longest standstill, and how many there were."""
+    return ReportTable(columns=_COLUMNS, rows=states, title=title).terminal()
 
 
 def _stood(standstills: Sequence[Standstill]) -> str:
@@ -65,3 +55,15 @@ def _stood(standstills: Sequence[Standstill]) -> str:
     behind = f"{longest.messages:,} messages, {longest.keys:,} other keys behind"
     more = f"; {len(standstills) - 1:,} more" if len(standstills) > 1 else ""
     return f"{longest.cause}: offset {longest.offset:,} from {begun_s:.2f} s {lasted}, {behind}{more}"
+
+
+_COLUMNS = (
+    Column[PartitionState]("group", lambda state: state.group),
+    Column[PartitionState]("partition", lambda state: state.partition),
+    Column[PartitionState]("owner", lambda state: state.owner or "none"),
+    Column[PartitionState]("token", lambda state: None if state.token is None else ".".join(map(str, state.token))),
+    Column[PartitionState]("cursor", lambda state: state.cursor, number=True),
+    Column[PartitionState]("end of log", lambda state: state.log_end, number=True),
+    Column[PartitionState]("lag", lambda state: state.lag, number=True),
+    Column[PartitionState]("stood still", lambda state: _stood(state.standstills)),
+)

@@ -5,13 +5,21 @@ from collections.abc import Sequence
 from rich.table import Table
 
 from zonelab.scenarios.spec.scenario import Scenario
+from zonelab.studies.reporting.report_table import Column, ReportTable
 
 
 def scenario_table(library: Sequence[Scenario]) -> Table:
-    table = Table(show_edge=False, pad_edge=False)
-    for heading in ("scenario", "load", "faults", "about"):
-        table.add_column(heading, overflow="fold", max_width=18 if heading == "faults" else None)
-    for item in library:
-        faults = "\n".join(f"{fault.kind} {fault.at_s:g}–{fault.at_s + fault.for_s:g} s" for fault in item.faults)
-        table.add_row(item.name, f"{item.load.duration_s:g} s", faults or "none", " ".join(item.about.split()))
-    return table
+    """Return a row a scenario."""
+    return ReportTable(columns=_COLUMNS, rows=library).terminal()
+
+
+def _faults(scenario: Scenario) -> str:
+    return "\n".join(f"{one.kind} {one.at_s:g}–{one.at_s + one.for_s:g} s" for one in scenario.faults) or "none"
+
+
+_COLUMNS = (
+    Column[Scenario]("scenario", lambda one: one.name),
+    Column[Scenario]("load", lambda one: f"{one.load.duration_s:g} s"),
+    Column("faults", _faults, most=18),
+    Column[Scenario]("about", lambda one: " ".join(one.about.split())),
+)

@@ -1,6 +1,5 @@
 """``zonelab demo``: one crash, three consistency levels, the same load, one table."""
 
-import shlex
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -14,7 +13,8 @@ from zonelab.app.verbs.run import Performed, perform, run_command
 from zonelab.cluster.votes.levels import LEVELS_OF_ONE_DC
 from zonelab.scenarios.arms import On
 from zonelab.scenarios.spec.reading import load_scenario
-from zonelab.studies.reporting.console import console, print_table
+from zonelab.studies.reporting.console import print_lines, print_table
+from zonelab.studies.reporting.footer import command_line, repeated
 from zonelab.studies.reporting.progress import Display
 
 if TYPE_CHECKING:
@@ -52,19 +52,13 @@ class Demo:
         }
 
     def print(self) -> None:
-        out = console()
         if self.results:
             first = self.runs[0]
             print_table(result_table(self.results, title=f"{SCENARIO}, seed {first.scenario.seed}: {_faults(first)}"))
-            out.print()
-            for sentence in conclusion(self.results):
-                out.print(sentence, highlight=False)
+            print_lines("", *conclusion(self.results))
         if self.spark:
-            out.print(self.spark.words, highlight=False)
-        out.print()
-        for label, path in self._files():
-            out.print(f"{label:<15} {_short(path)}", highlight=False, soft_wrap=True)
-        out.print(f"\nAgain: {self.command}", highlight=False, soft_wrap=True)
+            print_lines(self.spark.words)
+        print_lines("", *(f"{label:<15} {_short(path)}" for label, path in self._files()), "", repeated(self.command))
 
     def _files(self) -> Iterator[tuple[str, Path]]:
         """Where to look, with a label in front of the first line of each run."""
@@ -128,5 +122,4 @@ def _faults(run: Performed) -> str:
 
 
 def _command(on: On, seed: int, runs: Path) -> str:
-    words = ["zonelab", "demo", "--on", on, "--seed", str(seed)]
-    return shlex.join(words if runs == Path("runs") else [*words, "--dir", str(runs)])
+    return command_line(["zonelab", "demo", "--on", on, "--seed", str(seed)], runs=runs)

@@ -1,6 +1,5 @@
 """``zonelab engines SCENARIO``: one scenario under every engine, in each of its modes, as one table."""
 
-import shlex
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -15,7 +14,8 @@ from zonelab.scenarios.errors import NotAccepted, ScenarioError
 from zonelab.scenarios.spec.engines import ENGINES
 from zonelab.scenarios.spec.reading import load_scenario
 from zonelab.scenarios.spec.scenario import Scenario
-from zonelab.studies.reporting.console import console, print_table
+from zonelab.studies.reporting.console import print_lines, print_table
+from zonelab.studies.reporting.footer import command_line, repeated
 from zonelab.studies.reporting.progress import Display
 
 
@@ -59,16 +59,12 @@ class EngineComparison:
         return {"runs": [run.to_json() for run in self.runs], "command": self.command}
 
     def print(self) -> None:
-        out = console()
         rows = [(run.engine, run.mode, run.result) for run in self.runs if run.refused is None]
         print_table(compared_table(rows, title=self.title))
-        out.print()
-        for line in self._notes():
-            out.print(line, highlight=False, soft_wrap=True)
-        for run in self.runs:
-            if run.performed is not None:
-                out.print(f"{run.engine}, {run.mode}: {run.performed.directory}", highlight=False, soft_wrap=True)
-        out.print(f"\nAgain: {self.command}", highlight=False, soft_wrap=True)
+        made = [
+            f"{run.engine}, {run.mode}: {run.performed.directory}" for run in self.runs if run.performed is not None
+        ]
+        print_lines("", *self._notes(), *made, "", repeated(self.command))
 
     def _notes(self) -> Iterator[str]:
         for run in self.runs:
@@ -146,7 +142,4 @@ def _title(scenario: Scenario) -> str:
 
 def _command(source: str, scenario: Scenario, on: On | None, overrides: Sequence[str], runs: Path) -> str:
     words = ["zonelab", "engines", source, "--level", scenario.level, "--seed", str(scenario.seed)]
-    words += ["--on", on] if on is not None else []
-    for override in overrides:
-        words += ["--set", override]
-    return shlex.join(words if runs == Path("runs") else [*words, "--dir", str(runs)])
+    return command_line([*words, *(["--on", on] if on is not None else [])], overrides=overrides, runs=runs)

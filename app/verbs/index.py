@@ -5,13 +5,16 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from zonelab.analysis.run_index.findings import Status
+from zonelab.analysis.number_text import counted
+from zonelab.analysis.run_index.findings import Finding, Status
 from zonelab.analysis.run_index.index import JSON_NAME, Index, read_index
 from zonelab.analysis.run_index.many_runs import ManyRuns
 from zonelab.analysis.run_index.page import write_index
 from zonelab.scenarios.errors import NotAccepted
-from zonelab.studies.many_runs.recorded import counted, digest_of, result_files
-from zonelab.studies.reporting.console import console, print_rows
+from zonelab.studies.many_runs import recorded
+from zonelab.studies.many_runs.recorded import digest_of, result_files
+from zonelab.studies.reporting.console import print_lines
+from zonelab.studies.reporting.report_table import Column, ReportTable
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -25,34 +28,32 @@ class Indexed:
         return {"page": str(self.page), "json": str(self.page.with_name(JSON_NAME)), **self.index.to_json()}
 
     def print(self) -> None:
-        found = self.index.findings
+        found, index = self.index.findings, self.index
         if found:
-            print_rows(
-                ("finding", "class", "scenario", "in its runs", "runs since"),
-                (
-                    (
-                        one.status,
-                        one.name,
-                        " ".join(filter(None, (one.experiment.scenario, one.experiment.level, one.experiment.setting))),
-                        f"{one.hits:,} of {one.runs:,}",
-                        f"{one.since:,}" + (f", {one.needed:,} more would tell" if one.needed else ""),
-                    )
-                    for one in found
-                ),
-                (),
-            )
-        out, index = console(), self.index
+            ReportTable(columns=_COLUMNS, rows=found).print()
         still = sum(one.status not in (Status.RESOLVED, Status.NOT_SEEN) for one in found)
-        out.print(
-            f"{len(index.runs):,} runs, {index.read:,} of them read now; {len(index.many):,} folders of many runs; "
-            f"{len(index.evaluations):,} evaluations; "
-            f"{still:,} findings open, {len(index.broken):,} runs broken.",
-            highlight=False,
-            soft_wrap=True,
+        print_lines(
+            f"{counted(len(index.runs), 'run')}, {index.read:,} of them read now; "
+            f"{len(index.many):,} folders of many runs; {counted(len(index.evaluations), 'evaluation')}; "
+            f"{counted(still, 'finding')} open, {counted(len(index.broken), 'run')} broken.",
+            *(f"broken: {line.place}: {line.problem}" for line in index.broken[:5]),
+            str(self.page),
         )
-        for line in index.broken[:5]:
-            out.print(f"broken: {line.place}: {line.problem}", highlight=False, soft_wrap=True)
-        out.print(str(self.page), highlight=False, soft_wrap=True)
+
+
+def _experiment(one: Finding) -> str:
+    return " ".join(filter(None, (one.experiment.scenario, one.experiment.level, one.experiment.setting)))
+
+
+_COLUMNS = (
+    Column[Finding]("finding", lambda one: one.status),
+    Column[Finding]("class", lambda one: one.name),
+    Column("scenario", _experiment),
+    Column[Finding]("in its runs", lambda one: f"{one.hits:,} of {one.runs:,}"),
+    Column[Finding](
+        "runs since", lambda one: f"{one.since:,}" + (f", {one.needed:,} more would tell" if one.needed else "")
+    ),
+)
 
 
 def index_runs(folder: Path) -> Indexed:
@@ -69,7 +70,7 @@ def _many(folder: Path, known: Mapping[str, ManyRuns]) -> Sequence[ManyRuns]:
         place, digest = path.relative_to(folder).as_posix(), digest_of(path)
         one = known.get(place)
         if one is None or one.digest != digest:
-            one = counted(path, place=place, digest=digest)
+            one = recorded.counted(path, place=place, digest=digest)
         if one is not None:
             found.append(one)
     return found

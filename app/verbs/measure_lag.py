@@ -5,6 +5,7 @@ import signal
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from importlib.metadata import version
+from operator import itemgetter
 from pathlib import Path
 from typing import Any
 
@@ -16,7 +17,8 @@ from zonelab.cluster.zone import Address
 from zonelab.scenarios.lags.measurement import FITS_SHOWN, SHARES, LagMeasurement, measured
 from zonelab.scenarios.lags.probe import Probe, measure
 from zonelab.scenarios.lags.questions import Command
-from zonelab.studies.reporting.console import Cell, error_console, print_rows
+from zonelab.studies.reporting.console import Cell, error_console
+from zonelab.studies.reporting.report_table import Column, ReportTable
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -37,7 +39,8 @@ class Measurement:
 
     def print(self) -> None:
         headings = ("", *(f"{name}, ms" for name in SHARES), "KS distance")
-        print_rows(headings, _rows(self.measured), _sentences(self.measured))
+        columns = [Column(name, itemgetter(place)) for place, name in enumerate(headings)]
+        ReportTable(columns=columns, rows=list(_rows(self.measured))).print(*_sentences(self.measured))
 
 
 def measure_lag(

@@ -7,6 +7,7 @@ from typing import Any
 
 from zonelab.analysis.comparison.confirmation import MedianPair, Typical, medians_ms, pairs_of
 from zonelab.analysis.comparison.work import Work, fitted
+from zonelab.analysis.number_text import counted
 from zonelab.analysis.observation import Observation
 from zonelab.cluster.wiring.settings import Links
 from zonelab.scenarios.arms import Arm, ZoneKind
@@ -19,8 +20,9 @@ from zonelab.scenarios.spec.simulation import StationSection
 from zonelab.studies.evaluate.one_run import measured
 from zonelab.studies.evaluate.real_run import RealRuns, RealRunsEnded
 from zonelab.studies.evaluate.rollout import pushes
-from zonelab.studies.reporting.console import console, print_rows
+from zonelab.studies.reporting.console import print_lines
 from zonelab.studies.reporting.progress import Display
+from zonelab.studies.reporting.report_table import Column, ReportTable
 
 LAG = "constant:2ms"
 """Each hop is a timer, as in runs whose links take milliseconds; constant, so that medians hardly differ by run."""
@@ -28,7 +30,6 @@ LAG = "constant:2ms"
 QUIET = 2
 """Runs on a machine that was not busy, at least: fewer tell nothing of how much they differ."""
 
-HEADINGS = ("median of", "without it, ms", "measured, ms", "with it, ms", "then apart")
 
 Medians = Mapping[str, float]
 
@@ -75,20 +76,20 @@ class MeasuredService:
 
     def print(self) -> None:
         after = {pair.operation: pair for pair in self.with_it}
-        rows = (
-            (
-                str(pair.operation),
-                str(pair.predicted),
-                str(pair.measured),
-                str(after[pair.operation].predicted) if pair.operation in after else "",
-                after[pair.operation].difference if pair.operation in after else "",
-            )
-            for pair in self.without
-        )
+        columns = [
+            Column[MedianPair]("median of", lambda pair: str(pair.operation)),
+            Column[MedianPair]("without it, ms", lambda pair: str(pair.predicted)),
+            Column[MedianPair]("measured, ms", lambda pair: str(pair.measured)),
+            Column[MedianPair](
+                "with it, ms", lambda pair: str(after[pair.operation].predicted) if pair.operation in after else ""
+            ),
+            Column[MedianPair](
+                "then apart", lambda pair: after[pair.operation].difference if pair.operation in after else ""
+            ),
+        ]
         if self.without:
-            print_rows(HEADINGS, rows, ())
-        for sentence in self.sentences():
-            console().print(sentence, highlight=False, soft_wrap=True)
+            ReportTable(columns=columns, rows=self.without).print()
+        print_lines(*self.sentences())
 
     def sentences(self) -> Iterator[str]:
         """What was found, how, and what it does not tell."""
@@ -97,15 +98,16 @@ class MeasuredService:
         what = f"{queue} at {scenario.level}, {self.on} zones, links of {LAG}, no fault"
         if self.work is None:
             quiet = len(self.runs) - len(self.busy)
-            yield f"Nothing is said of {what}: {quiet} runs had a quiet machine, at least {QUIET} are needed."
+            had = f"{counted(quiet, 'run')} had a quiet machine"
+            yield f"Nothing is said of {what}: {had}, at least {QUIET} are needed."
         else:
             yield f"Work on a command: {self.work}, 95 % interval; {self.work.runs} runs of {scenario.name}: {what}."
             yield f"In the scenario: simulation: {{service: {{coordinator: {self.coordinator}}}}}"
             yield "It stands for all that programs, coordinators and servers need beside the lags, on this machine."
         if self.busy:
-            yield f"Left out, as the machine was busy: {len(self.busy)} runs. {self.busy[0].problem}"
+            yield f"Left out, as the machine was busy: {counted(len(self.busy), 'run')}. {self.busy[0].problem}"
         if not self.complete and self.failure is None:
-            yield "Broken off: the runs so far are taken."
+            yield "Interrupted: the runs so far are taken."
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

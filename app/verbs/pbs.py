@@ -18,7 +18,7 @@ from zonelab.app.terminal.pbs_tables import prediction_table, reproduction_table
 from zonelab.cluster.links.lag_text import parse_lag
 from zonelab.scenarios.errors import NotAccepted
 from zonelab.scenarios.lags.distributions import distribution_of
-from zonelab.studies.reporting.console import console
+from zonelab.studies.reporting.console import print_lines, print_table
 
 REPLICAS_MAX = 20
 TRIALS_MAX = 10_000_000
@@ -38,10 +38,8 @@ class Found:
         return {"zonelab": version("zonelab"), "confidence": CONFIDENCE, **self.result.to_json()}
 
     def print(self) -> None:
-        out = console()
-        out.print(self.table, "")
-        for sentence in (*self.sentences, self._about):
-            out.print(sentence, highlight=False, soft_wrap=True)
+        print_table(self.table)
+        print_lines("", *self.sentences, self._about)
 
     @property
     def _about(self) -> str:

@@ -1,6 +1,5 @@
 """Running a counterexample again, and saying whether it was the same run."""
 
-import shlex
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -13,7 +12,8 @@ from zonelab.scenarios.extras import Extra, require
 from zonelab.scenarios.run_files.directory import program_fingerprint
 from zonelab.scenarios.spec.reading import read_yaml_file
 from zonelab.scenarios.spec.scenario import Scenario
-from zonelab.studies.reporting.console import console
+from zonelab.studies.reporting.console import print_lines
+from zonelab.studies.reporting.footer import command_line
 from zonelab.studies.reporting.progress import Display
 
 
@@ -30,7 +30,7 @@ class Replayed:
 
     def print(self) -> None:
         self.performed.print()
-        console().print(f"\n{self.words}", highlight=False, soft_wrap=True)
+        print_lines("", self.words)
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -45,7 +45,7 @@ class ReplayedMachine:
 
     def print(self) -> None:
         words = "The same failure." if self.same else "Another failure." if self.fails else "It does not fail any more."
-        console().print("\n".join(filter(None, [self.fails, words])), highlight=False, soft_wrap=True)
+        print_lines(*filter(None, [self.fails, words]))
 
 
 def replayed_machine(path: Path) -> ReplayedMachine | None:
@@ -74,7 +74,7 @@ def _mapping(path: Path) -> dict[str, Any]:
 def replayed(file: str, scenario: Scenario, *, zones: ZoneKind, runs: Path, shown: Display) -> Replayed:
     """Run ``scenario`` of ``file`` once more. Raises ``OSError``."""
     where = ["--on", On.of(scenario.arm, zones)]
-    command = shlex.join(["zonelab", "replay", file, *where, *(["--dir", str(runs)] if runs != Path("runs") else [])])
+    command = command_line(["zonelab", "replay", file, *where], runs=runs)
     performed = perform(scenario, zones=zones, runs=runs, shown=shown, command=command)
     if scenario.arm is Arm.REAL:
         return Replayed(performed=performed, same=None, words="On real servers: the same operations and faults.")

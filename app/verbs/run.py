@@ -1,6 +1,5 @@
 """One run from scenario to report: the servers' part, real or simulated, then the analysis of what they left."""
 
-import shlex
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -16,7 +15,8 @@ from zonelab.scenarios.run.on_servers import run_on_servers
 from zonelab.scenarios.run.simulated import run_in_sim
 from zonelab.scenarios.run_files.record import RunRecord
 from zonelab.scenarios.spec.scenario import Scenario
-from zonelab.studies.reporting.console import console, print_table
+from zonelab.studies.reporting.console import print_lines, print_table
+from zonelab.studies.reporting.footer import command_line, repeated
 from zonelab.studies.reporting.progress import Display
 
 
@@ -53,18 +53,13 @@ class Performed:
         }
 
     def print(self) -> None:
-        out = console()
         if self.result is not None:
             print_table(tabulated(self.result, title=self.scenario.name))
-            out.print()
-            for line in sentences(self.result):
-                out.print(line, highlight=False, soft_wrap=True)
-            out.print()
-        for path in (self.directory, *self.illustrations.paths):
-            out.print(str(path), highlight=False, soft_wrap=True)
+            print_lines("", *sentences(self.result), "")
+        print_lines(*map(str, (self.directory, *self.illustrations.paths)))
         if self.illustrations.problem:
-            out.print(self.illustrations.problem, highlight=False)
-        out.print(f"\nAgain: {self.command}", highlight=False, soft_wrap=True)
+            print_lines(self.illustrations.problem)
+        print_lines("", repeated(self.command))
 
 
 def perform(
@@ -107,9 +102,4 @@ def perform(
 def run_command(source: str, scenario: Scenario, *, zones: ZoneKind, overrides: Sequence[str], runs: Path) -> str:
     """The command line that repeats a run: everything that decides it is spelled out."""
     words = ["zonelab", "run", source, "--level", scenario.level, "--on", On.of(scenario.arm, zones)]
-    words += ["--seed", str(scenario.seed)]
-    for override in overrides:
-        words += ["--set", override]
-    if runs != Path("runs"):
-        words += ["--dir", str(runs)]
-    return shlex.join(words)
+    return command_line([*words, "--seed", str(scenario.seed)], overrides=overrides, runs=runs)

@@ -2,7 +2,6 @@
 
 import os
 import sys
-from collections.abc import Iterable, Sequence
 
 from rich.console import Console
 from rich.table import Table
@@ -39,17 +38,3 @@ def print_lines(*lines: str) -> None:
     """Print each line as it is: whole words of users, not folded and not coloured."""
     for line in lines:
         console().print(line, highlight=False, soft_wrap=True)
-
-
-def print_rows(headings: Sequence[str], rows: Iterable[Sequence[Cell]], sentences: Iterable[str]) -> None:
-    """A table on the terminal, and the sentences about it. What names a row is kept whole where that leaves room."""
-    out, told = console(), list(rows)
-    longest = max((len(line) for row in told for line in str(row[0]).splitlines()), default=0)
-    table = Table(show_edge=False, pad_edge=False)
-    for place, heading in enumerate(headings):
-        table.add_column(heading, overflow="fold", no_wrap=place == 0 and longest <= out.width // 3)
-    for row in told:
-        table.add_row(*row)
-    out.print(table, "")
-    for sentence in sentences:
-        out.print(sentence, highlight=False, soft_wrap=True)

@@ -16,7 +16,12 @@ def footer(command: str, *, complete: bool = True, reused: int = 0, unit: str = 
         yield f"{counted(reused, unit, plural)} {'was' if reused == 1 else 'were'} reused from an earlier invocation."
     if not complete:
         yield INTERRUPTED
-    yield f"Repeat or continue with: {command}"
+    yield repeated(command)
+
+
+def repeated(command: str) -> str:
+    """Return the line that names what repeats a run or continues a study."""
+    return f"Repeat or continue with: {command}"
 
 
 def without_verdict(problems: Sequence[str], *, file: Path, shown: int = 5) -> Iterator[str]:

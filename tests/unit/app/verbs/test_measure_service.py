@@ -76,7 +76,7 @@ def test_runs_on_a_busy_machine_are_left_out_and_too_few_others_say_nothing(tmp_
     assert (found.work.runs, len(found.busy), len(found.runs)) == (2, 1, 3)
     none = measured(tmp_path, Machine("0.4ms", busy=(1, 2)))
     assert (none.work, none.coordinator, none.with_it) == (None, None, ())
-    assert "1 runs had a quiet machine" in next(none.sentences())
+    assert "1 run had a quiet machine" in next(none.sentences())
 
 
 def test_after_ctrl_c_the_runs_so_far_are_taken(tmp_path: Path):

@@ -11,7 +11,8 @@ from rich.table import Table
 from support.project_files import ROOT, project_files
 
 from zonelab.studies.guarantees.page import code
-from zonelab.studies.reporting.console import BAD, console, error_console, print_rows, print_table, styled
+from zonelab.studies.reporting.console import BAD, console, error_console, print_lines, print_table, styled
+from zonelab.studies.reporting.report_table import Column, ReportTable
 from zonelab.studies.sweep.settings import settings_of
 
 NAMES = ["topology.zones=[a, b, c]", "[bold]x[/bold]", "[/]", "a :warning: b", "[link=file:///x]y[/link]"]
@@ -24,17 +25,18 @@ def test_a_table_shows_names_as_they_are(name: str, capsys: pytest.CaptureFixtur
     table.add_row(name)
     table.add_row(styled(name, BAD))
     print_table(table)
-    print_rows([name], [[name], [styled(name, BAD)]], [name])
+    columns = [Column[str](name, lambda cell: cell), Column[str](name, lambda cell: styled(cell, BAD))]
+    ReportTable(columns=columns, rows=[name]).print(name)
     console().print(name)
     error_console().print(name)
     shown = capsys.readouterr()
-    assert shown.out.count(name) == 9
+    assert shown.out.count(name) == 10
     assert shown.err.count(name) == 1
 
 
 def test_the_name_of_a_setting_has_its_brackets(capsys: pytest.CaptureFixture[str]):
     settings = settings_of("steady", vary=["topology.zones=[a, b, c],[a]"])
-    print_rows(["setting"], [[one.name] for one in settings], [])
+    print_lines(*(one.name for one in settings))
     assert "topology.zones=[a, b, c]" in capsys.readouterr().out
 
 
