@@ -168,7 +168,7 @@ def test_seeds_that_cannot_be_judged_are_no_evidence_and_the_exit_code_says_so(
     assert 0 < judged < 14
     assert told["failure_rate"]["high"] == proportion_interval(0, judged).high
     assert run_cli(hunt_of_one) == 2
-    assert f"{told['unknown']} runs could not be judged" in capsys.readouterr().out
+    assert f"{told['unknown']} runs had no verdict" in capsys.readouterr().out
 
 
 CALLS: list[None] = []
