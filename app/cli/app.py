@@ -14,7 +14,7 @@ from zonelab.app.cli.exits import CODES, EXIT_VALID
 from zonelab.app.cli.verb_groups import VerbGroups
 
 _INTERRUPTED_TYPER = 130
-"""What typer returns for a command that Ctrl-C ended."""
+"""Exit code that typer returns for a command that Ctrl-C ended."""
 
 app = typer.Typer(
     name="zonelab",

@@ -20,7 +20,7 @@ EXIT_UNKNOWN = 2
 EXIT_LAB_FAILED = 3
 EXIT_USAGE = 64
 EXIT_PIPE_CLOSED = 128 + signal.SIGPIPE
-"""As of a program that SIGPIPE ended, such as ``cat`` before ``head``."""
+"""Exit code of a program that SIGPIPE ended, such as ``cat`` before ``head``."""
 
 EXITS = {True: EXIT_VALID, False: EXIT_INVALID, "unknown": EXIT_UNKNOWN}
 """By a verdict's ``valid``."""
@@ -114,7 +114,9 @@ _CHOICE, _NAME = re.compile(r"'([^']*)' (is not one of .*)"), re.compile(r"'([^'
 
 
 def _accepted(words: str, error: Any) -> str:
-    """What is accepted where ``error`` of typer, which says ``words``, was raised; nothing if the words say so."""
+    """Return what is accepted where ``error`` of typer, which says ``words``, was raised; nothing if the
+    words say so.
+    """
     context = getattr(error, "ctx", None)
     if context is None:
         return ""
@@ -131,6 +133,6 @@ def _accepted(words: str, error: Any) -> str:
 
 
 def _pipe_closed() -> int:
-    """Who read our output has gone, as ``head`` does; keep Python from complaining about it while it exits."""
+    """Return who read our output has gone, as ``head`` does; keep Python from complaining about it while it exits."""
     sys.stdout = None
     return EXIT_PIPE_CLOSED

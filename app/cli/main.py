@@ -20,10 +20,10 @@ _LAB_FAILED = 3
 """``exits.EXIT_UNKNOWN`` and ``exits.EXIT_LAB_FAILED``, which may not have been imported yet."""
 
 _AGAIN_S = 0.01
-"""How long after a Ctrl-C that nothing could raise it comes again."""
+"""Seconds after which a Ctrl-C that nothing could raise is raised again."""
 
 _PLAIN = {"–": "-", "…": "...", "·": "|", "×": "x", "±": "+-", "→": "->", "≤": "<=", "≥": ">="}
-"""What tables and sentences have for the eye, where only ASCII can be printed."""
+"""Replacements of typographic characters where only ASCII can be printed."""
 
 
 def _plain(error: UnicodeError) -> tuple[str, int]:
@@ -124,7 +124,7 @@ def _hear(number: int, frame: FrameType | None) -> None:
 
 
 def _importer(frame: FrameType | None) -> FrameType | None:
-    """Whose import is under way at ``frame``; of imports within imports, the outermost."""
+    """Return whose import is under way at ``frame``; of imports within imports, the outermost."""
     found = None
     while frame is not None:
         if frame.f_code.co_filename == "<frozen importlib._bootstrap>":

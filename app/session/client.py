@@ -12,7 +12,7 @@ CALL_S = 90.0
 """A restart that copies another zone's data may take that long."""
 
 READ_S = 15.0
-"""What only asks has its answer at once."""
+"""Time-out of a request that only reads, which is answered at once."""
 
 _WRONG_ASKED = (409, 422)
 

@@ -96,14 +96,14 @@ class CoordinatorProcess:
         self._state = ZoneState.RUNNING
 
     async def statistics(self) -> dict[str, Any] | None:
-        """What the process counts, None if it cannot be asked."""
+        """Return what the process counts, None if it cannot be asked."""
         told: dict[str, Any] | None = None
         with contextlib.suppress(ClusterError):
             told = await self._asked("GET", "/statistics")
         return told
 
     async def set_links(self, states: dict[str, dict[str, Any]]) -> None:
-        """How its links are to be. A process that is not running is told when it is. Raises ``ClusterError``."""
+        """Set the states of its links; a process that is not running gets them when it is. Raises ``ClusterError``."""
         if self.state is ZoneState.RUNNING and await self._asked("PUT", "/links", states) is None:
             raise ClusterError(f"coordinator {self.zone} does not answer at {self.admin}")
 

@@ -38,7 +38,7 @@ class ActiveFault:
     number: int
     request: FaultRequest
     fault: Fault
-    """As it will be ended: a restart may say otherwise than the request with which data."""
+    """The fault as it will be ended: the data of a restart may differ from the request."""
     begin_ns: int
     links: tuple[str, ...] = ()
     nodes: tuple[str, ...] = ()
@@ -277,7 +277,7 @@ class Board:
         return f"ended {fault.name}"
 
     async def _revived(self, node: str, *, of_coordinator: bool) -> str:
-        """What died by itself is started again."""
+        """Return what died by itself is started again."""
         dead = self._thing(node, of_coordinator=of_coordinator).state is ZoneState.DEAD
         if not dead or self._holding(node, of_coordinator=of_coordinator) is not None:
             return ""
@@ -340,7 +340,7 @@ def _words(node: str, *, of_coordinator: bool) -> str:
 
 
 async def _all_of(works: Iterable[Awaitable[None]]) -> None:
-    """What fails does not keep the rest from being tried. Raises the first ``ClusterError``."""
+    """Await all; a failure does not keep the rest from being tried. Raises the first ``ClusterError``."""
     outcomes = await asyncio.gather(*works, return_exceptions=True)
     for outcome in outcomes:
         if isinstance(outcome, BaseException):

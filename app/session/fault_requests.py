@@ -1,4 +1,4 @@
-"""What can be asked of a cluster that is up: faults, by the kinds of a scenario, and where."""
+"""Requests to a cluster that is up: faults, by the kinds of a scenario, and where."""
 
 from typing import Any
 
@@ -12,7 +12,7 @@ from zonelab.scenarios.faults.fault import Fault
 from zonelab.scenarios.spec.reading import explained
 
 _TIMES = {"at_s": 0.0, "for_s": 1.0}
-"""What a model needs; here a fault begins at once and ends when the request says."""
+"""Times that a model needs; here a fault begins at once and ends when the request says."""
 
 
 def amounts_of(kind: type[Fault]) -> dict[str, FieldInfo]:
@@ -62,7 +62,7 @@ class FaultRequest(BaseModel):
 
     @property
     def label(self) -> str:
-        """What and where, and how much."""
+        """Return what and where, and how much."""
         return f"{self.kind} {self.target} {self.fault.amount}".rstrip()
 
 

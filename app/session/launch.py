@@ -21,13 +21,13 @@ from zonelab.cluster.real.zones.signals import termination_interrupts
 from zonelab.cluster.zone import ClusterError, ZoneError
 
 DOWN_S = 30.0
-"""How long an orderly end may take before the supervisor is told by signals."""
+"""Seconds that an orderly end may take before the supervisor gets signals."""
 
 ANSWER_S = 5.0
-"""How long a supervisor may take to say that it has understood."""
+"""Seconds that a supervisor may take to acknowledge a request."""
 
 SIGNAL_S = 10.0
-"""How long it may take after each signal."""
+"""Seconds that it may take after each signal."""
 
 _POLL_S = 0.02
 

@@ -27,10 +27,10 @@ from zonelab.scenarios.run_files.directory import create_run_directory, environm
 LOGGER = logging.getLogger("zonelab.session")
 
 SAVE_S = 5.0
-"""How much of the samples a supervisor that is killed may lose, while there are few."""
+"""Seconds of samples that a supervisor that is killed may lose, while there are few."""
 
 SAVE_SHARE = 0.02
-"""Of the supervisor's time at most, for saving."""
+"""Largest share of the supervisor's time for saving."""
 
 SAMPLES_MAX = 200_000
 """When there are more, every other one is dropped, and from then on half as many are taken."""
@@ -45,7 +45,7 @@ class Recording:
         self._begin_ns = time.monotonic_ns()
         self.directory = create_run_directory(settings.runs, settings, started)
         self.period = 1
-        """Of so many rounds of samples, one is kept."""
+        """Rounds of samples of which one is kept."""
         self._faults: list[dict[str, Any]] = []
         self._verbs: list[dict[str, Any]] = []
         self._samples: list[dict[str, Any]] = []

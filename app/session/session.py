@@ -33,7 +33,7 @@ from zonelab.scenarios.logs import logging_to
 TOKEN_BYTES = 32
 
 CONNECTED_S = 20.0
-"""How long a new cluster may take until every coordinator reaches every zone."""
+"""Seconds that a new cluster may take until every coordinator reaches every zone."""
 
 STARTING_MAX = 8
 """Coordinators that start at the same time."""
@@ -76,7 +76,7 @@ class Session:
         return {**self._described(), **self._told(fresh)}
 
     async def heal(self) -> list[str]:
-        """As ``Board.heal``; then the zones are compared, and what was found is said as well."""
+        """Heal as ``Board.heal`` does, then compare the zones and report the differences as well."""
         done = await self.board.heal()
         return [*done, *(await self.compare_keys(after="heal"))] if done else []
 
@@ -165,7 +165,7 @@ class Session:
         return told
 
     def _place(self, node: str) -> dict[str, str]:
-        """Where a node is, if that is not plain from its name."""
+        """Return where a node is, if that is not plain from its name."""
         layout = self.settings.layout
         position = layout.positions[node]
         return {} if layout.flat else {"of_zone": position.zone.name, "data_centre": position.dc.name}
@@ -293,7 +293,7 @@ def _placement(layout: Topology, peers: dict[str, str]) -> dict[str, Any]:
 
 
 def _peers(settings: SessionSettings, stack: contextlib.AsyncExitStack) -> dict[str, str]:
-    """Where each coordinator listens to those of other data centres, if there are any."""
+    """Return where each coordinator listens to those of other data centres, if there are any."""
     nodes = settings.names if len(settings.layout.dcs) > 1 else ()
     return {node: f"127.0.0.1:{stack.enter_context(_reserved(None))}" for node in nodes}
 

@@ -1,4 +1,4 @@
-"""What ``zonelab up`` was asked for, checked before anything is started."""
+"""Settings of ``zonelab up``, checked before anything is started."""
 
 import shlex
 from functools import cached_property
@@ -33,7 +33,7 @@ NODES_MAX = 32
 """Each is a server and a coordinator, so twice as many processes."""
 
 ALL = "all"
-"""What faults call every link, so that no place can be called so."""
+"""Name of every link in faults, so that no place can have it."""
 
 _OPTIONS = {"interval_ms": "anti-entropy", "kind": "on"}
 """Those of ``zonelab up`` that are called otherwise than the settings."""
@@ -115,7 +115,7 @@ class SessionSettings(Section):
 
     @cached_property
     def layout(self) -> Topology:
-        """Where every node is. Raises ``TopologyError``."""
+        """Return where every node is. Raises ``TopologyError``."""
         counts = self.data_centres or self._counted()
         if len(counts) == 1 and all(count == 1 for zones in counts.values() for count in zones.values()):
             return one_dc([zone for zones in counts.values() for zone in zones])
@@ -124,11 +124,11 @@ class SessionSettings(Section):
 
     @property
     def names(self) -> tuple[str, ...]:
-        """Of the nodes: a, b, c; where zones have several: a1, a2, b1, b2."""
+        """Return the names of the nodes: a, b, c; where zones have several: a1, a2, b1, b2."""
         return self.layout.nodes
 
     def port_of(self, node: str) -> int | None:
-        """Where the coordinator of ``node`` is to listen; None if anywhere."""
+        """Return where the coordinator of ``node`` is to listen; None if anywhere."""
         return self.port + self.names.index(node) if self.port else None
 
     def _counted(self) -> _Counts:
@@ -167,7 +167,7 @@ def _said(wrong: Any) -> str:
 def counted(
     *, dcs: int | None, zones: int | None, nodes: int | None, hash_tag: str | None, file: Path | None
 ) -> tuple[dict[str, Any], list[str]]:
-    """What ``SessionSettings`` are to have of where the servers are, and the options that say so.
+    """Return what ``SessionSettings`` are to have of where the servers are, and the options that say so.
 
     None is what was not asked for. Raises ``NotAccepted``.
     """

@@ -1,4 +1,4 @@
-"""Where the cluster of a manual session is found again: one file in a directory that only its owner can read.
+"""State file of a manual session, by which its cluster is found: in a directory that only its owner can read.
 
 The directory is ``$ZONELAB_STATE``, else ``zonelab`` in ``$XDG_STATE_HOME``, else ``~/.local/state/zonelab``. The
 supervisor of a cluster holds a lock on the directory; so a directory has one cluster at most, and a file whose
@@ -20,7 +20,8 @@ from zonelab.cluster.zone import ClusterError
 VARIABLE = "ZONELAB_STATE"
 
 LET_GO_S = 10.0
-"""How long the lock may outlive its supervisor: a process counts as ended with its first thread, its last one closes
+"""Seconds that the lock may outlive its supervisor: a process counts as ended with its first thread, its last one
+closes
 its files, and on a busy machine that is later."""
 
 _FILE = "session.json"
@@ -34,7 +35,7 @@ class SessionFile(BaseModel):
 
     owner: str
     control: str = ""
-    """Where the supervisor listens; empty while the cluster starts."""
+    """Address of the supervisor; empty while the cluster starts."""
     token: str = ""
     run: str = ""
     kind: str = ""
@@ -61,7 +62,7 @@ class StateDirectory:
 
     @classmethod
     def of_user(cls) -> "StateDirectory":
-        """Where sessions of this user are kept: ``$ZONELAB_STATE``, or the folder for states of programs."""
+        """Return where sessions of this user are kept: ``$ZONELAB_STATE``, or the folder for states of programs."""
         if given := os.environ.get(VARIABLE):
             return cls(Path(given).absolute())
         base = os.environ.get("XDG_STATE_HOME") or Path.home() / ".local" / "state"

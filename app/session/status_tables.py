@@ -20,7 +20,7 @@ _LINKS_MAX = 42
 
 
 def print_endpoints(status: dict[str, Any]) -> None:
-    """What a user needs to know when the cluster is up."""
+    """Print the endpoints of a cluster that is up."""
     table = Table(show_edge=False, pad_edge=False)
     for heading in (*_place_headings(status), "clients connect to", "server", "administration"):
         table.add_column(heading)
@@ -187,7 +187,7 @@ def _remote(status: dict[str, Any]) -> Table:
 
 
 def _shown_links(status: dict[str, Any]) -> list[dict[str, Any]]:
-    """Where there are many, those under a fault, if these are not many."""
+    """Return where there are many, those under a fault, if these are not many."""
     if len(status["links"]) <= _LINKS_MAX:
         return list(status["links"])
     at_fault = {name for fault in status["faults"] for name in fault["links"]}

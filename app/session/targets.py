@@ -1,4 +1,4 @@
-"""What faults can be pointed at by name: nodes, zones, data centres, and the links between them."""
+"""Targets of faults by name: nodes, zones, data centres, and the links between them."""
 
 import re
 from collections.abc import Collection, Mapping, Sequence
@@ -13,7 +13,7 @@ _PAIRS_SHOWN_MAX = 4
 
 
 class Places:
-    """Of a cluster that is up. A zone of one node, and the node, have one name."""
+    """Places of a cluster that is up. A zone of one node, and the node, have one name."""
 
     def __init__(self, topology: Topology) -> None:
         self._topology = topology

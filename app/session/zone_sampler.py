@@ -1,4 +1,4 @@
-"""How each zone does, a second at a time: differences between what the coordinators counted."""
+"""Samples of each zone, a second at a time: differences between what the coordinators counted."""
 
 import asyncio
 from collections.abc import Mapping
@@ -22,11 +22,11 @@ class Sampler:
         self.answers: Readings[dict[str, Any]] = Readings(
             {zone: coordinator.statistics for zone, coordinator in coordinators.items()}, now_ns=recording.now_ns
         )
-        """What each coordinator tells of itself, at run time."""
+        """Statistics of each coordinator, by run time."""
 
     @property
     def latest(self) -> dict[str, Any]:
-        """What each coordinator that ever answered counted last."""
+        """Return what each coordinator that ever answered counted last."""
         return {zone: reading.value for zone, reading in self.answers.latest.items()}
 
     async def run(self) -> None:

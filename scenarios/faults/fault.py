@@ -1,4 +1,4 @@
-"""What every kind of fault has: a model, targets, what it does and how it ends, a colour, draws and milder forms.
+"""Base of every kind of fault: a model, targets, action and end, a colour, draws and milder forms.
 
 A kind is one class. It is registered by its line in ``zonelab.scenarios.faults.catalogue``.
 """
@@ -51,7 +51,7 @@ class _Consumers(Protocol):
 
 
 class Targets(Protocol):
-    """What the faults of a scenario can hit."""
+    """Targets that the faults of a scenario can hit."""
 
     @property
     def zones(self) -> tuple[str, ...]: ...
@@ -136,7 +136,7 @@ class Fault(Section):
     for_s: Positive
 
     colour: ClassVar[str]
-    """Of its band in plots."""
+    """Colour of its band in plots."""
     harm: ClassVar[int]
     """The less, the milder: properties try to explain a failure with the mildest kinds."""
     simulated_only: ClassVar[bool] = False
@@ -152,7 +152,7 @@ class Fault(Section):
     between_zones: ClassVar[bool] = False
     """A single zone cannot have it."""
     part: ClassVar[ClusterPart | None] = None
-    """What ``zonelab fault`` puts it on; None if a cluster of ``zonelab up`` cannot have it."""
+    """Part on which ``zonelab fault`` puts it; None if a cluster of ``zonelab up`` cannot have it."""
     not_up: ClassVar[str] = "nothing there corresponds to it"
     """Why such a cluster cannot have it."""
     only_up: ClassVar[str] = ""

@@ -35,7 +35,7 @@ Undo = Callable[[], None]
 
 
 class CutMode(StrEnum):
-    """What a cut link does with what is sent: lose it, or keep it until the link is mended."""
+    """A cut link's treatment of what is sent: lose it, or keep it until the link is mended."""
 
     DROP = "drop"
     HOLD = "hold"

@@ -109,7 +109,7 @@ class ProducerCrash(ClientCrash):
     kind: Literal["producer_crash"]
     zone: str
     at_command: Count | None = None
-    """As for a consumer; the commands of all its open pushes count."""
+    """Command before which it dies; see ``ConsumerCrash``; the commands of all its open pushes count."""
 
     @property
     def target(self) -> str:
@@ -143,7 +143,7 @@ class ServiceCrash(ClientCrash):
     zone: str
     service: str
     at_command: Count | None = None
-    """As for a consumer."""
+    """Command before which it dies; see ``ConsumerCrash``."""
     how: Literal["kill", "stop"] = "kill"
     """``kill``: between two of its commands. ``stop``: it is asked to stop then, and does so in its own order."""
 

@@ -1,4 +1,4 @@
-"""What faults of a run happen when: each begins and ends at its time, and has a row of each in the table of faults."""
+"""Schedule of a run's faults: each begins and ends at its time, and has a row for each in the table of faults."""
 
 import json
 from collections.abc import Iterable
@@ -27,7 +27,7 @@ class PlannedFault:
     begin_ns: int
     duration_ns: int
     holds: frozenset[str]
-    """What no other fault can hold at the same time."""
+    """Things that no other fault can hold at the same time."""
     detail: str
     action: Action
 

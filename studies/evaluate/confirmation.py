@@ -1,4 +1,4 @@
-"""What became of the best settings on real zones: predicted and measured medians, as a table and as JSON."""
+"""Confirmation of the best settings on real zones: predicted and measured medians, as a table and as JSON."""
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
@@ -53,7 +53,7 @@ class Confirmation:
 
     @property
     def holds(self) -> bool:
-        """Whether all is confirmed that can be."""
+        """Return whether all is confirmed that can be."""
         wanted = [row for row in self.rows if row.status is not Confirmed.NOT_CONFIRMABLE]
         return self.complete and bool(wanted) and all(row.status is Confirmed.CONFIRMED for row in wanted)
 
@@ -73,7 +73,7 @@ class Confirmation:
         ReportTable(columns=_COLUMNS, rows=lines).print()
 
     def sentences(self) -> Iterator[str]:
-        """What the runs on real zones showed, in the words of the report."""
+        """Yield what the runs on real zones showed, in the words of the report."""
         in_words = {status: sum(row.status is status for row in self.rows) for status in Confirmed}
         counted = ", ".join(f"{count} {status}" for status, count in in_words.items() if count)
         yield f"On real zones ({self.on}): {counted}. Medians are geometric means over runs, with 95 % intervals."

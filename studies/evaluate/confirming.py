@@ -34,7 +34,7 @@ QUIET = 6
 """Runs on a machine that was not busy; where a kind has as many, only these count."""
 
 LINKS_MS = 2.0
-"""Where zones are closer, what programs and servers need themselves is a good part of every time."""
+"""Lag between zones below which the work of programs and servers is a good part of every time."""
 
 _BEST_FIRST = (ObjectiveStatus.MET, ObjectiveStatus.HELD, ObjectiveStatus.UNDECIDED, ObjectiveStatus.NOT_MET)
 
@@ -146,7 +146,7 @@ class ConfirmationRuns:
                 )
 
     def _notes(self, name: str, measured: Sequence[Observation], pairs: Sequence[MedianPair]) -> Iterator[str]:
-        """What may make real zones slower than simulated ones."""
+        """Yield what may make real zones slower than simulated ones."""
         if all(pair.relative < 0 for pair in pairs):
             return
         scenario = next(one.scenario for one in self._rollout.settings if one.name == name)

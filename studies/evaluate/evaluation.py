@@ -129,7 +129,7 @@ class Evaluation:
         settings: Collection[str],
         state: RunState,
     ) -> tuple[Mapping[str, SettingRates], bool]:
-        """So many runs of some kinds and settings, whatever the budget is; False if Ctrl-C ended it.
+        """Make ``counts`` runs of some kinds and settings, whatever the budget is; False if Ctrl-C ended it.
 
         Raises ``ManyRunsFailed``.
         """
@@ -156,7 +156,7 @@ class Evaluation:
             raise NotAccepted(f"--budget: got {budget.seconds:g} s; accepted: at least {ceil(needed_s)} s, as {told}")
 
     def _total(self, budget: Budget, look: int, *, more: int) -> int:
-        """How many runs a setting has after this look; by time, ``more`` of all settings together."""
+        """Return how many runs a setting has after this look; by time, ``more`` of all settings together."""
         if budget.runs is not None:
             return ceil(budget.runs * look / LOOKS_MAX)
         return sum(self._counts.values()) + more // len(self.rollout.settings)
@@ -180,7 +180,7 @@ class Evaluation:
         return changed
 
     def _needed(self, measured: Mapping[str, SettingRates]) -> Mapping[RunKind, int]:
-        """How many runs of a kind let every setting know its rates, of those that are to be known well."""
+        """Return how many runs of a kind let every setting know its rates, of those that are to be known well."""
         needed: dict[RunKind, int] = {}
         for one in measured.values():
             for rate in rates_given_faults(one):
@@ -208,7 +208,9 @@ class Evaluation:
         return {cell: share / sum(shares.values()) for cell, share in shares.items()}
 
     def _parts(self, measured: SettingRates, objective: Objective) -> Mapping[RunKind, float]:
-        """What each kind of run adds to the uncertainty of one objective; for zeros all that may show a case count."""
+        """Return what each kind of run adds to the uncertainty of one objective; for zeros all that may show
+        a case count.
+        """
         if objective.is_zero:
             return {cell: 1.0 for cell in self.rollout.year.cells if objective.condition in (None, cell.fault)}
         at_s = 0.0 if objective.figure.percentile is None else objective.bound
@@ -233,7 +235,7 @@ class Evaluation:
         return self.experiment.run(tasks, workers=self.workers, state=state, progress=self.progress)
 
     def _in_turn(self, counts: Mapping[RunKind, int]) -> Iterable[tuple[RunKind, int]]:
-        """Of all kinds in proportion, so that what Ctrl-C leaves is of all kinds."""
+        """Yield runs of all kinds in proportion, so that what Ctrl-C leaves is of all kinds."""
         places = [
             ((place + 0.5) / count, cell, seed)
             for cell, count in counts.items()

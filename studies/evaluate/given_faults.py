@@ -1,4 +1,4 @@
-"""How exactly rates given a fault are known: a table row for each class of faults and of messages, and a sentence."""
+"""Precision of rates given a fault: a table row for each class of faults and of messages, and a sentence."""
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -63,7 +63,7 @@ class RatesGivenFaults:
         ]
 
     def sentences(self) -> Iterator[str]:
-        """How exactly rates given a fault are known, in the words of the report."""
+        """Yield how exactly rates given a fault are known, in the words of the report."""
         if self._frequent:
             wanted = [one for one in self._frequent if one.is_wanted]
             known, of_wanted = (sum(one.is_known for one in rates) for rates in (self._frequent, wanted))
@@ -82,7 +82,7 @@ class RatesGivenFaults:
         return self.budget_s * one.runs_needed / one.runs
 
     def _told(self, open_: Sequence[RateGivenFault]) -> str:
-        """What the rate of every setting takes."""
+        """Return what the rate of every setting takes."""
         if not open_:
             return "reached"
         if any(one.runs_needed is None for one in open_):

@@ -39,7 +39,7 @@ _NS_PER_US = 1000
 
 @dataclass(frozen=True, slots=True)
 class EvaluationMeasure:
-    """What every run of an evaluation has."""
+    """Settings that every run of an evaluation has."""
 
     rollout: Rollout
 

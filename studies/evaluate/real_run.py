@@ -64,7 +64,7 @@ class RealRuns:
 
 
 def _measured(directory: Path, *, title: str) -> Observation:
-    """What a run has to say of its times. Raises ``RunError``."""
+    """Return what a run has to say of its times. Raises ``RunError``."""
     result = Result(title=title, directory=directory, verdict=check(directory), summary=summarise(directory))
     return Observation(
         numbers=medians_ms(measured_times(directory)),

@@ -1,4 +1,4 @@
-"""What an evaluation found: the answer and its reasons, as tables and as JSON, which ``evaluate.json`` has, too."""
+"""Result of an evaluation: the answer and its reasons, as tables and as JSON, which ``evaluate.json`` has, too."""
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
@@ -45,7 +45,7 @@ FIGURES = tuple(
 )
 
 NONE_SEEN = "none"
-"""Of an operation that no run has, such as a lease of ordered messages."""
+"""Text for an operation that no run has, such as a lease of ordered messages."""
 
 _MILLION = 1e6
 
@@ -114,7 +114,9 @@ class EvaluationResult:
 
     @property
     def doubts(self) -> list[str]:
-        """Where the line through the lengths of a fault goes beyond what was run, and where it contradicts a run."""
+        """Return where the line through the lengths of a fault goes beyond what was run, and where it
+        contradicts a run.
+        """
         beyond = [
             f"'{fault.name}' lasts {fault.lasts_s:g} s in the year and at most {fault.lengths_s[-1]:g} s in these "
             "runs; what the longer one costs is the line through its lengths"

@@ -78,7 +78,7 @@ class Rollout:
         return {**_placed(given, targets, seed), **times}
 
     def _check_faults(self, setting: Setting, source: str) -> None:
-        """What is wrong with a fault is told as of its place in the file."""
+        """Raise for a wrong fault, with its place in the file."""
         for one in self.year.faults:
             document = setting.scenario.model_dump(mode="json", exclude={"evaluate"})
             path = f"evaluate.faults.{one.name}.fault"
@@ -105,13 +105,13 @@ def _lacking(scenario: Scenario) -> Iterator[str]:
 
 
 def pushes(scenario: Scenario) -> bool:
-    """Whether any zone pushes messages."""
+    """Return whether any zone pushes messages."""
     load = scenario.load
     return bool(load.arrivals or load.operations or any(map(load.rate_of, scenario.zones)))
 
 
 def _written(value: Any) -> str:
-    """As ``--set`` has it."""
+    """Return the value as ``--set`` has it."""
     return value if isinstance(value, str) and _PLAIN.fullmatch(value) else json.dumps(value)
 
 

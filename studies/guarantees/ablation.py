@@ -91,7 +91,7 @@ WHERE: Mapping[Mechanism, tuple[Conditions, ...]] = {
 
 
 def watched(engine: str) -> tuple[Broken, ...]:
-    """What runs of ``engine`` are looked at for."""
+    """Return what runs of ``engine`` are looked at for."""
     return (*WATCHED, *FORBIDDEN) if engine == ORDERED else WATCHED
 
 

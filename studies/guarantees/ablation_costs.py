@@ -1,4 +1,4 @@
-"""What a run cost: the measures by which a mechanism shows that is there for more than the classes of violations."""
+"""Costs of a run: the measures by which a mechanism shows that is there for more than the classes of violations."""
 
 from enum import StrEnum
 from typing import Any
@@ -17,7 +17,7 @@ class Cost(StrEnum):
     REDELIVERED = "redelivered"
     """Deliveries beyond the first of a message."""
     LATE = "late"
-    """How many ms after its due time the latest first delivery was."""
+    """Lateness in ms of the latest first delivery."""
     OVERTAKEN = "overtaken"
     """Messages that waited, due and confirmed, while a less urgent one of their shard went with an earlier pop."""
 

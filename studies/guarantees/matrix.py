@@ -30,7 +30,7 @@ from zonelab.studies.many_runs.task import RunTask, Workers
 from zonelab.studies.shrink.queue_run import shrink
 
 JUDGED = (*FORBIDDEN_DEFAULT, MessageClass.ORPHAN)
-"""What some cell forbids. Orphans are forbidden where producers of V1 crash, and counted nowhere else."""
+"""Classes that some cell forbids. Orphans are forbidden where producers of V1 crash, and counted nowhere else."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True, order=True)

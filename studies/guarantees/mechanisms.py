@@ -49,7 +49,7 @@ def mechanisms_of(engine: str) -> tuple[Mechanism, ...]:
 
 
 _MODES: Mapping[type[Mechanism], EngineMode] = {Hardening: EngineMode.HARDENED, Fencing: EngineMode.FENCED}
-"""Of the mechanisms that the default mode does not have."""
+"""Modes of the mechanisms that the default mode does not have."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,7 +81,7 @@ class Ablation:
 
     @property
     def twin(self) -> "Ablation":
-        """What its runs are compared with: the same with nothing off."""
+        """Return what its runs are compared with: the same with nothing off."""
         options = tuple(option for option in self.off if option in OPTIONS)
         return replace(self, off=(), on=options) if self.off else self
 

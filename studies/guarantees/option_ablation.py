@@ -1,4 +1,4 @@
-"""What each option of replication and of clients is good for: registers and sets under faults, with it and without."""
+"""Effect of each option of replication and of clients: registers and sets under faults, with it and without."""
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
@@ -37,7 +37,7 @@ BEGUN, ANSWERED = "operations begun", "operations answered"
 """Numbers of a run; all its other numbers are of what the options have done."""
 
 TESTS = 2 * (len(WATCHED) + 1)
-"""Of each row: whether it has more, or fewer, cases of each class, and operations that are answered."""
+"""Tests of each row: more, or fewer, cases of each class, and operations that are answered."""
 
 _FAULTS = (
     FaultClass.ZONE_PAUSED_LONG,
@@ -72,13 +72,13 @@ SETTINGS: Mapping[Option, Mapping[str, Any]] = {
     Option.ANTI_ENTROPY: {"anti_entropy": AntiEntropySettings(interval_ms=INTERVAL_MS)},
     Option.VERSION_VOTES: {"votes": VoteBy.VERSION},
 }
-"""Of the replication layer."""
+"""Settings of the replication layer."""
 
 POLICIES: Mapping[Option, Mapping[str, Any]] = {
     Option.CLIENT_FAILOVER: {"failover": True, "back_after_ms": BACK_AFTER_MS},
     Option.CLIENT_RETRIES: {"retries": 1},
 }
-"""Of clients."""
+"""Settings of clients."""
 
 ROWS: tuple[tuple[Option, ...], ...] = (
     (),
@@ -173,6 +173,8 @@ def changed(study: PairedStudy[Cell], cell: Cell) -> tuple[tuple[Anomaly, ...], 
 
 
 def answers(study: PairedStudy[Cell], cell: Cell) -> str:
-    """Whether ``more`` operations, or ``fewer``, are answered than without options, oftener than chance explains."""
+    """Return whether ``more`` operations, or ``fewer``, are answered than without options, oftener than
+    chance explains.
+    """
     found = {"more": study.more(cell, (ANSWERED,)), "fewer": study.fewer(cell, (ANSWERED,))}
     return next((side for side, names in found.items() if names), "")

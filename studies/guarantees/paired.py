@@ -30,7 +30,7 @@ Name = TypeVar("Name", bound=str)
 
 @dataclass(frozen=True, slots=True)
 class Conditions:
-    """What both twins meet: faults, level, and clients of a queue unless a ``workload`` is given."""
+    """Conditions of both twins: faults, level, and clients of a queue unless a ``workload`` is given."""
 
     fault_class: FaultClass
     level: Level = Level.DC_QUORUM
@@ -100,7 +100,7 @@ class RowResult:
         return sum(self.failing.get(name, {}).values())
 
     def mean(self, name: str) -> tuple[float, float]:
-        """Of a run, and of a twin, on average."""
+        """Return the means of a run and of a twin."""
         runs = max(1, self.runs)
         return self.numbers.get(name, 0.0) / runs, self.twin_numbers.get(name, 0.0) / runs
 
@@ -133,11 +133,11 @@ class PairedStudy(Generic[Row]):
     known: int = 0
 
     def more(self, row: Row, names: Iterable[Name]) -> tuple[Name, ...]:
-        """What the runs of ``row`` have more of than their twins, oftener than chance explains."""
+        """Return what the runs of ``row`` have more of than their twins, oftener than chance explains."""
         return self._beyond_chance(self.rows[row].more, self.rows[row].fewer, names)
 
     def fewer(self, row: Row, names: Iterable[Name]) -> tuple[Name, ...]:
-        """What they have less of."""
+        """Return what they have less of."""
         return self._beyond_chance(self.rows[row].fewer, self.rows[row].more, names)
 
     @property

@@ -1,4 +1,4 @@
-"""What drawn runs of ordered messages tell beside what they broke: opportunities to break it, and standstills."""
+"""Further results of drawn runs of ordered messages: opportunities to break it, and standstills."""
 
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -42,7 +42,7 @@ def order_of(trial: QueueTrial) -> tuple[Mapping[str, float], Mapping[str, Seque
 
 @dataclass(slots=True)
 class OrderTotals:
-    """Of the runs of one cell. ``stood``: (cause, fault) → seed and length of each standstill."""
+    """Totals of the runs of one cell. ``stood``: (cause, fault) → seed and length of each standstill."""
 
     opportunities: Counter[str] = field(default_factory=Counter)
     stood: dict[tuple[str, str], list[tuple[int, float | None]]] = field(default_factory=dict)
@@ -59,13 +59,13 @@ class OrderTotals:
         return len({seed for each in self.stood.values() for seed, _ in each})
 
     def in_words(self) -> str:
-        """How often each property could have been broken, and which were not tried."""
+        """Return how often each property could have been broken, and which were not tried."""
         told = ", ".join(f"{name} {self.opportunities[name]:,}" for name in Property if self.opportunities[name])
         never = ", ".join(name for name in Property if not self.opportunities[name])
         return f"opportunities: {told}" + (f"; not exercised: {never}" if never else "")
 
     def rows(self) -> Iterator[list[str]]:
-        """Of a table with ``HEADINGS``, the most frequent first."""
+        """Yield the rows of a table with ``HEADINGS``, the most frequent first."""
         for (cause, fault), each in sorted(self.stood.items(), key=lambda item: (-len(item[1]), item[0])):
             ended = [lasted for _, lasted in each if lasted is not None]
             lengths = [f"{median(ended):,.0f} ms", f"{max(ended):,.0f} ms"] if ended else ["", ""]

@@ -1,4 +1,4 @@
-"""What the reports of all studies have: made with a bar, shown on the terminal, as a page, and as JSON."""
+"""Base of the reports of all studies: made with a bar, shown on the terminal, as a page, and as JSON."""
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Sequence
@@ -136,4 +136,4 @@ class StudyReport(ABC, Generic[Study]):
 
     @abstractmethod
     def _results(self) -> dict[str, Any]:
-        """What the study has found, for JSON."""
+        """Return what the study has found, for JSON."""

@@ -1,4 +1,4 @@
-"""What a hunt found: failing seeds grouped by what went wrong, and a scenario file for each group."""
+"""Findings of a hunt: failing seeds grouped by what went wrong, and a scenario file for each group."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -22,7 +22,7 @@ from zonelab.studies.reporting.report_table import Column, ReportTable
 from zonelab.studies.shrink.search import violation_named
 
 _MEANINGS = {str(name): text for name, text in (*MEANING_OF.items(), *MEANINGS.items())}
-"""What a run can violate: a class of messages, or an anomaly if its clients used no queue."""
+"""Meanings of what a run can violate: a class of messages, or an anomaly if its clients used no queue."""
 
 COUNTEREXAMPLE = "counterexample.yaml"
 SEEDS_SHOWN = 5
@@ -101,7 +101,7 @@ class HuntResult:
 
     @property
     def problems(self) -> list[str]:
-        """What is said of ``broken``, a line each.
+        """Return what is said of ``broken``, a line each.
 
         Example::
 

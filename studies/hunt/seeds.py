@@ -34,7 +34,7 @@ were the same."""
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class HuntTarget:
-    """What a hunt runs with every seed: a scenario, how many messages each run pushes, and the queue."""
+    """Target of a hunt, which runs with every seed: a scenario, how many messages each run pushes, and the queue."""
 
     scenario: Scenario
     messages: int = MESSAGES

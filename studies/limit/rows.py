@@ -14,8 +14,8 @@ from zonelab.studies.limit.search import ABOVE, PRECISION, value_per_s
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class LimitRow:
-    """Of one setting, a second, all zones together. ``found``: how many seeds have a limit; of the others the largest
-    run kept up. ``given_per_s``: the rate of the scenario. ``value_per_s``: None if no seed was searched.
+    """Limit of one setting, a second, all zones together. ``found``: how many seeds have a limit; of the others the
+    largest run kept up. ``given_per_s``: the rate of the scenario. ``value_per_s``: None if no seed was searched.
 
     ``varies``: seeds differ, so ``low`` and ``high`` are a 95 % interval over them; else they are what a search
     leaves open.

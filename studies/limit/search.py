@@ -12,10 +12,10 @@ PRECISION = 1.05
 """The rate at which a run did not keep up is at most so many times that at which it did."""
 
 OPERATIONS_MAX = 200_000
-"""So many messages or operations in one run are as far as the search goes."""
+"""Most messages or operations in one run of the search."""
 
 RUNS_ABOUT = 10
-"""So many runs does a search take: four to halve the gap, and a doubling or halving for each power of two before."""
+"""Runs that a search takes, about: four to halve the gap, and a doubling or halving for each power of two before."""
 
 _DOUBLINGS = 20
 
@@ -33,7 +33,7 @@ def value_per_s(found: Observation) -> float:
 
 @dataclass(frozen=True, slots=True)
 class LimitSearch:
-    """What every search has."""
+    """Settings that every search has."""
 
     scenarios: tuple[Scenario, ...]
 

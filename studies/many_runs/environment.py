@@ -1,4 +1,4 @@
-"""What else than scenario and seed may decide what a run shows: the program, and the libraries beneath it.
+"""Versions that, besides scenario and seed, determine a run: zonelab, Python and the libraries beneath it.
 
 Runs of two environments are two experiments: their results are never put together.
 """
@@ -18,7 +18,7 @@ _LIBRARIES = ("numpy", "scipy", "lupa")
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Environment:
-    """What runs depend on, by name. ``factories``: functions of the user's own, whose modules count, too."""
+    """Versions on which runs depend, by name. ``factories``: functions of the user's own, whose modules count, too."""
 
     factories: tuple[str, ...]
     parts: Mapping[str, str]
@@ -48,7 +48,7 @@ class Environment:
         return sha256(f"{self.fingerprint}\n{experiment}".encode()).hexdigest()[:12]
 
     def difference(self, parts: Mapping[str, str]) -> str | None:
-        """What is otherwise with a worker of these ``parts``, with both values; None if nothing is."""
+        """Return what is otherwise with a worker of these ``parts``, with both values; None if nothing is."""
         names = [name for name in self.parts if parts.get(name) != self.parts[name]]
         words = [f"{name} is {parts.get(name, 'missing')} there and {self.parts[name]} here" for name in names]
         return "; ".join(words) or None

@@ -15,7 +15,7 @@ from zonelab.studies.many_runs.environment import Environment
 from zonelab.studies.many_runs.task import FinishedTask, ManyRunsFailed, Result, RunTask, Subject, finish
 
 _FEW = 4
-"""So many tasks or fewer are run here: to start processes would take longer."""
+"""Most tasks that are run in this process: to start others would take longer."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,7 +40,7 @@ class _Worker(Generic[Subject]):
 
     @property
     def end(self) -> str:
-        """How the process ended."""
+        """Return how the process ended."""
         self.process.join()
         code = self.process.exitcode or 0
         return f"signal {signal.Signals(-code).name}" if code < 0 else f"exit code {code}"
@@ -73,7 +73,7 @@ class _Pool(Generic[Subject, Result]):
                 worker.process.join()
 
     def _received(self, worker: _Worker[Subject]) -> tuple[FinishedTask[Result] | None, bool]:
-        """What ``worker`` has finished, and whether it goes on."""
+        """Return what ``worker`` has finished, and whether it goes on."""
         try:
             said: Any = worker.connection.recv()
         except (EOFError, ConnectionError):

@@ -65,7 +65,7 @@ def _scenario(path: Path) -> str:
 
 
 def _program(environment: Mapping[str, str]) -> str:
-    """As ``run.json`` has it; with a queue of the user's own, a fingerprint over both."""
+    """Return the program as ``run.json`` has it; with a queue of the user's own, a fingerprint over both."""
     parts = [value for name, value in sorted(environment.items()) if name.startswith("sources")]
     return parts[0] if len(parts) == 1 else sha256("\n".join(parts).encode()).hexdigest()[:16] if parts else ""
 

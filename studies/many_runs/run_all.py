@@ -15,7 +15,7 @@ IN_THIS_PROCESS = Processes()
 
 @dataclass(slots=True)
 class AllRuns:
-    """What the tasks showed. ``known``: so many results were there before. ``complete`` is False if Ctrl-C ended it.
+    """Results of the tasks. ``known``: how many were there before. ``complete`` is False if Ctrl-C ended it.
 
     ``failures``: why a task has no result; all others were run nevertheless.
     """

@@ -188,7 +188,7 @@ def _scala(context: SparkContext) -> Any:
 
 
 def _line(error: BaseException) -> str:
-    """Of Java's many lines the one that says what went wrong."""
+    """Return the one of Java's many lines that says what went wrong."""
     lines = [line.strip() for line in str(error).splitlines() if line.strip()]
     said = [line for line in lines if re.match(r"[\w.]*(?:Error|Exception): \S", line)]
     return (said or lines or [type(error).__name__])[-1 if said else 0][:300]

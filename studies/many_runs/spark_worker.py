@@ -1,4 +1,4 @@
-"""What a Spark worker does with its part of the tasks.
+"""Work of a Spark worker on its part of the tasks.
 
 Of Spark it imports only what every worker has imported already, so that its start is short.
 """
@@ -48,5 +48,5 @@ def make_part(packed_run: bytes, path: Sequence[str], here: Environment, own: st
 
 @cache
 def _environment(factories: tuple[str, ...]) -> Environment:
-    """As it is when this process begins: later it would have the modules, too, that runs import."""
+    """Return the environment of this process at its begin: later it would include modules that runs import."""
     return Environment.here(factories=factories)

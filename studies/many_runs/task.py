@@ -44,7 +44,7 @@ class FinishedTask(Generic[Result]):
 
 
 class Workers(Protocol):
-    """Where tasks are run."""
+    """Workers that run tasks."""
 
     def finished(
         self, run: Callable[[Subject], Result], tasks: Sequence[RunTask[Subject]], here: Environment
@@ -64,7 +64,7 @@ def finish(run: Callable[[Subject], Result], task: RunTask[Subject]) -> Finished
 
 
 def _told(error: Exception) -> str:
-    """Of a bug, also where it is: the traceback stays in the worker."""
+    """Return the error in one line; for a bug with its place, as the traceback stays in the worker."""
     words = explain(error)
     frames = traceback.extract_tb(error.__traceback__)
     if isinstance(error, ClusterError) or not frames:

@@ -1,4 +1,4 @@
-"""Where runs are made, as a command line says it, and the words of that command line."""
+"""Place where runs are made, as a command line says it, and the words of that command line."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field

@@ -1,4 +1,4 @@
-"""What a verb that runs scenarios says before it begins, from their own phases."""
+"""Forecast of a verb that runs scenarios, before it begins, from their own phases."""
 
 from collections.abc import Sequence
 
@@ -7,11 +7,11 @@ from zonelab.scenarios.arms import Arm
 from zonelab.scenarios.spec.scenario import Scenario
 
 LONG_S = 10.0
-"""What takes so many seconds says beforehand how long it will take."""
+"""Seconds from which a verb says beforehand how long it will take."""
 
 
 def forecast(scenarios: Sequence[Scenario], *, each: int = 1, of_search: int = 0) -> str | None:
-    """How many runs, ``each`` so many times, and how long they last; None if loads come to less than ``LONG_S``.
+    """Return how many runs, ``each`` so many times, and how long they last; None if loads come to less than ``LONG_S``.
 
     On servers loads and drains take so long by the clock; starting, checks and plots come on top. Simulated seconds
     pass as quickly as they can be computed. ``of_search``: each is no run but a search, of about so many simulated

@@ -1,4 +1,4 @@
-"""How runs come along, on stderr: bars on a terminal, lines in a log or a pipe."""
+"""Progress of runs on stderr: bars on a terminal, lines in a log or a pipe."""
 
 import sys
 import time
@@ -23,7 +23,7 @@ from zonelab.studies.reporting.console import error_console
 from zonelab.studies.reporting.forecast import LONG_S, forecast
 
 LINES = 10
-"""So many lines of a ``RunBar`` where there is no terminal."""
+"""Lines of a ``RunBar`` where there is no terminal."""
 
 MEASURED_S = 1.0
 """It measures for so long after the first run, which has the start of the workers in it."""
@@ -48,7 +48,7 @@ class _Bars:
         self._bars.stop()
 
     def announce(self, verb: str, scenarios: Sequence[Scenario], *, each: int = 1) -> None:
-        """What will be run, ``each`` so many times, if it takes long."""
+        """Announce what will be run, ``each`` times each, if it takes long."""
         if words := forecast(scenarios, each=each):
             self.tell(f"{verb}: {words}")
 
@@ -109,7 +109,7 @@ def _counted(counts: Counts) -> str:
 
 
 class RunBar(_Bars):
-    """How many of many runs are done.
+    """Bar of the runs that are done.
 
     ``done`` runs of ``total`` were there before. ``note``: a count beside them, as it is at the beginning; without one,
     a terminal shows the time that has passed. ``unit``: what is counted.

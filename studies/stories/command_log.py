@@ -22,7 +22,7 @@ _UNACK = "unack"
 
 @dataclass(frozen=True, slots=True)
 class ZoneAnswer:
-    """What a zone answered to one command, as it reached the coordinator; ``reply`` may be a ``ZoneFailure``."""
+    """A zone's answer to one command, as it reached the coordinator; ``reply`` may be a ``ZoneFailure``."""
 
     time_ns: int
     reply: Reply

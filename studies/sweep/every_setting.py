@@ -16,7 +16,7 @@ from zonelab.studies.sweep.settings import Setting, identities, own_functions
 
 
 class ResultRow(Protocol):
-    """What was found of one setting."""
+    """Row of what was found about one setting."""
 
     def to_json(self) -> dict[str, Any]: ...
 
@@ -43,7 +43,7 @@ class SettingsResult(ABC, Generic[RowOf]):
     @property
     @abstractmethod
     def problems(self) -> list[str]:
-        """What came of no seed, and why."""
+        """Return what came of no seed, and why."""
 
     @property
     def exit_code(self) -> int:

@@ -24,7 +24,9 @@ _QUEUE_OPERATIONS = ("push", "pop")
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class SweepMeasure:
-    """What every run of a sweep has. ``messages``: about so many in drawn runs; None: the scenarios run as they are."""
+    """Settings that every run of a sweep has. ``messages``: about how many in drawn runs; None: scenarios run
+    as they are.
+    """
 
     scenarios: tuple[Scenario, ...]
     messages: int | None = None
@@ -37,7 +39,9 @@ class SweepMeasure:
         return _measured(attempt(scenario))
 
     def scenario(self, index: int, seed: int) -> Scenario:
-        """What setting ``index`` runs with ``seed``. If ``messages`` are given, the seed draws the faults, too."""
+        """Return what setting ``index`` runs with ``seed``. If ``messages`` are given, the seed draws the
+        faults, too.
+        """
         base = self.scenarios[index]
         if self.messages is not None:
             return drawn(base, seed=seed, messages=self.messages)

@@ -1,4 +1,4 @@
-"""What a sweep found as tables on the terminal."""
+"""Results of a sweep as tables on the terminal."""
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import partial
@@ -40,7 +40,7 @@ class SweepResult(SettingsResult[SweepRow]):
 
 
 def _operations(rows: Sequence[SweepRow]) -> list[str]:
-    """What has percentiles, in the order in which the runs tell it."""
+    """Return what has percentiles, in the order in which the runs tell it."""
     names = dict.fromkeys(name.rpartition(" ") for row in rows for name in row.numbers)
     return list(dict.fromkeys(of for of, _, quantile in names if quantile in QUANTILES))
 
