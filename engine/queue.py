@@ -49,7 +49,7 @@ class Queue(Protocol):
         """Put ``messages`` in; a receipt for each that is confirmed."""
 
     async def pop(self, count: int, /, *, wait_ms: int) -> Sequence[Delivery]:
-        """Up to ``count`` deliveries of what this instance serves."""
+        """Return up to ``count`` deliveries from the shards that this instance serves."""
 
     async def ack(self, delivery: Delivery, /) -> bool:
         """The work on ``delivery`` is done. False if there is no lease to end."""
@@ -67,7 +67,7 @@ class RepairableQueue(Protocol):
 
 @runtime_checkable
 class ExtendableQueue(Protocol):
-    """A queue whose leases can be given a new end, ``timeout_ms`` from now. False if there is no lease."""
+    """Queue whose leases can be set to end ``timeout_ms`` from now; False if there is no such lease."""
 
     async def set_unack_timeout(self, message_id: str, /, *, timeout_ms: int) -> bool: ...
 

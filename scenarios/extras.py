@@ -28,6 +28,6 @@ def missing(extra: Extra) -> str:
 
 
 def require(extra: Extra, *, asked: str) -> None:
-    """Raises ``NotAccepted`` unless ``extra`` is installed. ``asked``: the words of the command line that need it."""
+    """Raise ``NotAccepted`` unless ``extra`` is installed. ``asked``: the words of the command line that need it."""
     if not is_installed(extra):
         raise NotAccepted(f"{asked} {missing(extra)}")

@@ -86,7 +86,7 @@ def colour_of_zone(position: int) -> str:
 
 
 def line_of(position: int) -> str:
-    """A second mark beside colour, so that lines differ in print too."""
+    """Return the dash pattern of the line at ``position``, so that lines differ in print without colour, too."""
     return _LINES[position % len(_LINES)]
 
 
@@ -97,9 +97,9 @@ def marker_of(position: int) -> str:
 def new_figure(
     *, rows: int = 1, columns: int = 1, height: float = 2.7, width: float = WIDTH, strip: float = 0, **grid: Any
 ) -> tuple[Figure, list[Axes]]:
-    """A figure without pyplot's global state; ``height`` of a row in inches, to which ``title`` adds its own.
+    """Return a figure without pyplot's global state, and its axes; ``title`` adds to its height later.
 
-    With ``strip``, its height in inches, there is one more row, the first.
+    ``height``: of one row, in inches. ``strip``: height in inches of an extra first row; 0: no such row.
     """
     figure = Figure(figsize=(width, height * rows + strip), dpi=DPI, facecolor="white", layout="constrained")
     FigureCanvasAgg(figure)

@@ -48,7 +48,7 @@ def plot_staleness_over_time(run: RunDirectory) -> Path:
 
 
 def reads_by_zone(run: RunDirectory) -> dict[str, Reads]:
-    """Raises ``RunError``."""
+    """Return the reads of each zone. Raises ``RunError``."""
     found: dict[str, list[tuple[float, float]]] = {}
     for of_key in by_key(accesses(run)).values():
         for read, newer in reads_with_newer(of_key):

@@ -100,7 +100,7 @@ class _Operations:
 
 
 def timeline(run: RunDirectory) -> Timeline:
-    """Raises ``RunError``."""
+    """Return the timeline of ``run``. Raises ``RunError``."""
     processes: dict[tuple[str, str], int] = {}
     operations: dict[str, int] = {}
     ended_ns, counts, bad = _totals(run, processes, operations)
@@ -231,7 +231,7 @@ def _longest(
 
 
 def _texts(run: RunDirectory, indexes: NDArray[np.int64]) -> dict[int, str]:
-    """The message, or messages, of each event, and its error."""
+    """Return the label of each event by its index: its message or messages, and its error."""
     found: dict[int, list[Any]] = {}
     wanted = pa.array(indexes)
     for batch in run.operations(("index", "message_id", "error")) if len(indexes) else ():

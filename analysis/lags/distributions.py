@@ -108,7 +108,7 @@ class Exponential:
         return self.of_exponentials(rng.standard_exponential(shape))
 
     def of_exponentials(self, drawn: Floats) -> Floats:
-        """Draws made of those of the exponential distribution with mean 1."""
+        """Return draws of this distribution, computed from draws of the exponential distribution with mean 1."""
         return drawn * self.mean_ms
 
     def share_within(self, at_ms: ArrayLike) -> Floats:
@@ -159,7 +159,7 @@ class Pareto:
         return self.of_exponentials(rng.standard_exponential(shape))
 
     def of_exponentials(self, drawn: Floats) -> Floats:
-        """Draws made of those of the exponential distribution with mean 1."""
+        """Return draws of this distribution, computed from draws of the exponential distribution with mean 1."""
         return self.scale_ms * np.exp(drawn / self.shape)
 
     def share_within(self, at_ms: ArrayLike) -> Floats:

@@ -14,7 +14,7 @@ WAN_MS = 75.0
 
 
 def same_legs(write: Distribution, others: Distribution) -> Legs:
-    """``others``: of acks, reads and answers."""
+    """Return legs whose acks, reads and answers have the distribution ``others``."""
     return Legs(write=write, ack=others, read=others, answer=others)
 
 

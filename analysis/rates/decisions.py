@@ -113,9 +113,10 @@ def judge(measured: SettingRates, objective: Objective, *, error: float) -> Obje
 
 
 def _needed(runs: int, rate: Estimate, limit: float, *, power: int) -> int | None:
-    """Return how much shorter the part of the interval across the limit must be; it shrinks with the root of the runs.
+    """Return the number of runs after which the interval no longer crosses the limit; None if it is far too many.
 
-    ``power``: 1 for what is bounded by the number of runs without a case, which shrinks with the runs.
+    An interval shrinks with the root of the runs (``power`` 2); one that rests on runs without a case, with their
+    number (``power`` 1).
     """
     value = float(rate.value)
     half = float(rate.high) - value if value < limit else value - float(rate.low)

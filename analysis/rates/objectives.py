@@ -125,7 +125,7 @@ class Objective:
 
 
 def told(figure: Figure, value: float, *, of_year: bool = True, digits: int = 3) -> str:
-    """A value of ``figure`` with its unit; endless if operations were never confirmed."""
+    """Return a value of ``figure`` with its unit as text; "endless" for the time of an operation never confirmed."""
     if value == float("inf"):
         return "endless" if figure.percentile is not None else "unbounded"
     if figure.percentile is not None:

@@ -102,7 +102,7 @@ class Outcomes:
         return [run for _, run in sorted(self.runs.get(cell, {}).items())]
 
     def _units(self, cell: RunKind, operation: TimedOperation) -> Iterator[tuple[NDArray[np.float64], int]]:
-        """The times of each unit, and how many of it make a run."""
+        """Yield the times in s of each unit, a run or a block of it, with the number of units in its run."""
         length = self.block_length(operation) if cell == NO_FAULT else 0
         for run in self._of(cell):
             times = times_s(run, operation)

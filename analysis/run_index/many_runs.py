@@ -7,7 +7,10 @@ from typing import Any
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class SettingRow:
-    """The seeds of one setting. ``judged``: with a verdict of true or false. ``failing``: seeds by violated class."""
+    """Counts of the seeds of one setting.
+
+    ``judged``: valid or invalid ones. ``failing``: invalid ones by violated class.
+    """
 
     setting: str
     runs: int

@@ -1,4 +1,4 @@
-"""What a run with a workload of registers, sets, locks, counters or lists adds to its history, and how to read both.
+"""Accesses: additions to the history of a run with a workload of registers, sets, locks, counters or lists.
 
 The table ``operations`` has the events, as in every run. The table ``values`` has one row an operation,
 joined by ``op_id``: the key, what was written and what came back. ``final_values.parquet`` has what each zone's server

@@ -92,7 +92,7 @@ class RunDirectory:
         return sum(_rows(path, schema) for path in self.files(table))
 
     def must_be_as_written(self, table: str, schema: pa.Schema) -> None:
-        """Raises ``RunError`` if another program wrote ``table`` again, with types that only this class converts."""
+        """Raise ``RunError`` if another program wrote ``table`` again, with types that only this class converts."""
         for path in self.files(table):
             with _parquet(path, schema) as file:
                 for found in file.schema_arrow:

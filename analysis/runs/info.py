@@ -154,7 +154,10 @@ class RunInfo(BaseModel):
         return f"the run was {self.status}" + (f": {self.error}" if self.error else "")
 
     def as_of_now(self) -> Self:
-        """This, but interrupted if it says that it runs and its owner is gone: who has begun says that it runs."""
+        """Return this record, with the status ``interrupted`` in place of ``running`` if its owner has died.
+
+        The owner writes ``running`` when it begins, so a killed one leaves it behind.
+        """
         if self.status == "running" and self.owner is not None and self.owner.is_gone():
             return self.model_copy(update={"status": "interrupted", "error": KILLED})
         return self

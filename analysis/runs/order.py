@@ -126,7 +126,7 @@ class OrderHistory:
         self._write(kind, time_ns, {**known, **columns, "invoke_ns": invoke_ns, "outcome": outcome})
 
     def start(self, *, time_ns: int, **columns: Any) -> int:
-        """A message is handed to a program; the ``op_id`` of this delivery."""
+        """Record that a message is handed to a program. Returns the ``op_id`` of this delivery."""
         op_id = self._next_delivery
         self._next_delivery += 1
         self._write(OrderKind.START, time_ns, {**columns, "op_id": op_id})

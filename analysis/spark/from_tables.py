@@ -1,4 +1,4 @@
-"""The figures of runs that are in the tables already: Spark has counted, so what is left are sums of integers."""
+"""Figures of runs that are in the tables already, as sums of the counts that Spark has left there."""
 
 from collections import Counter, defaultdict
 from collections.abc import Iterator, Mapping, Sequence

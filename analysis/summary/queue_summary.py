@@ -173,7 +173,7 @@ def recorded(run: RunDirectory, name: str) -> Iterator[Any]:
 
 @dataclass(slots=True)
 class _Tally:
-    """What one operation did in one zone."""
+    """Outcomes, errors and times of one kind of operation in one zone."""
 
     counts: Counter[str] = field(default_factory=Counter)
     errors: Counter[str] = field(default_factory=Counter)

@@ -88,7 +88,7 @@ def _run_cli(arguments: Sequence[str]) -> int:
 
 
 def _check_decoded(argument: str) -> None:
-    """Raises ``NotAccepted`` for bytes that are not text in the encoding of this system."""
+    """Raise ``NotAccepted`` for bytes that are not text in the encoding of this system."""
     from zonelab.scenarios.errors import NotAccepted
 
     try:

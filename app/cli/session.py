@@ -263,7 +263,7 @@ def _serve_page(
 def _queue_requests(
     names: Sequence[str], *, engine: str, mode: str, prefix: str | None, options: Sequence[str]
 ) -> list[dict[str, Any]]:
-    """Raises ``NotAccepted``."""
+    """Return the bodies of the requests that show queues. Raises ``NotAccepted``."""
     from zonelab.analysis.yaml_text import NotYaml, read_yaml
 
     pairs = [text.partition("=") for text in options]

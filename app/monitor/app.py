@@ -47,11 +47,11 @@ class SearchableQueues(Protocol):
     """Queues in which a message can be looked for."""
 
     async def find(self, name: str, engine: str, message_id: str, /) -> list[dict[str, Any]]:
-        """Return where every zone has the message. Raises ``NotAccepted`` if no such queue is shown."""
+        """Return the places at which each zone has the message. Raises ``NotAccepted`` if no such queue is shown."""
 
 
 async def not_accepted(_: Request, error: Exception) -> Response:
-    """Return how ``NotAccepted`` is answered."""
+    """Return the response to a request that raised ``NotAccepted``: status 409."""
     return refused(in_words(error), status=409)
 
 

@@ -30,17 +30,17 @@ TOKEN_BYTES = 32
 
 
 class InSight(Protocol):
-    """A run that is looked at."""
+    """Run under way, as a live page sees it."""
 
     @property
     def testbed(self) -> Testbed: ...
     @property
     def faults_in_force(self) -> Sequence[Mapping[str, Any]]:
-        """Rows of ``zonelab.analysis.runs.history.FAULTS``."""
+        """Return the faults in force as rows of ``zonelab.analysis.runs.history.FAULTS``."""
 
     @property
     def queue(self) -> QueueUnderTest | None:
-        """None if the run has none."""
+        """Return the queue of the run; None if it has none."""
 
     def tell_messages(self, so_far: MessagesSoFar) -> None:
         """Report every operation on messages from now on to ``so_far``, if the run has any."""

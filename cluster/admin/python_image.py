@@ -107,7 +107,7 @@ def _packages(program: PythonProgram) -> Iterator[tuple[str, Path]]:
 
 
 def _imported(program: PythonProgram) -> dict[str, str]:
-    """Return where each package is, or module that is in none, that is neither Python's own nor an installer's."""
+    """Return the paths of the packages and modules that ``program`` imports, except Python's and installers' own."""
     listing = _LISTING.format(modules=(f"{program.module}.__main__", *_LAZY))
     try:
         done = subprocess.run(
@@ -134,5 +134,5 @@ def _tree(folder: Path) -> Iterator[tuple[str, Path]]:
 
 
 def _libraries(programs: list[Path]) -> set[Path]:
-    """Raises ``ZoneError`` if one of them is not installed."""
+    """Return the libraries that ``programs`` need. Raises ``ZoneError`` if one is not installed."""
     return {library for program in programs for library in needed_libraries(program)}

@@ -196,7 +196,7 @@ async def serving_at(app: ASGIApp, listener: socket.socket, *, bounds: Bounds = 
 
 
 def listening(host: str, port: int, *, what: str) -> socket.socket:
-    """Raises ``ClusterError``, about ``what``, if the port cannot be had."""
+    """Return a socket that listens there. Raises ``ClusterError``, about ``what``, if the port cannot be had."""
     listener = socket.socket()
     listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
     try:

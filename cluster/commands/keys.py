@@ -57,7 +57,7 @@ def must_share_a_node(command: Command) -> bool:
 
 
 def joiner(command: Command) -> Merge | None:
-    """Return how the replies to the parts are put together, if ``command`` is one that is taken apart by key."""
+    """Return the function that joins the replies to the parts of ``command``; None if it is never split by key."""
     found = _JOINED.get(upper(command[0]))
     return None if found is None else found[1]
 

@@ -1,4 +1,4 @@
-"""When the level is asked about keys that commands wait on, because the own zone shows nothing there.
+"""Times at which blocked commands read their keys at the level, as the own zone shows nothing there.
 
 A zone that missed writes shows nothing of them for ever, while a quorum of the others has them. To ask the level as
 often as the own zone would cost every zone a read each time. So all that wait on a key at one port share its looks: a

@@ -30,7 +30,7 @@ class Batch:
 
 
 class Channel(Protocol):
-    """The way from one coordinator to one zone's server. Answers come in the order of submission."""
+    """Connection from one coordinator to one zone's server. Answers come in the order of submission."""
 
     def submit(self, batch: Batch, done: Callable[[Answer], None]) -> None:
         """Send ``batch``; ``done`` is called exactly once, possibly within this call."""

@@ -22,9 +22,9 @@ class Door(Protocol):
         """The error in place of carrying out ``command``, given with its arguments; None if it may be carried out."""
 
     def take(self, level: Setting, commands: Sequence[Command], done: Done, packed: bytes | None, send: Send) -> None:
-        """See ``Coordinator.submit``."""
+        """Treat ``commands`` and pass them on to ``send``; the arguments are those of ``Coordinator.submit``."""
 
     def take_together(
         self, level: Setting, members: Sequence[Member], commands: Sequence[Command], packed: bytes, send: Send
     ) -> None:
-        """See ``Coordinator.submit_together``."""
+        """Treat a transaction's commands; the arguments are those of ``Coordinator.submit_together``."""

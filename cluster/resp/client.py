@@ -233,7 +233,7 @@ class PortClient(ABC):
         self.settle()
 
     def settle(self) -> None:
-        """Call after a change of state that decides whether commands may go straight to the coordinator."""
+        """Decide again if commands go straight to the coordinator (``plain``); to be called after changes of state."""
         subscribed = self.subscription is not None and self.subscription.restricts(self.protocol)
         self.plain = self.authenticated and self.queued is None and not subscribed
 

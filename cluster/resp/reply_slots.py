@@ -64,7 +64,7 @@ class SetSlot(ReplySlot):
 
 
 class InfoSlot(ReplySlot):
-    """The place of a reply to INFO: its lines about clients are those of the port, to which clients are connected."""
+    """Slot of a reply to INFO, whose lines about clients are replaced by the port's figures."""
 
     __slots__ = ()
 

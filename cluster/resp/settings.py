@@ -53,7 +53,7 @@ class PortSettings:
             raise ValueError(f"busy_poll_us must be 0 to {BUSY_POLL_US_MAX}, got {self.busy_poll_us}")
 
     def tls(self) -> ssl.SSLContext | None:
-        """Raises ``ClusterError`` if the files are not what they should be."""
+        """Return the TLS context; None without TLS. Raises ``ClusterError`` if the files cannot be used."""
         if self.certificate is None:
             return None
         context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)

@@ -142,7 +142,10 @@ class WireRing(RingCoordinator):
         return Batch(_run(fragments), writes=True, packed=_packed(fragments))
 
     def together(self, packed: bytes, count: int) -> tuple[str, ...] | None:
-        """Return who owns the keys of these commands in the own data centre: none if they have none, None if apart."""
+        """Return the servers of the own data centre that have the keys of these commands.
+
+        Empty if the commands have no keys; None if their keys are on different servers.
+        """
         keys = [key for words in _cut(packed, count) for key in self._spec(words).keys(words)]
         owners = dict.fromkeys(map(self._owners, keys))
         if len(owners) > 1:
@@ -202,7 +205,7 @@ class WireRing(RingCoordinator):
 
 
 class PassingRing(WireRing):
-    """Serves coordinators of other data centres: what they send goes to all zones of this one, and no further."""
+    """Ring for coordinators of other data centres: their commands go to all zones of this one and are not passed on."""
 
     def pass_transaction_on(self, run: WireCommands, packed: bytes) -> None:
         pass

@@ -38,7 +38,7 @@ class Actor:
 
 
 class ScheduledTimer:
-    """Something that is to happen and can be called off."""
+    """Scheduled event, which can be cancelled."""
 
     __slots__ = ("_environment", "_key")
 

@@ -111,7 +111,7 @@ class Arrivals:
 
 
 class SimUniformPipeline(UniformPipeline):
-    """Knows when its answers have arrived."""
+    """Pipeline that records the virtual times at which its answers arrive."""
 
     __slots__ = ("_at_ns", "_environment", "_first_answers", "_sent_ns")
 

@@ -21,12 +21,12 @@ from zonelab.cluster.zone import Persistence
 
 @dataclass(frozen=True, kw_only=True)
 class ServerSettings:
-    """``request_ns`` and ``reply_ns``: the way between a coordinator and the server of its own machine, all included.
+    """Times in ns, and persistence, of simulated servers.
 
-    ``service_ns``: the server's work on one command; ``service``, if given, is drawn for each command in its place.
-    ``fsync_ns``: a flush, which AOF always waits for once a pipeline.
-    ``start_ns``: from the start of the process until it serves. With zero ways and zero service a pipeline is answered
-    within the call that sends it.
+    ``request_ns`` and ``reply_ns``: transit between a coordinator and the server on its own machine, in all.
+    ``service_ns``: the server's work on one command; a draw of ``service`` replaces it if given. ``fsync_ns``: a flush,
+    for which AOF always waits once a pipeline. ``start_ns``: from the start of the process until it serves. If transit
+    and service are 0, a pipeline is answered within the call that sends it.
     """
 
     persistence: Persistence = Persistence.NONE

@@ -47,5 +47,5 @@ class Placement(BaseModel):
 
     @cached_property
     def layout(self) -> Topology:
-        """Raises ``TopologyError`` if there can be no such topology."""
+        """Return the topology. Raises ``TopologyError`` if there can be no such one."""
         return topology_of(self.data_centres, hash=self.hash, hash_tag=self.hash_tag)

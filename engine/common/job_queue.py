@@ -55,7 +55,7 @@ class JobQueueSettings:
         self.check_least(1, "buckets", "poll_interval_ms")
 
     def check_least(self, least: int, *names: str) -> None:
-        """Raises ``ValueError`` for a setting of these that is given and smaller."""
+        """Raise ``ValueError`` for a setting of ``names`` that is given and smaller than ``least``."""
         for name in names:
             value = getattr(self, name)
             if value is not None and value < least:
@@ -95,7 +95,7 @@ class JobQueue(Startable):
 
     @abstractmethod
     def _check(self, message: Message) -> None:
-        """Raises ``ValueError`` for times that no job may have."""
+        """Raise ``ValueError`` for a message with times that no job may have."""
 
     @abstractmethod
     async def _add(self, message: Message) -> Receipt: ...

@@ -162,5 +162,5 @@ def timed(
 
 
 def one(_: object) -> int:
-    """For an operation on one message."""
+    """Return 1: the number of messages of an operation on one message."""
     return 1

@@ -17,7 +17,7 @@ class Observer(Protocol):
         """
 
     def end(self, call: int, /, *, outcome: str, **columns: Any) -> None:
-        """``outcome``: ok (it took effect), fail (it certainly had none), info (nobody knows)."""
+        """Record the end of ``call``. ``outcome``: ok (took effect), fail (certainly not), info (perhaps)."""
 
     def start(self, **columns: Any) -> int:
         """A message is handed to the listener; the number of this delivery. Those of a batch have one ``time_ns``."""

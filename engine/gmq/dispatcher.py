@@ -103,7 +103,7 @@ class GmqDispatcher(Startable):
             raise
 
     def _let_go(self, *, orderly: bool) -> None:
-        """Release ``cards``, once: the rest of a dead program may end when another has taken its place."""
+        """Release ``cards``, once: tasks of a dead program may end after another program has taken its place."""
         if self._takes_cards:
             self._takes_cards = False
             self._cards.close(orderly=orderly)

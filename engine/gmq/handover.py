@@ -18,7 +18,7 @@ class Handover:
         self._cards, self._store, self._clock, self._compat = cards, store, clock, compat
 
     def ask_for_dispatcher(self) -> None:
-        """Raises ``Unavailable`` if none runs."""
+        """Raise ``Unavailable`` if no dispatcher runs."""
         if self._cards.closed:
             raise Unavailable("no dispatcher runs")
 

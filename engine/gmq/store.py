@@ -173,7 +173,7 @@ class PendingReady:
         self._consumed_max: int | None = None
 
     async def __call__(self) -> None:
-        """Raises as ``GmqStore.make_ready`` does."""
+        """Make jobs ready; errors are those of ``GmqStore.make_ready``."""
         if self._topic is None:
             job = await self._store.get(self._id)
             if job is None:

@@ -164,7 +164,7 @@ class PopRecorder:
         handed += [_DeliveredMessage(each.offset, op, each.record.id) for each in batch]
 
     def columns_of(self, op_id: int) -> dict[str, Any]:
-        """Return who was handed what, of the delivery of that number."""
+        """Return the columns of the delivery ``op_id`` that its effect has, too, such as member and message."""
         return {name: self._started[op_id][name] for name in _OF_EFFECT if name in self._started[op_id]}
 
     def begin(self, kind: str, /, **columns: Any) -> int:

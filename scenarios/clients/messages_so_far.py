@@ -13,7 +13,7 @@ OVERDUE_MS = 1_000
 
 
 class MessagesSoFar:
-    """Hears of every operation as it ends, at a cost that does not grow with the run."""
+    """Running counts over messages, updated as each operation ends, at a cost that does not grow with the run."""
 
     def __init__(self) -> None:
         self.confirmed = 0

@@ -49,7 +49,7 @@ class OrderSoFar:
         self._gone: set[str] = set()
 
     def heard(self, row: Mapping[str, Any]) -> None:
-        """Take in an event."""
+        """Update the counts by one event, a row of the history of order."""
         kind, partition = OrderKind(row["kind"]), row.get("partition")
         if kind is OrderKind.MEMBER and row.get("status") in GONE:
             self._gone.add(row["session"])

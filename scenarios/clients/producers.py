@@ -120,7 +120,7 @@ class ZoneProducer:
                 await self._runtime.sleep(0)
 
     def begin(self, messages: tuple[Message, ...], *, intended_ns: int, then: Told = untold) -> bool:
-        """Begin a push, unless the program has crashed. False if so many are open that this one was refused."""
+        """Begin a push, unless the program has crashed. Returns False if it is refused, as too many pushes are open."""
         program = self._programs[-1]
         if program.switch.crashed:
             then(messages)

@@ -9,7 +9,7 @@ INTERVAL_NS = 250_000_000
 
 
 class _Question:
-    """One reading that was asked for; ``depth`` is None until, and unless, the server answers."""
+    """One requested reading of a depth; ``depth`` is None unless the server has answered."""
 
     def __init__(self) -> None:
         self.answered = False

@@ -1,4 +1,4 @@
-"""Clients: which zone's coordinator it asks, and what it does about an error."""
+"""Settings of clients: the zone whose coordinator they ask, and their reaction to errors."""
 
 from typing import Annotated
 

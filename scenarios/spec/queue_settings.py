@@ -99,7 +99,7 @@ class QueueSettings(Section):
     @model_validator(mode="before")
     @classmethod
     def _without_what_says_nothing(cls, given: Any) -> Any:
-        """Scenarios that were written out for another engine than dyno-queues stay valid."""
+        """Drop fields of dyno-queues that have their defaults: files written out for another engine stay valid."""
         if not isinstance(given, dict):
             return given
         idle = {name for name, value in WRITTEN_FOR_ALL.items() if name in given and given[name] == value}

@@ -227,7 +227,7 @@ def explained(detail: ErrorDetails) -> tuple[str, str]:
 
 
 def _in_a_section(steps: list[int | str]) -> str:
-    """Return where a field that stands outside of all sections, such as ``zones``, belongs."""
+    """Return a hint ("did you mean …?") for a section's field that stands outside of all sections; else nothing."""
     if len(steps) > 1:
         return ""
     sections = ((name, _section_in(field.annotation)) for name, field in Scenario.model_fields.items())

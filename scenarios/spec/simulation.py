@@ -9,19 +9,22 @@ from zonelab.cluster.sim.schedule import TieBreak
 
 
 def _station(value: Any) -> Any:
-    """Its time alone may stand for it."""
+    """Return ``value`` as a section: a time alone stands for a station with that time."""
     return value if value is None or isinstance(value, dict | StationSection) else {"time": value}
 
 
 def _service(value: Any) -> Any:
-    """The time of servers alone may stand for it, as files have it from before others could take time."""
+    """Return ``value`` as a section: a time alone stands for that of servers, as in files of earlier versions."""
     if value is None:
         return ServiceSection()
     return value if isinstance(value, dict | ServiceSection) else {"server": value}
 
 
 class StationSection(Section):
-    """``time``: the work on one command. ``capacity``: so many pipelines are worked on at once; others wait."""
+    """Station that works on commands.
+
+    ``time``: the work on one command. ``capacity``: number of pipelines in work at once; others wait.
+    """
 
     time: DelayText
     capacity: Count = 1
@@ -31,7 +34,7 @@ TakesTime = Annotated[StationSection | None, BeforeValidator(_station)]
 
 
 class ServiceSection(Section):
-    """Work on a command, each drawn by itself. Whoever is left out takes none, a server 5 microseconds."""
+    """Times of the work on a command, drawn for each one. If not given, a server takes 5 microseconds, others none."""
 
     server: DelayText | None = None
     """One at a time."""

@@ -65,7 +65,7 @@ class TopologySection(Section):
 
     @property
     def layout(self) -> topology.Topology:
-        """Return where every server is. Raises ``topology.TopologyError`` if that cannot be."""
+        """Return the places of all servers. Raises ``topology.TopologyError`` for a layout that is not possible."""
         if not self.data_centres:
             return topology.one_dc(self.zones)
         dcs = {

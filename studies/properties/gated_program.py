@@ -48,7 +48,7 @@ class Gate(CrashSwitch):
             self._go_on()
 
     async def enter(self, commands: int) -> None:
-        """Raises ``ProgramCrashed`` if the program has died before them."""
+        """Pass ``commands`` commands. Raises ``ProgramCrashed`` if the program has died before them."""
         stall, self._passed = self._stall, self._passed + commands
         if stall is not None and self._passed >= stall.command and not self.crashed:
             self._stall = None

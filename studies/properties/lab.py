@@ -164,7 +164,7 @@ class PropertyLab:
         self._start(program, course, operation, name=f"extend {delivery.message.id}")
 
     def held_until_ms(self, name: str, index: int) -> int:
-        """When the lease of delivery ``index``, which program ``name`` holds, has ended."""
+        """Return the end (ms) of the lease of delivery number ``index`` among those that program ``name`` holds."""
         number, delivery = self.programs[name].held[index]
         return self.ledger.held_until_ms(delivery.message.id, number)
 

@@ -159,7 +159,7 @@ class RunBar(_Bars):
         return f"about {left_s:,.0f} s left" if left_s >= LONG_S else ""
 
     def _say_how_long(self, done: int, total: int, before: int, begin_s: float) -> None:
-        """On a terminal, too: what is left, by what the first runs took."""
+        """Print the remaining runs and the time that they take, estimated from the first ones, on a terminal, too."""
         left, each_s = total - done, (self._now_s() - begin_s) / (done - before)
         if left * each_s >= LONG_S:
             self.tell(f"{self._title}: {left:,} more {self._unit} x {each_s:.2g} s, about {left * each_s:,.0f} s")

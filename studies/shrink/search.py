@@ -33,7 +33,7 @@ class NotFailing(Exception):
 
 
 def violation_named(name: str) -> Violation:
-    """Raises ``ValueError`` if nothing is called so."""
+    """Return the class, anomaly or property called ``name``. Raises ``ValueError`` if there is none."""
     return Anomaly(name) if name not in MEANING_OF else broken_named(name)
 
 
@@ -60,7 +60,7 @@ class Shrunk:
 
     @property
     def scenario(self) -> Scenario:
-        """The run as a file that replays: what it shows is written into it."""
+        """Return the scenario of the run for replays, with its violations and trace hash recorded in it."""
         violated = tuple(map(violation_named, self.trial.violated))
         program = program_fingerprint(own=self.trial.scenario.own_functions)
         found = KnownResult(trace_hash=self.trial.run.trace_hash, violated=violated, program=program)

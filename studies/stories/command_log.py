@@ -138,7 +138,7 @@ class _LoggedRuntime:
 
 
 class _Steps(Coroutine[Any, Any, T]):
-    """A coroutine that tells, while a step of it runs, whose it is."""
+    """Coroutine that names its program to the log during each of its steps."""
 
     def __init__(self, coroutine: Coroutine[Any, Any, T], program: str, log: CommandLog) -> None:
         self._coroutine = coroutine

@@ -72,6 +72,6 @@ def outcomes_of_sweep(folder: Path) -> list[RunCounts]:
 
 
 def _settings(name: str) -> dict[str, Any]:
-    """``level=DC_ONE queue.unack_ms=500`` as values by path."""
+    """Return the values in the name of a setting by their paths: ``level=DC_ONE queue.unack_ms=500`` has two."""
     _, *parts = _NAMED.split(name)
     return {path: read_yaml(value) for path, value in zip(parts[::2], parts[1::2], strict=True)}

@@ -60,7 +60,7 @@ class Batches:
 
     @contextmanager
     def alone(self) -> Iterator[None]:
-        """Raises ``RunError`` if another process follows this run into the same tables."""
+        """Hold the lock on this run. Raises ``RunError`` if another process follows it into the same tables."""
         with (self.path / "lock").open("w") as lock:
             try:
                 fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)

@@ -75,7 +75,7 @@ class HardenedJobs:
         return stored
 
     async def replace(self, job: Job) -> None:
-        """Raises ``Refused`` for an id that is there, or was within the last day."""
+        """Store ``job``. Raises ``Refused`` for an id that exists, or did within the last day."""
         if not await self.push(job):
             raise Refused(f"job.id {job.id!r} is there, or was within the last day")
 

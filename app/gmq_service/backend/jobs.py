@@ -13,7 +13,7 @@ class Refused(ServerError):
 
 
 class Jobs(Protocol):
-    """Raises ``zonelab.engine.common.failures.COMMAND_FAILURES`` and ``BrokenJob``."""
+    """Jobs of the service. Operations raise ``zonelab.engine.common.failures.COMMAND_FAILURES`` and ``BrokenJob``."""
 
     async def start(self) -> None: ...
 

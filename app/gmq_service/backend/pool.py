@@ -29,7 +29,7 @@ class Slots:
         return len(self._waiting)
 
     async def take(self, *, wait_s: float) -> None:
-        """Raises ``Unavailable`` if none gets free in time."""
+        """Take a place. Raises ``Unavailable`` if none gets free within ``wait_s`` seconds."""
         if self._free and not self._waiting:
             self._free -= 1
             return
@@ -94,7 +94,7 @@ class Pool:
         return any(server.connected for server in self._servers)
 
     async def open(self, *, within_s: float) -> None:
-        """Raises ``ClusterError`` if the server does not answer, or not to us."""
+        """Connect. Raises ``ClusterError`` if the server does not answer within ``within_s`` seconds, or refuses."""
         for server in self._servers:
             server.open()
         deadline_s = asyncio.get_running_loop().time() + within_s

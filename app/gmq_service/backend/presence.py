@@ -1,5 +1,7 @@
-"""Which services serve the same data: several may, by default; with ``compat`` one alone, since it would sleep through
-jobs that another stored (N6 in docs/gmq-windows.md)."""
+"""Presence of services on the same data: by default several may serve it, with ``compat`` only one.
+
+A service in mode ``compat`` would sleep through jobs that another stored (N6 in docs/gmq-windows.md).
+"""
 
 import asyncio
 import json
@@ -50,7 +52,11 @@ class Presence:
         """The service that serves the data now, if that one must be alone, or this one had to be."""
 
     async def begin(self) -> None:
-        """Raises ``ClusterError`` if another service is in the way; one that was killed is in it for a while."""
+        """Register this service, and keep it registered in the background.
+
+        Waits until the entry of a service that was killed has expired. Raises ``ClusterError`` if a live one excludes
+        this one.
+        """
         loop = asyncio.get_running_loop()
         deadline_s = loop.time() + EXPIRES_MS / 1_000 + RENEW_S
         while (other := await self._keep()) is not None:

@@ -35,7 +35,7 @@ class GmqClient:
         self._reading: asyncio.Task[None] | None = None
 
     async def connect(self) -> None:
-        """Raises ``GmqError`` for an address of no known form, ``OSError``, ``TimeoutError`` if nobody answers."""
+        """Connect. Raises ``GmqError`` for an address of unknown form, ``OSError``, ``TimeoutError``."""
         try:
             listen = parse_listen(self._address)
         except ValueError:
@@ -51,7 +51,7 @@ class GmqClient:
         self._reading = asyncio.create_task(self._read(reader))
 
     async def push(self, job_id: str, *, topic: str, body: str = "", delay_s: int = 0, ttr_s: int = 60) -> None:
-        """Raises ``GmqError`` if there is a job of this id, or it could not be stored."""
+        """Store a job. Raises ``GmqError`` if there is one with this id, or it could not be stored."""
         argument = push_argument(job_id, topic=topic, body=body, delay_s=delay_s, ttr_s=ttr_s)
         check_pushed(await self._ask("Push", argument))
 

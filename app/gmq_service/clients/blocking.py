@@ -32,7 +32,7 @@ class BlockingGmqClient:
         self._asked = 0
 
     def push(self, job_id: str, *, topic: str, body: str = "", delay_s: int = 0, ttr_s: int = 60) -> None:
-        """Raises ``GmqError`` if there is a job of this id, or it could not be stored."""
+        """Store a job. Raises ``GmqError`` if there is one with this id, or it could not be stored."""
         check_pushed(self._ask("Push", push_argument(job_id, topic=topic, body=body, delay_s=delay_s, ttr_s=ttr_s)))
 
     def pop(self, *topics: str) -> PoppedJob | None:

@@ -41,7 +41,7 @@ def request_line(method: str, argument: Any, request_id: int) -> bytes:
 
 
 def push_argument(job_id: str, *, topic: str, body: str, delay_s: int, ttr_s: int) -> dict[str, str]:
-    """Raises ``ValueError`` for what the service would refuse."""
+    """Return the argument of a push. Raises ``ValueError`` for values that the service would refuse."""
     for name, text in (("id", job_id), ("topic", topic)):
         if not text:
             raise ValueError(f"{name} must be a non-empty string, got {text!r}")
@@ -58,7 +58,7 @@ def split_reply(line: bytes) -> tuple[Any, Any, str | None]:
 
 
 def result_of(line: bytes, request_id: int) -> Any:
-    """Raises ``WrongReply`` for the reply to another request, ``GmqError`` for an error."""
+    """Return the result in a reply. Raises ``WrongReply`` if it answers another request, ``GmqError`` for an error."""
     told_id, result, error = split_reply(line)
     if told_id != request_id:
         raise WrongReply(f"asked with id {request_id}, got the reply to id {told_id!r}")

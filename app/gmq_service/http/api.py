@@ -71,7 +71,7 @@ class Api:
         }
 
     def app(self, *, token: str | None, hosts: tuple[str, ...]) -> Starlette:
-        """Return whose browser shows another site's page, and who has not the ``token``, is refused."""
+        """Return the application of the API, which refuses requests from other sites' pages and without ``token``."""
         routes = [Route(f"/{name}", self._endpoint(name), methods=EVERY_METHOD) for name in self._handlers]
         commands = HttpCommands(jobs=self._jobs, pops=self._pops, traffic=self._traffic, bytes_max=self._bytes_max)
         guard = Middleware(Guard, token=token, hosts=hosts, reading_needs_token=True, open_without_token=True)

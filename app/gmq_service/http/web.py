@@ -51,7 +51,10 @@ class Web:
         self._figures, self._connection, self._keys = figures, connection, keys
 
     def app(self, *, token: str | None, hosts: tuple[str, ...]) -> Starlette:
-        """The original's web monitor, ``/metrics`` and ``/health``. ``token``: if given, callers must have it."""
+        """Return the application of the original's web monitor, ``/metrics`` and ``/health``.
+
+        ``token``: if given, requests must have it.
+        """
         endpoints: dict[str, Callable[[Request], Awaitable[Response]]] = {
             "/getBucketStat": self._delay_buckets,
             "/getTTRBucketStat": self._ttr_buckets,

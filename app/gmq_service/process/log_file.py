@@ -31,7 +31,7 @@ class _Lines(logging.Formatter):
 
 
 def log_as_told(settings: ServiceSettings, *, console: bool) -> None:
-    """Raises ``ClusterError`` if the file cannot be written. ``console``: whether there is one."""
+    """Set up logging. ``console``: there is a console. Raises ``ClusterError`` if the file cannot be written."""
     root = logging.getLogger("gmq")
     root.setLevel(logging.DEBUG)
     root.propagate = False
@@ -59,7 +59,7 @@ def _handlers(settings: ServiceSettings, *, console: bool) -> list[logging.Handl
 
 
 def _check(path: Path) -> None:
-    """Raises ``ClusterError`` if ``path`` is no log: it will be appended to, renamed, and removed in the end."""
+    """Raise ``ClusterError`` if ``path`` is no log: it will be appended to, renamed, and removed in the end."""
     if path.is_symlink():
         raise ClusterError(f"the log {path}: got a link; accepted: a regular file")
     if not path.exists():

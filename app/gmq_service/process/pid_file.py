@@ -1,7 +1,7 @@
 """The pid file: the number of the process and nothing else, as gmq writes it; beside it, in JSON, where it serves.
 
-Who serves holds a lock on the file. So a file that a killed process left behind is known for what it is, whoever has
-its number now.
+A service holds a lock on the file while it runs. A file without a lock was left behind by a killed process, even if
+another process has its number now.
 """
 
 import contextlib

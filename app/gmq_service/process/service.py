@@ -154,7 +154,7 @@ class Service:
         await self._runtime.close()
 
     async def _serve_http(self) -> dict[str, str | None]:
-        """Return where the API and the JSON of the monitor are served now."""
+        """Begin to serve the API and the JSON of the monitor. Returns their addresses, None for one that is off."""
         settings = self.settings
         api = Api(jobs=self.jobs, pops=self.pops, traffic=self.traffic, bytes_max=settings.request_bytes_max)
         web = Web(self._figures(), connection=self.pool, keys=GmqKeys(prefix=PREFIX))
@@ -198,7 +198,7 @@ class Service:
         )
 
     async def _listen(self, listen: Listen | None) -> str | None:
-        """Return where JSON-RPC is served now."""
+        """Begin to serve JSON-RPC. Returns its address."""
         if listen is None:
             return None
         loop = asyncio.get_running_loop()
@@ -228,7 +228,7 @@ def _remove_left_over(path: Path) -> None:
 
 
 def _allow_descriptors(settings: ServiceSettings) -> None:
-    """Raises ``ClusterError`` if the process may not have as many as its clients need."""
+    """Raise the limit of descriptors. Raises ``ClusterError`` if it stays below what the clients need."""
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
     of_http = sum(min(settings.clients_max, most) for most in _HTTP_CLIENTS_MAX.values())
     needed = settings.clients_max + of_http + _DESCRIPTORS_BESIDE

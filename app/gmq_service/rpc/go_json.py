@@ -29,7 +29,7 @@ codecs.register_error("gmq-each-byte", _each_byte)
 
 
 def decoded(data: bytes | bytearray) -> str:
-    """Each byte that is no UTF-8 becomes U+FFFD."""
+    """Return ``data`` as text, with U+FFFD for each byte that is not UTF-8."""
     return data.decode("utf-8", "gmq-each-byte")
 
 

@@ -168,8 +168,9 @@ class RpcConnection(asyncio.Protocol):
         self._left()
 
     def eof_received(self) -> bool:
-        """Return who will not send any more may still read; who waits in a Pop is taken for gone, except with
-        ``compat``.
+        """Keep the connection open while calls are under way: a client that sends no more may still read replies.
+
+        One that waits in a Pop is taken for gone, except with ``compat``.
         """
         self._left()
         if not self._under_way and not self._backlog:

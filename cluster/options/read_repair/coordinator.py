@@ -62,7 +62,7 @@ def _repair(command: Command, newest: list[Any]) -> Command:
 
 
 def _value(name: str, reply: list[Any]) -> Any:
-    """Return what the client gets of the answer to a read called ``name``."""
+    """Return the client's reply to the read command ``name``, from the repair script's ``reply``."""
     status, _, value = reply
     if status == scripts.REMOVED:
         return 0 if name == "SISMEMBER" else None

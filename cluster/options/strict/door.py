@@ -132,7 +132,10 @@ class _Withheld:
 
 
 def _runs(fragments: Sequence[Fragment], commands: Sequence[Command]) -> list[list[int]]:
-    """The positions of what is carried out, in order: together, but alone what is not sent as it was submitted."""
+    """Return the positions of commands that are executed, in groups that are sent together.
+
+    A command that is not sent as it was submitted is a group of its own.
+    """
     runs: list[list[int]] = []
     alone = True
     for index, (fragment, command) in enumerate(zip(fragments, commands, strict=True)):

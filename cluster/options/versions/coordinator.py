@@ -180,9 +180,9 @@ class VersionedCoordinator(RewritingCoordinator):
         return Rewritten(found.command, CustomVoteRule(rule, vote, reads=True), itemgetter(1))
 
     def write_back(self, votes: Mapping[int, _ReadVote], done: Callable[[frozenset[int]], None]) -> bool:
-        """Bring zones up to date with the answers of reads; False if there is nothing to do.
+        """Write the newest values that reads have found to the zones that lack them. Returns False if none does.
 
-        ``done`` is called with the reads that have an answer that no quorum of zones has after all.
+        ``done`` is called at the end with the reads whose value does not reach a quorum of zones.
         """
         by_zone: dict[int, _Records] = {}
         for index, vote in votes.items():

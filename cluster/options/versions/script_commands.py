@@ -1,4 +1,4 @@
-"""Which commands have versions, and the scripts that they become."""
+"""Table of the commands that have versions, and the scripts that replace them."""
 
 from collections.abc import Callable
 from dataclasses import dataclass

@@ -45,7 +45,7 @@ class WarmCopy:
     """True if the target persists by snapshots only."""
 
     async def run(self, *, timeout_s: float) -> None:
-        """Raises ``ZoneError`` if the copy is not complete in time, or either server fails."""
+        """Copy the data. Raises ``ZoneError`` if the copy is not complete in time, or either server fails."""
         what = f"zone {self.target_name}: warm copy from zone {self.source_name}"
         try:
             async with (
@@ -94,7 +94,7 @@ class WarmCopy:
 
 
 async def _caught_up(source: Redis, target: Redis) -> None:
-    """Return when the target has all that the source had written when asked."""
+    """Wait until ``target`` has all that ``source`` had written at the call."""
     end = (await info(source, "replication"))["master_repl_offset"]
     while (await info(target, "replication"))["slave_repl_offset"] < end:
         await poll()

@@ -115,7 +115,7 @@ class GatewayConfiguration(Section):
         return {name: _parsed(text) for name, text in self.peers.items()}
 
     def network(self) -> NetworkSettings:
-        """Return what the network of a zone's process is built from. Raises ``ClusterError``."""
+        """Return the settings of the network of a zone's process. Raises ``ClusterError``."""
         links = self.links
         layout = None if self.topology is None else self.topology.layout
         if layout is not None and self.remote_lag is not None:
@@ -155,7 +155,7 @@ class GatewayConfiguration(Section):
 
 
 def read_configuration(path: Path) -> GatewayConfiguration:
-    """Raises ``ClusterError`` with one line for each thing that is wrong."""
+    """Return the configuration in the file. Raises ``ClusterError`` with one line for each wrong value."""
     return read_settings(GatewayConfiguration, path, what="configuration")
 
 

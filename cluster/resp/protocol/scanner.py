@@ -144,7 +144,7 @@ class CommandScanner:
         self._forget()
 
     def clear(self) -> list[bytearray]:
-        """Nothing of what has arrived matters any more. Returns what was held, which may take long to free."""
+        """Drop all that has arrived. Returns the buffers that were held, whose freeing may take long."""
         self._forget()
         held = [] if self._long is None else self._long.pieces
         if self._rest is not None:
@@ -153,7 +153,7 @@ class CommandScanner:
         return held
 
     def _forget(self) -> None:
-        """An idle client's last commands are not kept."""
+        """Drop the parsed commands, so that an idle client holds no memory for them."""
         self._names, self._raws, self._index, self.whole = [], [], 0, None
 
     def next(self) -> Found | None:

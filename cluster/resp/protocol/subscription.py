@@ -46,7 +46,7 @@ class Subscription(asyncio.Protocol):
         return protocol == 2 and self.count > 0
 
     async def open(self, address: Address) -> None:
-        """Raises ``OSError``."""
+        """Connect to the server at ``address``. Raises ``OSError``."""
         await asyncio.get_running_loop().create_connection(lambda: self, address.host, address.port)
 
     async def ask(self, raw: bytes, *, confirmations: int, protocol: int) -> None:

@@ -22,7 +22,7 @@ def status(text: str) -> bytes:
 
 
 def error(text: str) -> bytes:
-    """An error reply; line ends inside ``text`` would end it early."""
+    """Return an error reply; line ends in ``text`` become spaces, as they would end it early."""
     return b"-%b\r\n" % text.replace("\r", " ").replace("\n", " ").encode("utf-8", "surrogateescape")
 
 
@@ -40,7 +40,7 @@ def bulk(data: bytes) -> bytes:
 
 
 def verbatim(data: bytes, *, protocol: int) -> bytes:
-    """Text that is for people in RESP3, a bulk string in RESP2."""
+    """Return text as a verbatim string of RESP3, or as a bulk string of RESP2."""
     return b"=%d\r\ntxt:%b\r\n" % (len(data) + 4, data) if protocol == 3 else bulk(data)
 
 
@@ -76,7 +76,7 @@ def arguments(raw: bytes) -> list[bytes]:
 
 
 def beginning(raw: bytes, most: int) -> tuple[list[bytes], int]:
-    """The first arguments of such a command, ``most`` at most, and how many it has."""
+    """Return the first arguments of a packed command, ``most`` at most, and the number of all of them."""
     end = raw.index(b"\r\n")
     count, at, found = int(raw[1:end]), end + 2, []
     for _ in range(min(count, most)):

@@ -41,7 +41,7 @@ def _compiled(pattern: bytes) -> re.Pattern[bytes]:
 
 
 def _part(pattern: bytes, at: int) -> tuple[bytes, int]:
-    """The expression for what begins at ``at``, and where the next begins."""
+    """Return the regular expression for the element of ``pattern`` at ``at``, and the position of the next element."""
     character = pattern[at : at + 1]
     if character == b"?":
         return b".", at + 1

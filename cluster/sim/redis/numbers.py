@@ -79,7 +79,7 @@ def format_17_digits(value: float) -> bytes:
 
 
 def _layout(text: str, exponent: int) -> bytes:
-    """Return where ``fpconv_dtoa`` puts the point, and when it writes an exponent."""
+    """Return the digits ``text`` with point and exponent where ``fpconv_dtoa`` puts them."""
     count = len(text)
     scientific = abs(exponent + count - 1)
     if exponent >= 0 and scientific < count + 7:

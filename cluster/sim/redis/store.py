@@ -70,7 +70,7 @@ class Database:
         raise CommandError(WRONG_TYPE)
 
     def get_or_create(self, key: bytes, kind: type[V]) -> V:
-        """The value at ``key``, a new one of ``kind`` if there is none. Another kind fails with WRONGTYPE."""
+        """Return the value at ``key``, if there is none a new one of ``kind``. Raises WRONGTYPE for another kind."""
         value = self.get(key, kind)
         if value is None:
             value = kind()

@@ -70,7 +70,7 @@ class Leaser:
         return f"{self._context.settings.instance}.{self._count}"
 
     async def _proven(self, ids: Sequence[str], token: str) -> list[str]:
-        """Those that a majority of the zones shows leased with ``token``."""
+        """Return those of ``ids`` that a majority of the zones shows as leased with ``token``."""
         replicas = self._context.replicas
         records = await replicas.records(ids)
         mine = []

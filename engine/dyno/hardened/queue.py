@@ -301,7 +301,7 @@ class HardenedQueue(BackgroundQueue):
             await self._held_leases.beat()
 
     def _rested(self, delivery: Delivery) -> HardenedLease | None:
-        """The lease of ``delivery`` as it is now; nobody works on it any more."""
+        """Mark the lease of ``delivery`` as no longer worked on, and return it; None if it has ended."""
         held = self._held_leases.of(delivery.message.id, delivery.token)
         if held is not None:
             held.resting = True

@@ -11,7 +11,11 @@ from zonelab.engine.ports import Clock, Connection, Runtime
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class PipelinedContext:
-    """``quorum`` carries writes and the point reads that safety depends on, ``local`` the range and size reads."""
+    """Context of the parts of one queue.
+
+    ``quorum`` is the connection for writes and the point reads that safety depends on, ``local`` that for range and
+    size reads.
+    """
 
     runtime: Runtime
     clock: Clock

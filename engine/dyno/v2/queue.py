@@ -276,7 +276,7 @@ class PipelinedQueue(BackgroundQueue, Unsupported):
         return score is not None
 
     async def _each(self, connection: Connection, commands: Sequence[Command]) -> list[int]:
-        """The replies, in one pipeline; with ``compat`` one round trip each."""
+        """Return the replies to ``commands``, sent in one pipeline; with ``compat`` in one round trip each."""
         if not self.settings.compat:
             return await read(connection, commands)
         return [(await read(connection, [command]))[0] for command in commands]

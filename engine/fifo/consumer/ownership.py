@@ -61,9 +61,9 @@ class Ownership:
         await self.release(list(self._held()), why="shutdown")
 
     async def release(self, partitions: Sequence[Partition], *, why: str) -> None:
-        """Give up what is ours of ``partitions``; if that fails, the locks end by themselves.
+        """Unlock ``partitions`` as far as this member has them; if that fails, the locks expire.
 
-        ``why``, for the observer: drained, forced, shutdown or split.
+        ``why`` goes to the observer: drained, forced, shutdown or split.
         """
         context = self._context
         if not partitions or not context.settings.locks:

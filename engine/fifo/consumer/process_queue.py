@@ -97,7 +97,10 @@ class ProcessQueue:
 
     @property
     def at_rest(self) -> bool:
-        """Nothing waits and nobody works: what is cached was handed out, and only a later message can end it."""
+        """True if no message waits and none is worked on.
+
+        Messages still in the cache were handed out, and only a commit of a later one can end them.
+        """
         return not any(lane.requested or lane.waiting for lane in self._lanes.values())
 
     def begin_at(self, progress: Progress) -> None:

@@ -1,4 +1,4 @@
-"""Which zones vote: a process that may have lost something does so only after it got what the two others have.
+"""Admission of zones to votes: a server that may have lost data votes only after it has got the two others' data.
 
 A zone takes part in an *era*, a generation and a word that is unlike in each attempt to raise it, and refuses
 questions of another. Its mark is the ``run_id`` of the server's process: one that has started again, with whatever
@@ -39,7 +39,7 @@ class Admission:
         """Zones that this object admitted again."""
 
     def known(self, partition: Partition) -> str | None:
-        """The era that most zones were in when we last looked."""
+        """Return the era of most zones at the last look; None before it."""
         return self._eras.get(partition) if self._checks else ALWAYS
 
     def forget(self, partition: Partition) -> None:

@@ -97,7 +97,10 @@ class GroupCursor:
         await self._change(change)
 
     async def put_aside(self, these: Sequence[SetAside], *, park: Sequence[str] = ()) -> None:
-        """They are finished; the cursor moves behind those at the head. ``park``: keys whose later messages follow."""
+        """Record messages as put aside and finished, and move the cursor past those at the head.
+
+        ``park``: keys whose later messages are to be put aside, too.
+        """
 
         def change(state: CursorState) -> CursorState:
             done = Progress(state.progress.cursor, tuple(each.offset for each in these))

@@ -20,7 +20,10 @@ PLACES = {"dead_letter": "dead", "park": "parked"}
 async def final_rows(
     zone_alone: Connection, keys: FencedKeys, partition: Partition, groups: Sequence[str], *, zone: str
 ) -> list[dict[str, Any]]:
-    """Raises what the port raises. Records that have no offset yet are in the place ``inbox``."""
+    """Return the rows of one zone. Records without offset yet are in the place ``inbox``.
+
+    Raises what the port raises.
+    """
     commands: list[Command] = [
         ("HGET", keys.meta(partition), "era"),
         ("HGETALL", keys.log(partition)),
@@ -69,8 +72,9 @@ async def waiting(
     *,
     begins_last: bool = False,
 ) -> int:
-    """Return how many messages that one of ``groups`` has not finished which has most in front of it, as the newest
-    registers among ``zones`` say; those without offset, too, that any of them has. Raises what the port raises.
+    """Return the largest number of unfinished messages of any of ``groups``, by the newest registers of ``zones``.
+
+    Messages without offset count if any zone has them. Raises what the port raises.
     """
     logs, cursors = [], []
     texts: dict[bytes, None] = {}

@@ -198,7 +198,10 @@ class FencedLog:
             return state.first - before.first
 
     async def floor(self) -> int:
-        """Return where a group may begin whose register was promised before this call. Raises ``Unadmitted``."""
+        """Return the lowest offset at which a group may begin. Raises ``Unadmitted``.
+
+        The group's register must have been promised before this call.
+        """
         if self.writes:
             return self._state.floor
         found = await self._store.views.admitted(self.partition, [LOG_REGISTER])
@@ -272,7 +275,7 @@ class FencedLog:
         self._known.update(records)
 
     def _due_ms(self) -> int:
-        """Return the time by which a record must be due to be so by every clock."""
+        """Return the time (Unix, ms) that every zone's clock has passed: records due by then are due everywhere."""
         return self._store.clock.now_ms() - self._store.clock_margin_ms
 
     async def _pending(self, due_ms: int) -> tuple[list[str], list[str]]:

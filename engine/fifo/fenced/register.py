@@ -34,7 +34,7 @@ class WriteEffects:
     """Effects of a write besides the state, in the same step.
 
     ``records``: offsets and records that go to the log. ``removed``: records that leave the inbox.
-    ``aside``: what is put aside, by a name of its own.
+    ``aside``: names and texts of messages that are put aside.
     """
 
     records: Sequence[tuple[int, str]] = ()

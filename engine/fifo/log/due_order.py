@@ -1,4 +1,4 @@
-"""In which order the records of one producer are due."""
+"""Order in which the records of one producer become due."""
 
 from bisect import bisect, insort
 from math import inf

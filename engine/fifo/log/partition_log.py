@@ -40,7 +40,11 @@ class AppendResult:
 
 @dataclass(frozen=True, slots=True)
 class Page:
-    """``end``: the offset of the next record. ``due_ms``: when one that waits is due; None: none waits."""
+    """Result of one read of a partition.
+
+    ``end``: the offset of the next record. ``due_ms``: time at which the next delayed record is due; None if there is
+    none.
+    """
 
     entries: list[LogEntry]
     end: int
@@ -85,7 +89,7 @@ class PartitionLogs:
         raise OutOfSequence(f"number {record.sequence} of producer {record.producer!r} {what} {number}")
 
     async def read(self, partition: Partition, *, offset: int, count: int) -> list[LogEntry]:
-        """Up to ``count`` records from ``offset`` on; an offset that the log lacks is passed over."""
+        """Up to ``count`` records from ``offset`` on; an offset that the log lacks is skipped."""
         return (await self.page(partition, offset=offset, count=count)).entries
 
     async def page(self, partition: Partition, *, offset: int, count: int) -> Page:

@@ -16,7 +16,7 @@ class Progress:
     above: tuple[int, ...] = ()
 
     def text(self) -> str:
-        """``CURSOR`` or ``CURSOR OFFSET…``."""
+        """Return the stored form: the cursor, and the offsets above it that are finished, separated by spaces."""
         return " ".join(map(str, (self.cursor, *self.above)))
 
     @classmethod

@@ -32,7 +32,7 @@ class FollowedRoute:
         return self.known
 
     async def refresh(self) -> bool:
-        """Ask now; whether it is another one. Raises what the port raises."""
+        """Read the route now. Returns True if it has changed. Raises what the port raises."""
         self._read_ns = self._runtime.now_ns()
         before, told = self.known, await self._routes.read()
         if told is not None and told.epoch >= before.epoch:  # a zone that lags may return an earlier one

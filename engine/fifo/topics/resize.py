@@ -63,7 +63,10 @@ class TopicResize:
         return await self._routes.change(route, replace(route, drained=True))
 
     async def numbers(self, *, write: int | None = None, read: int | None = None) -> TopicRoute:
-        """Tell programs another number of partitions to write to, or to read. Raises as ``to`` does."""
+        """Change the number of partitions to which programs write, or which they read. Returns the new route.
+
+        Raises the errors of ``to``.
+        """
         route = await self._known()
         if route.resizing is not None:
             raise ResizeRefused(

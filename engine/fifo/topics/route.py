@@ -1,4 +1,4 @@
-"""Which partitions a topic has: what is written to, and what is read. Pure."""
+"""Routes of topics: the partitions that are written to, and those that are read. No input or output."""
 
 import json
 from dataclasses import dataclass

@@ -140,15 +140,15 @@ class FifoUnderTest:
         return self._partitions
 
     def logs(self, zone: str, session: str, wrap: Wrap) -> PartitionLogs:
-        """Return how a program of ``zone`` appends that has no producer; no other has the name ``session``."""
+        """Return the logs for a program of ``zone`` without a producer; ``session`` is its unique name."""
         return self._logs(self._site(zone, wrap), session)
 
     def _logs(self, site: Site, _session: str) -> PartitionLogs:
-        """Return how a producer appends."""
+        """Return the logs to which a producer appends."""
         return PartitionLogs(level=site.connection, reads=site.connection, keys=self._keys)
 
     def _zones(self, site: Site, _session: str, settings: ConsumerSettings, _member: str) -> Zones:
-        """Return what a member asks of the zones."""
+        """Return a member's access to the zones."""
         return Zones.of(settings, level=site.connection, reads=site.connection, near=site.local, keys=self._keys)
 
     def _session_of(self, name: str) -> str:
@@ -230,7 +230,7 @@ class FifoUnderTest:
         return replace(self._group, group=self._settings.group_of(_number(name)))
 
     def _keeper_of(self, name: str) -> str:
-        """Return whose offsets the program of that name moves: its group's, or its own."""
+        """Return the keeper of the offsets that the program ``name`` moves: its group, or itself."""
         return self._settings_of(name).keeper(_place(name))
 
     def _all_keepers(self) -> list[str]:
@@ -256,7 +256,7 @@ class FifoUnderTest:
         return route
 
     def _topic_of(self, site: Site, name: str) -> tuple[Routes, PartitionLogs]:
-        """Return how the program called ``name`` asks for the topic's route, and how far groups are."""
+        """Return the routes and the logs of the topic, as the program ``name`` reads them."""
         routes = Routes(self._topic, zones=self._scenario.zones, level=site.connection, keys=self._keys)
         return routes, self._logs(site, name)
 

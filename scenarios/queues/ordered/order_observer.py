@@ -12,7 +12,7 @@ _LEASED = (OrderKind.GRANT, OrderKind.RENEW)
 class OrderObserver:
     """``zonelab.engine.fifo.events.Observer`` of the programs of ``zone``.
 
-    A lease ends ``lease_ns`` after it was asked for: a zone counts it from when it hears of that, which is no earlier.
+    A lease is recorded to end ``lease_ns`` after the request: zones count from its arrival, so theirs end no earlier.
     """
 
     def __init__(self, history: OrderHistory, runtime: Runtime, *, zone: str, lease_ns: int) -> None:

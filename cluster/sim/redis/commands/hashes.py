@@ -17,7 +17,7 @@ def _read(store: Database, key: bytes) -> HashValue:
 
 
 def _fill(store: Database, args: Args, name: str) -> int:
-    """Set field-value pairs; the number of new fields."""
+    """Set field-value pairs. Returns the number of new fields."""
     if len(args) % 2 == 0:
         wrong_arity(name)
     fields = store.get_or_create(args[0], HashValue)

@@ -42,7 +42,7 @@ class Keeper:
         return tuple(self._sweeper.adopted)
 
     async def round(self) -> None:
-        """Raises ``PortError``, ``ServerError``; the next round begins anew."""
+        """Do one round of upkeep. Raises ``PortError``, ``ServerError``; the next round begins anew."""
         settings = self._context.settings
         self._rounds += 1
         if settings.has(Hardening.ANTI_ENTROPY):

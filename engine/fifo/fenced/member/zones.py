@@ -173,7 +173,7 @@ class FencedLogs(PartitionLogs):
 
 
 class FencedParkedKeys(ParkedKeys):
-    """The keys whose messages wait, as in the state of the cursor that this member writes."""
+    """Parked keys, read from the state of the cursor that this member writes."""
 
     def __init__(self, tenures: Tenures, *, level: Connection, keys: FifoKeys) -> None:
         super().__init__(level=level, keys=keys)
