@@ -11,11 +11,11 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
 
-from zonelab.analysis.checkers.consistency.verdict import MEANINGS, Anomaly
-from zonelab.analysis.checkers.judgement import Offender, Validity
-from zonelab.analysis.checkers.order.properties import EXERCISED_BY, LABELS, Property
-from zonelab.analysis.checkers.order.verdict import OrderVerdict
-from zonelab.analysis.checkers.verdict import MEANING_OF, Verdict
+from zonelab.analysis.checkers.consistency.anomalies import Anomaly
+from zonelab.analysis.checkers.judgement import Case
+from zonelab.analysis.checkers.order.properties import Property
+from zonelab.analysis.checkers.order.section import OrderSection
+from zonelab.analysis.checkers.verdict import Verdict
 from zonelab.analysis.figures.plots import labels, plot_accesses, plot_comparison, plot_run
 from zonelab.analysis.figures.rate_plot import plot_rates
 from zonelab.analysis.figures.session_plot import plot_session
@@ -31,11 +31,17 @@ from zonelab.analysis.statistics import QUANTILES
 from zonelab.analysis.stories.access_stories import access_stories
 from zonelab.analysis.stories.lines import Story
 from zonelab.analysis.stories.message_stories import message_stories
-from zonelab.analysis.summary.access_summary import load_consistency
 from zonelab.analysis.summary.allowed import allowed_of_accesses, allowed_of_queue
 from zonelab.analysis.summary.conclusions import conclusion
 from zonelab.analysis.summary.plain_words import access_words, queue_words
-from zonelab.analysis.summary.queue_summary import Rate, Summary, load_summary, load_verdict, operation_summaries
+from zonelab.analysis.summary.queue_summary import (
+    Rate,
+    Summary,
+    checked,
+    load_summary,
+    load_verdict,
+    operation_summaries,
+)
 from zonelab.analysis.summary.result import Result
 from zonelab.analysis.whole_files import write_whole
 from zonelab.analysis.workloads import WorkloadKind
@@ -44,7 +50,6 @@ SETTING_CHARACTERS_MAX = 300
 SCENARIO_CHARACTERS_MAX = 100_000
 """A scenario with every operation told is as long as its run; its file is beside the page."""
 
-_WORDS: Mapping[Validity, str] = {True: "valid", False: "invalid", "unknown": "unknown"}
 _ALT = {
     "latency.png": "Latency of every operation over time",
     "latency-cdf.png": "Distribution of latency by operation",
@@ -73,7 +78,7 @@ class ClassRow:
     forbidden: bool
     meaning: str
     rate: str
-    offenders: tuple[Offender, ...]
+    cases: tuple[Case, ...]
     stories: tuple[Story, ...]
 
 
@@ -92,10 +97,10 @@ def _queue_page(directory: RunDirectory) -> str:
     return _single_run_page(
         "report.html",
         directory,
-        title=_verdict_title(directory, verdict.valid),
+        title=_verdict_title(directory, verdict),
         figures=[*plot_run(directory.path), plot_rates(directory)],
         verdict=verdict,
-        word=_WORDS[verdict.valid],
+        word=verdict.word,
         allowed=allowed_of_queue(verdict),
         plain=queue_words(verdict, summary, directory.info, directory.faults()),
         notes=conclusion(
@@ -113,15 +118,15 @@ def _queue_page(directory: RunDirectory) -> str:
 
 
 def _access_page(directory: RunDirectory) -> str:
-    verdict = load_consistency(directory)
+    verdict = checked(directory)
     stories, operations = access_stories(directory, verdict), operation_summaries(directory)
     return _single_run_page(
         "access_report.html",
         directory,
-        title=_verdict_title(directory, verdict.valid),
+        title=_verdict_title(directory, verdict),
         figures=[*plot_accesses(directory.path), plot_rates(directory), *_staleness(directory)],
         verdict=verdict,
-        word=_WORDS[verdict.valid],
+        word=verdict.word,
         allowed=allowed_of_accesses(verdict),
         plain=access_words(verdict, operations, directory.info, directory.faults()),
         notes=[],
@@ -131,7 +136,7 @@ def _access_page(directory: RunDirectory) -> str:
                 "name": name,
                 "count": verdict.counts[name],
                 "forbidden": name in verdict.forbid,
-                "meaning": MEANINGS[name],
+                "meaning": name.summary,
                 "rate": "",
                 "cases": verdict.cases[name],
                 "stories": stories.get(name, ()),
@@ -172,9 +177,9 @@ def _timeline(directory: RunDirectory) -> dict[str, Any]:
     return {"timeline": shown, "picture": picture(shown), "script": Script.of_template("timeline.js")}
 
 
-def _verdict_title(directory: RunDirectory, valid: Validity) -> str:
+def _verdict_title(directory: RunDirectory, verdict: Verdict) -> str:
     info = directory.info
-    return f"{info.scenario} at {info.level}, seed {info.seed}: {_WORDS[valid]}"
+    return f"{info.scenario} at {info.level}, seed {info.seed}: {verdict.word}"
 
 
 def _single_run_page(template: str, directory: RunDirectory, *, title: str, figures: list[Path], **found: Any) -> str:
@@ -208,7 +213,7 @@ def build_comparison(runs: Sequence[Path], path: Path) -> Path:
     shown = [
         {
             "label": label,
-            "word": _WORDS[verdict.valid],
+            "word": verdict.word,
             "allowed": allowed_of_queue(verdict),
             "verdict": verdict,
             "link": _link(run.path / "report.html", path.parent),
@@ -237,23 +242,23 @@ def _shortened(text: str, most: int) -> str:
 
 def _classes(verdict: Verdict, summary: Summary, stories: Mapping[str, tuple[Story, ...]]) -> Iterator[ClassRow]:
     rates = {**summary.duplicates, **summary.loss}
-    for name, meaning in MEANING_OF.items():
-        if verdict.counts.get(name):
+    for name in (*MessageClass, *(Property if verdict.order else ())):
+        if verdict.counts[name]:
             yield ClassRow(
                 name=name,
                 count=verdict.counts[name],
                 forbidden=name in verdict.forbid,
-                meaning=meaning,
+                meaning=name.summary,
                 rate=_rate_in_words(rates[name], per=_per(name, summary)) if name in rates else "",
-                offenders=verdict.offenders.get(name, ()),
+                cases=verdict.cases.get(name, ()),
                 stories=stories.get(name, ()),
             )
 
 
-def _order(order: OrderVerdict) -> Iterator[tuple[Property, str, str, int, int, str]]:
+def _order(order: OrderSection) -> Iterator[tuple[Property, str, str, int, int, str]]:
     """Property, what it is, what became of it, cases, opportunities, and what counts as one."""
     for name in Property:
-        yield name, LABELS[name], order.of(name), order.counts[name], order.opportunities[name], EXERCISED_BY[name]
+        yield name, name.label, order.of(name), order.counts[name], order.opportunities[name], name.exercised_by
 
 
 def _rates(summary: Summary) -> Iterator[tuple[str, int, float, float, float, str]]:

@@ -216,7 +216,7 @@ def resident_mb(pid: int) -> float:
 
 
 def check_it(run: Path) -> dict[str, int]:
-    from zonelab.analysis.checkers.queue.queue import check
+    from zonelab.analysis.checkers.check import check
 
     return {name: count for name, count in check(run).counts.items() if count}
 

@@ -18,7 +18,7 @@ from typing import Any
 import simpy
 from environment import environment
 
-from zonelab.analysis.checkers.queue.queue import check_recorded
+from zonelab.analysis.checkers.check import check_recorded
 from zonelab.analysis.observation import Observation
 from zonelab.cluster.sim.cluster import SimCluster
 from zonelab.cluster.testbed import Testbed

@@ -20,7 +20,7 @@ from time import monotonic
 
 from environment import environment
 
-from zonelab.analysis.checkers.queue.queue import check
+from zonelab.analysis.checkers.check import check
 from zonelab.analysis.run_index.index import JSON_NAME
 from zonelab.analysis.runs.builder import RunBuilder
 from zonelab.analysis.summary.queue_summary import summarise
@@ -51,7 +51,8 @@ def copy_of(model: Path, folder: Path, number: int) -> None:
     told = {name: json.loads((model / name).read_text()) for name in FILES}
     told["run.json"] |= {"run_id": f"{number:016x}", "seed": number, "program": f"{number % PROGRAMS:016x}"}
     if number % 7:
-        told["verdict.json"] |= {"valid": True, "reasons": [], "counts": {}}
+        told["verdict.json"] |= {"valid": True, "reasons": []}
+        told["verdict.json"]["sections"]["queue"]["counts"] = {}
     for name, value in told.items():
         (run / name).write_text(json.dumps(value, indent=2))
 

@@ -22,10 +22,14 @@ from time import process_time
 import pyarrow.parquet as pq
 from environment import environment
 
-from zonelab.analysis.checkers.order.order import check_order
-from zonelab.analysis.checkers.queue.queue import check
+from zonelab.analysis.checkers.check import check
+from zonelab.analysis.checkers.order.order import OrderRun, check_order
+from zonelab.analysis.runs.directory import RunDirectory
 
-CHECKERS: Mapping[str, Callable[[Path], object]] = {"order": check_order, "operations": check}
+CHECKERS: Mapping[str, Callable[[Path], object]] = {
+    "order": lambda run: check_order(OrderRun.of(RunDirectory.open(run))),
+    "operations": check,
+}
 """By the table that they read."""
 
 LOAD = {

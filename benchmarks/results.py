@@ -20,7 +20,7 @@ from tempfile import TemporaryDirectory
 
 from environment import environment
 
-from zonelab.analysis.checkers.queue.queue import check
+from zonelab.analysis.checkers.check import check
 from zonelab.analysis.comparison.confirmation import decided, medians_ms, pairs_of
 from zonelab.analysis.figures import plot_style as style
 from zonelab.analysis.rates.objectives import CASES, LOSSES

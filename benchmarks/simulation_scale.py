@@ -18,7 +18,7 @@ from typing import Any
 
 from environment import environment
 
-from zonelab.analysis.checkers.queue.queue import check
+from zonelab.analysis.checkers.check import check
 from zonelab.cluster.sim.cluster import SimCluster
 from zonelab.cluster.testbed import Testbed
 from zonelab.scenarios.run.simulated import NullWatcher, run_in_sim

@@ -17,15 +17,13 @@ from zonelab._lazy_names import lazy_names
 
 if TYPE_CHECKING:
     from zonelab._face.run import Run
-    from zonelab.analysis.checkers.consistency.verdict import ConsistencyVerdict
     from zonelab.analysis.checkers.verdict import Verdict
     from zonelab.analysis.observation import Observation
     from zonelab.studies.hunt.findings import Group, HuntResult
 
-__all__ = ["ConsistencyVerdict", "Group", "HuntResult", "Observation", "Run", "Verdict", "hunt", "read", "run"]
+__all__ = ["Group", "HuntResult", "Observation", "Run", "Verdict", "hunt", "read", "run"]
 
 _HOMES = {
-    "ConsistencyVerdict": "zonelab.analysis.checkers.consistency.verdict",
     "Group": "zonelab.studies.hunt.findings",
     "HuntResult": "zonelab.studies.hunt.findings",
     "Observation": "zonelab.analysis.observation",

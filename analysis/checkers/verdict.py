@@ -1,75 +1,46 @@
-"""The verdict on one run: valid, invalid or unknown, how many messages fell into each class, and which."""
+"""The verdict on one run: valid, invalid or unknown, how many cases fell into each class, and which."""
 
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass, field, replace
-from typing import TYPE_CHECKING, Any
+from dataclasses import dataclass
+from typing import Any, TypeVar
 
-from zonelab.analysis.checkers.judgement import Offender, Validity
-from zonelab.analysis.checkers.order.properties import MEANINGS, Property
-from zonelab.analysis.message_classes import DESCRIPTIONS, DUPLICATE_CAUSES, MessageClass
+from zonelab.analysis.case_class import CaseClass
+from zonelab.analysis.checkers.consistency.anomalies import Anomaly
+from zonelab.analysis.checkers.consistency.section import ConsistencySection
+from zonelab.analysis.checkers.judgement import Case, Section, Valid, Validity, judge
+from zonelab.analysis.checkers.order.properties import Property
+from zonelab.analysis.checkers.order.section import OrderSection
+from zonelab.analysis.checkers.queue.section import QueueSection, Totals
+from zonelab.analysis.message_classes import MessageClass
 
-if TYPE_CHECKING:
-    from zonelab.analysis.checkers.order.verdict import OrderVerdict
+KINDS: Mapping[str, type[Section]] = {one.title: one for one in (QueueSection, OrderSection, ConsistencySection)}
+"""The sections that a verdict can have."""
 
-Broken = MessageClass | Property
-"""What a run of a queue can violate: a class of messages, or a property of their order."""
+AnyClass = MessageClass | Property | Anomaly
 
-MEANING_OF: Mapping[Broken, str] = dict((*DESCRIPTIONS.items(), *MEANINGS.items()))
+CLASSES: Mapping[str, AnyClass] = {str(one): one for kind in (Anomaly, MessageClass, Property) for one in kind}
+"""Every class by its name; ``undecided``, which is an anomaly, too, is that of messages."""
 
-
-def broken_named(name: str) -> Broken:
-    """Raises ``ValueError`` if nothing is called so."""
-    return Property(name) if name in set(Property) else MessageClass(name)
-
-
-@dataclass(frozen=True, kw_only=True, slots=True)
-class Totals:
-    """How many message ids (``deliveries``: pops of a message) reached each point.
-
-    ``pushed`` = ``acknowledged`` + ``failed`` + ``indeterminate``: ids by the best outcome of their pushes.
-    ``delivered``: ids handed to a consumer at least once. ``acked``: ids with at least one confirmed ack.
-    """
-
-    pushed: int = 0
-    acknowledged: int = 0
-    failed: int = 0
-    indeterminate: int = 0
-    delivered: int = 0
-    deliveries: int = 0
-    acked: int = 0
-
-    def __add__(self, other: "Totals") -> "Totals":
-        return Totals(**{name: getattr(self, name) + getattr(other, name) for name in Totals.__slots__})
+Kind = TypeVar("Kind", bound=Section)
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
-class Divergence:
-    """How far the zones' contents differ at rest; a statistic, never a reason.
-
-    ``place`` is queue, unack, payload or dead; ``shard`` is ``None`` for payloads and dead letters. ``ids``: held by at
-    least one zone; ``divergent``: held by at least one but not by every zone that could be read.
-    """
-
-    place: str
-    shard: str | None
-    ids: int
-    divergent: int
+def class_named(name: str) -> AnyClass:
+    """Return the class called ``name``. Raises ``ValueError`` if there is none."""
+    if name not in CLASSES:
+        raise ValueError(f"got {name}; accepted: {', '.join(CLASSES)}")
+    return CLASSES[name]
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
+@dataclass(frozen=True, slots=True)
 class Verdict:
-    """The result of checking one run of a queue.
+    """The result of checking one run: a section for each checker that had something to judge.
 
-    ``valid``: True, False or ``"unknown"``. ``totals``: how many messages there were. ``counts``: cases of every
-    ``MessageClass``; deliveries for early, late and the duplicate causes, acks for zombie_ack, (zone, id) pairs for
-    orphan and phantom, and messages for all others. ``offenders``: the first 20 of each class in history order; all of
-    them are in ``offenders.parquet``. ``lateness_ms``: quantiles of (delivery - due) over first deliveries, per zone
-    and under ``"all"``. ``overlap_ms``: of messages that two programs worked on at once, how many there are, how many
-    were counted to the end of the drain (``open``), and quantiles of how long. ``reasons``: why it is not valid, in
-    words. ``not_judged``: classes for which the queue has no means, say those of leases without leases; their counts
-    are 0 and say nothing. ``order``: of a queue that keeps an order what became of it; ``counts``, ``forbid`` and
-    ``offenders`` then name its properties, too. ``forbid``: the classes that must have no cases. ``divergence``: how
-    far the zones' contents differ at rest.
+    ``queue`` of a run whose clients used a queue, ``order`` beside it of one that keeps an order, and ``consistency``
+    of a run with a workload. Of a verdict as a whole: ``valid``, which is True, False or ``"unknown"``: the worst of
+    the sections. ``reasons``: why it is not valid, in words. ``forbid``: the classes that must have no cases.
+    ``counts``: cases of every class; deliveries for early, late and the duplicate causes, acks for zombie_ack, (zone,
+    id) pairs for orphan and phantom, and messages for all others. ``cases``: the first 20 of each class in history
+    order; all of them are in ``offenders.parquet``, those of a workload in ``anomalies.parquet``.
 
     Example, in which those of the methods stand in place of the dots::
 
@@ -81,85 +52,168 @@ class Verdict:
             ...
     """
 
-    valid: Validity
-    reasons: tuple[str, ...]
-    forbid: tuple[str, ...]
-    totals: Totals
-    counts: Mapping[str, int]
-    offenders: Mapping[str, tuple[Offender, ...]]
-    lateness_ms: Mapping[str, Mapping[str, float]]
-    overlap_ms: Mapping[str, float] = field(default_factory=dict)
-    divergence: tuple[Divergence, ...] = field(default=())
-    not_judged: tuple[str, ...] = ()
-    order: "OrderVerdict | None" = None
+    sections: Mapping[str, Section]
+
+    @classmethod
+    def of(cls, *sections: Section) -> "Verdict":
+        """Return the verdict that has ``sections``."""
+        return cls({section.title: section for section in sections})
 
     @property
-    def violated(self) -> tuple[Broken, ...]:
-        """The forbidden classes, and properties of order, that have cases.
+    def valid(self) -> Valid:
+        """The validity of the run: the worst of its sections.
+
+        Example::
+
+            print(verdict.valid)  # False
+        """
+        return judge(broken=self.violated, doubts=self.doubts)
+
+    @property
+    def word(self) -> str:
+        """The validity of the run as it is printed.
+
+        Example::
+
+            print(verdict.word)  # invalid
+        """
+        return Validity(self.valid).word
+
+    @property
+    def violated(self) -> tuple[CaseClass, ...]:
+        """The forbidden classes that have cases: of messages, properties of order, or anomalies of a workload.
 
         Example::
 
             print([str(name) for name in verdict.violated], verdict.reasons)
             assert verdict.violated
         """
-        classes: tuple[Broken, ...] = tuple(name for name in MessageClass if name in self.forbid and self.counts[name])
-        return classes if self.order is None else (*classes, *self.order.violated)
+        return tuple(name for section in self.sections.values() for name in section.violated)
 
-    def with_order(self, order: "OrderVerdict") -> "Verdict":
-        """Returns this and what became of the ``order`` of its messages, as one verdict: the worse of the two."""
-        mine, theirs = len(self.violated), len(order.violated)
-        doubts = dict.fromkeys((*self.reasons[mine:], *order.reasons[theirs:]))
-        broken = (*self.reasons[:mine], *order.reasons[:theirs])
-        return replace(
-            self,
-            valid=False if broken else "unknown" if doubts else True,
-            reasons=(*broken, *doubts),
-            forbid=(*self.forbid, *order.forbid),
-            counts={**self.counts, **order.counts},
-            offenders={**self.offenders, **order.offenders},
-            order=order,
-        )
+    @property
+    def doubts(self) -> tuple[str, ...]:
+        """Why the evidence has gaps, in words.
+
+        Example::
+
+            print(verdict.doubts)  # ()
+        """
+        return tuple(dict.fromkeys(doubt for section in self.sections.values() for doubt in section.doubts))
+
+    @property
+    def reasons(self) -> tuple[str, ...]:
+        """Why the run is not valid, in words: a sentence for each of ``violated``, then ``doubts``.
+
+        Example::
+
+            print(len(verdict.reasons) == len(verdict.violated))  # True
+        """
+        return (*(line for section in self.sections.values() for line in section.violations), *self.doubts)
+
+    @property
+    def forbid(self) -> tuple[str, ...]:
+        """The names of the classes that must have no cases.
+
+        Example::
+
+            print("lost" in verdict.forbid)  # True
+        """
+        return tuple(name for section in self.sections.values() for name in section.forbid)
+
+    @property
+    def counts(self) -> Mapping[str, int]:
+        """The number of cases of each class, by name.
+
+        Example::
+
+            print(verdict.counts["lost"])  # 1
+        """
+        return {name: count for section in self.sections.values() for name, count in section.counts.items()}
+
+    @property
+    def cases(self) -> Mapping[str, tuple[Case, ...]]:
+        """The first 20 cases of each class that has any, by name.
+
+        Example::
+
+            print([one.message_id for one in verdict.cases["lost"]])  # ['1']
+        """
+        return {name: cases for section in self.sections.values() for name, cases in section.cases.items()}
+
+    @property
+    def not_judged(self) -> tuple[str, ...]:
+        """Classes for which the queue has no means, say those of leases without leases; their counts say nothing.
+
+        Example::
+
+            print("lost" in verdict.not_judged)  # False
+        """
+        return tuple(name for section in self.sections.values() for name in section.not_judged)
+
+    @property
+    def queue(self) -> QueueSection:
+        """What became of the messages. Raises ``KeyError`` if the clients of the run used no queue.
+
+        Example::
+
+            print(verdict.queue.duplicated)  # 0
+        """
+        return self._section(QueueSection)
+
+    @property
+    def order(self) -> OrderSection | None:
+        """What became of the order of messages; None if the queue keeps none.
+
+        Example::
+
+            print(verdict.order)  # None
+        """
+        return self._section(OrderSection) if OrderSection.title in self.sections else None
+
+    @property
+    def consistency(self) -> ConsistencySection:
+        """What became of the data of a workload. Raises ``KeyError`` if the run has none.
+
+        Example::
+
+            print("consistency" in verdict.sections)  # False
+        """
+        return self._section(ConsistencySection)
+
+    @property
+    def totals(self) -> Totals:
+        """How many messages there were: ``queue.totals``. Raises ``KeyError`` if the clients used no queue.
+
+        Example::
+
+            print(verdict.totals.pushed)  # 1
+        """
+        return self.queue.totals
 
     @property
     def begun(self) -> int:
-        """The number of messages that were pushed.
+        """The number of messages that were pushed, or of operations that clients of a workload began.
 
         Example::
 
             print(verdict.begun)  # 1
         """
-        return self.totals.pushed
+        return sum(section.begun for section in self.sections.values())
 
-    @property
-    def duplicated(self) -> int:
-        """The number of deliveries that were one too many, whatever the cause.
-
-        Example::
-
-            print(verdict.duplicated)  # 0
-        """
-        return sum(self.counts[cause] for cause in DUPLICATE_CAUSES)
+    def _section(self, kind: type[Kind]) -> Kind:
+        found = self.sections[kind.title]
+        assert isinstance(found, kind)
+        return found
 
     def to_json(self) -> dict[str, Any]:
         """Returns the content of ``verdict.json``; ``from_json`` inverts it.
 
         Example::
 
-            print(verdict.to_json()["totals"]["pushed"])  # 1
+            print(verdict.to_json()["sections"]["queue"]["totals"]["pushed"])  # 1
         """
-        return {
-            "valid": self.valid,
-            "reasons": list(self.reasons),
-            "forbid": list(self.forbid),
-            "totals": asdict(self.totals),
-            "counts": dict(self.counts),
-            "offenders": {name: [asdict(item) for item in items] for name, items in self.offenders.items()},
-            "lateness_ms": {zone: dict(values) for zone, values in self.lateness_ms.items()},
-            "overlap_ms": dict(self.overlap_ms),
-            "divergence": [asdict(item) for item in self.divergence],
-            "not_judged": list(self.not_judged),
-            **({} if self.order is None else {"order": self.order.to_json()}),
-        }
+        sections = {name: section.to_json() for name, section in self.sections.items()}
+        return {"valid": self.valid, "reasons": list(self.reasons), "sections": sections}
 
     @classmethod
     def from_json(cls, value: Mapping[str, Any]) -> "Verdict":
@@ -172,25 +226,4 @@ class Verdict:
 
             print(Verdict.from_json(verdict.to_json()) == verdict)  # True
         """
-        unknown = [str(name) for name in MessageClass if name not in value["counts"]]
-        return cls(
-            valid=value["valid"],
-            reasons=tuple(value["reasons"]),
-            forbid=tuple(value["forbid"]),
-            totals=Totals(**value["totals"]),
-            counts={**dict.fromkeys(unknown, 0), **value["counts"]},
-            offenders={name: tuple(Offender(**item) for item in items) for name, items in value["offenders"].items()},
-            lateness_ms=value["lateness_ms"],
-            overlap_ms=value.get("overlap_ms", {}),
-            divergence=tuple(Divergence(**item) for item in value["divergence"]),
-            not_judged=(*value.get("not_judged", ()), *unknown),
-            order=_order(value.get("order")),
-        )
-
-
-def _order(value: Mapping[str, Any] | None) -> "OrderVerdict | None":
-    if value is None:
-        return None
-    from zonelab.analysis.checkers.order.verdict import OrderVerdict  # loads numpy
-
-    return OrderVerdict.from_json(value)
+        return cls({name: KINDS[name].from_json(section) for name, section in value["sections"].items()})

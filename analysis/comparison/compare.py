@@ -10,7 +10,8 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
-from zonelab.analysis.checkers.verdict import Totals, Verdict
+from zonelab.analysis.checkers.queue.section import Totals
+from zonelab.analysis.checkers.verdict import Verdict
 from zonelab.analysis.comparison.metrics import (
     PERMUTATIONS,
     RESAMPLES,

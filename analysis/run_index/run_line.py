@@ -9,6 +9,7 @@ from hashlib import blake2b
 from pathlib import Path
 from typing import Any
 
+from zonelab.analysis.checkers.judgement import Validity
 from zonelab.analysis.runs.errors import RunError
 from zonelab.analysis.runs.info import RunInfo, opened_info
 
@@ -60,7 +61,7 @@ class RunLine:
         """The verdict in one word."""
         if self.problem is not None:
             return "broken"
-        return {True: "valid", False: "invalid", "unknown": "unknown", None: "not judged"}[self.valid]
+        return "not judged" if self.valid is None else Validity(self.valid).word
 
     def to_json(self) -> dict[str, Any]:
         """``from_json`` inverts it. For thousands of lines ``dataclasses.asdict`` is too slow."""
@@ -102,9 +103,13 @@ def line_of(run: Path, *, place: str, digest: str) -> RunLine:
 
 def _line(run: Path, info: RunInfo, *, place: str, digest: str) -> RunLine:
     verdict, summary = _told(run / "verdict.json"), _told(run / "summary.json")
-    counts = {str(name): int(count) for name, count in verdict.get("counts", {}).items() if count}
-    forbidden = [name for name in verdict.get("forbid", ()) if name not in verdict.get("not_judged", ())]
-    broken = sum(bool(counts.get(name)) for name in set(verdict.get("forbid", ())))
+    counts: dict[str, int] = {}
+    judged: list[str] = []
+    doubts = False
+    for section in verdict.get("sections", {}).values():
+        counts |= {str(name): int(count) for name, count in section["counts"].items() if count}
+        judged += [name for name in section["forbid"] if name not in section["not_judged"]]
+        doubts |= bool(section["doubts"])
     return RunLine(
         place=place,
         digest=digest,
@@ -120,8 +125,8 @@ def _line(run: Path, info: RunInfo, *, place: str, digest: str) -> RunLine:
         program=info.program or info.git_commit or info.zonelab_version,
         command=info.command,
         valid=verdict.get("valid"),
-        doubts=len(verdict.get("reasons", ())) > broken,
-        judged=tuple(dict.fromkeys(forbidden)),
+        doubts=doubts,
+        judged=tuple(dict.fromkeys(judged)),
         counts=counts,
         figures=dict(_figures(summary)),
         report=(run / "report.html").exists(),

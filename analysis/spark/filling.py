@@ -131,8 +131,8 @@ def _verdict(run: RunInput, counts: Mapping[str, Any], order: Mapping[str, Order
 def _order_of(run: RunInput, order: Mapping[str, OrderCount]) -> tuple[bool, bool]:
     """Return whether a forbidden property is broken, and whether all are known."""
     try:
-        checked = run.directory.read_json("order_verdict.json")
-    except RunError:
+        checked = run.directory.read_json("verdict.json")["sections"]["order"]
+    except (KeyError, RunError):
         return any(one.cases for one in order.values()), False
     cases = {**checked["counts"], **{name: one.cases for name, one in order.items()}}
     return any(cases[name] for name in checked["forbid"]), checked["valid"] != "unknown"

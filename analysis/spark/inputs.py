@@ -19,7 +19,7 @@ from zonelab.analysis.runs.errors import CutOff, RunError, TooNew
 from zonelab.analysis.runs.history import FINAL_STATE, OPERATIONS
 from zonelab.analysis.spark.storage import Storage
 
-_BESIDE = ("run.json", "scenario.yaml", "order_verdict.json")
+_BESIDE = ("run.json", "scenario.yaml", "verdict.json")
 """Files of a run that are copied from storage which only Spark can read."""
 
 _STUDIES = {"hunt": "a hunt", "sweep": "a sweep", "limit": "a search for limits", "evaluate": "an evaluation"}

@@ -6,7 +6,9 @@ from typing import Any
 
 import pyarrow as pa
 
-from zonelab.analysis.checkers.consistency.verdict import Anomaly, Case, ConsistencyVerdict
+from zonelab.analysis.checkers.consistency.anomalies import Anomaly
+from zonelab.analysis.checkers.judgement import Case
+from zonelab.analysis.checkers.verdict import Verdict
 from zonelab.analysis.runs.accesses import FINAL_VALUES, FINAL_VALUES_NAME, VALUES, VALUES_NAME
 from zonelab.analysis.stories.lines import (
     STORIES_MAX,
@@ -23,7 +25,7 @@ from zonelab.analysis.stories.lines import (
 _COLUMNS = ("index", "time_ns", "process", "f", "type", "op_id", "error")
 
 
-def access_stories(run: StorySource, verdict: ConsistencyVerdict) -> dict[Anomaly, tuple[Story, ...]]:
+def access_stories(run: StorySource, verdict: Verdict) -> dict[Anomaly, tuple[Story, ...]]:
     """Return stories of the first cases of each anomaly that occurred. Raises ``RunError``."""
     chosen = {name: verdict.cases[name][:STORIES_MAX] for name in Anomaly if verdict.cases.get(name)}
     cases = list(dict.fromkeys(case for found in chosen.values() for case in found))

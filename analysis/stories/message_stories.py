@@ -9,7 +9,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from zonelab.analysis.checkers.judgement import Offender
+from zonelab.analysis.checkers.judgement import Case
 from zonelab.analysis.checkers.verdict import Verdict
 from zonelab.analysis.message_classes import MessageClass
 from zonelab.analysis.runs.fault_bands import FaultBand
@@ -35,12 +35,12 @@ _COLUMNS = (
 
 def message_stories(run: StorySource, verdict: Verdict) -> dict[str, tuple[Story, ...]]:
     """Return stories of the first messages of each class, or property of order, that has cases. Raises ``RunError``."""
-    named = [*MessageClass, *(name for name in verdict.offenders if name not in set(MessageClass))]
-    chosen = {str(name): _first_messages(verdict.offenders.get(name, ())) for name in named}
+    named = [*MessageClass, *(name for name in verdict.cases if name not in set(MessageClass))]
+    chosen = {str(name): _first_messages(verdict.cases.get(name, ())) for name in named}
     telling: dict[str, set[int]] = defaultdict(set)
     for offenders in chosen.values():
         for one in offenders:
-            telling[one.message_id] |= set() if one.index is None else {one.index}
+            telling[one.subject] |= set() if one.operation_index is None else {one.operation_index}
     events = _events(run, telling)
     held = at_rest(final_rows(run, telling))
     tell = _Teller(run, run.faults(), events, held)
@@ -58,10 +58,10 @@ def at_rest(rows: Iterable[Mapping[str, Any]]) -> dict[tuple[str, str], list[str
     return held
 
 
-def _first_messages(offenders: Sequence[Offender]) -> list[Offender]:
-    by_id: dict[str, Offender] = {}
+def _first_messages(offenders: Sequence[Case]) -> list[Case]:
+    by_id: dict[str, Case] = {}
     for one in offenders:
-        by_id.setdefault(one.message_id, one)
+        by_id.setdefault(one.subject, one)
     return list(by_id.values())[:STORIES_MAX]
 
 
@@ -87,20 +87,20 @@ class _Teller:
     events: Mapping[str, Kept]
     held: Mapping[tuple[str, str], list[str]]
 
-    def story(self, offender: Offender) -> Story:
-        message_id = offender.message_id
+    def story(self, offender: Case) -> Story:
+        message_id = offender.subject
         kept = self.events[message_id]
         return Story(
             subject=message_id,
-            detail=offender.detail,
+            detail=offender.words,
             lines=with_faults(self._lines(kept.rows, offender), self.faults),
             left_out=kept.left_out,
             at_rest=tuple(places_of(self.run, self.held, message_id)),
         )
 
-    def _lines(self, rows: Sequence[Mapping[str, Any]], offender: Offender) -> Iterator[Line]:
+    def _lines(self, rows: Sequence[Mapping[str, Any]], offender: Case) -> Iterator[Line]:
         for row in rows:
-            yield Line(row["time_ns"], row["process"], self._words(row), row["index"] == offender.index)
+            yield Line(row["time_ns"], row["process"], self._words(row), row["index"] == offender.operation_index)
         yield from self._due(rows)
         yield from self._lease_ends(rows)
 

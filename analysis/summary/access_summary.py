@@ -5,10 +5,8 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
-from zonelab.analysis.checkers.consistency.consistency import check_consistency
-from zonelab.analysis.checkers.consistency.verdict import ConsistencyVerdict
 from zonelab.analysis.runs.directory import RunDirectory
-from zonelab.analysis.summary.queue_summary import ALL_ZONES, OperationSummary, operation_summaries, recorded
+from zonelab.analysis.summary.queue_summary import ALL_ZONES, OperationSummary, checked, operation_summaries
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -31,18 +29,10 @@ class AccessSummary:
         return asdict(self)
 
 
-def load_consistency(run: RunDirectory) -> ConsistencyVerdict:
-    """The verdict of a run as last checked; checks it if it never was. Raises ``RunError``."""
-    with recorded(run, "verdict.json") as value:
-        if value is not None:
-            return ConsistencyVerdict.from_json(value)
-    return check_consistency(run.path)
-
-
 def summarise_accesses(run: Path) -> AccessSummary:
     """Write ``summary.json`` of the run in ``run``; check the run first if it has no verdict. Raises ``RunError``."""
     directory = RunDirectory.open(run)
-    verdict, info = load_consistency(directory), directory.info
+    verdict, info = checked(directory), directory.info
     summary = AccessSummary(
         run_id=directory.name,
         scenario=info.scenario,

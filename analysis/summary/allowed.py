@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 
-from zonelab.analysis.checkers.consistency.verdict import Anomaly, ConsistencyVerdict
+from zonelab.analysis.checkers.consistency.anomalies import Anomaly
 from zonelab.analysis.checkers.verdict import Verdict
 from zonelab.analysis.message_classes import MessageClass
 
@@ -22,12 +22,12 @@ def allowed_of_queue(verdict: Verdict) -> tuple[str, ...]:
     )
 
 
-def allowed_of_accesses(verdict: ConsistencyVerdict) -> tuple[str, ...]:
+def allowed_of_accesses(verdict: Verdict) -> tuple[str, ...]:
     """Anomalies with more cases than 1 in 100 of what could have shown them, in words."""
     return tuple(_anomalies(verdict))
 
 
-def _anomalies(verdict: ConsistencyVerdict) -> Iterator[str]:
+def _anomalies(verdict: Verdict) -> Iterator[str]:
     for name in Anomaly:
         if name in verdict.forbid or name is Anomaly.UNDECIDED or not verdict.counts[name]:
             continue
@@ -36,9 +36,9 @@ def _anomalies(verdict: ConsistencyVerdict) -> Iterator[str]:
             yield f"{hits:,} {name.replace('_', ' ')} ({_percent(hits / trials)} of {trials:,}{of})"
 
 
-def _share(name: Anomaly, verdict: ConsistencyVerdict) -> tuple[int, int, str]:
+def _share(name: Anomaly, verdict: Verdict) -> tuple[int, int, str]:
     """Cases, how many there could be, and of what: of operations, where the checker does not tell."""
-    share, locks = (verdict.shares.get(one, {}).get("all") for one in (name, Anomaly.NO_OWNER))
+    share, locks = (verdict.consistency.shares.get(one, {}).get("all") for one in (name, Anomaly.NO_OWNER))
     if share is not None:
         return share.hits, share.trials, ""
     if name is Anomaly.DIVERGENT and locks is not None:

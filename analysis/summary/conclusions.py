@@ -8,7 +8,6 @@ from pathlib import Path
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from zonelab.analysis.checkers.order.properties import LABELS
 from zonelab.analysis.message_classes import MessageClass
 from zonelab.analysis.runs.directory import RunDirectory
 from zonelab.analysis.runs.errors import RunError
@@ -151,7 +150,7 @@ def _order(results: Sequence[Result]) -> Iterator[str]:
         order = result.verdict.order
         if order is None:
             continue
-        broken = _and([f"{name} ({LABELS[name]})" for name in order.violated])
+        broken = _and([name.words for name in order.violated])
         yield f"{result.title} {f'broke {broken}' if broken else 'broke nothing'} of what ordered messages must keep."
         untried = _and([str(name) for name in order.not_exercised if name in order.forbid])
         if untried:
@@ -264,7 +263,7 @@ def _lateness(results: Sequence[Result]) -> Iterator[str]:
     """One sentence on how late deliveries were, where that was more than anybody would call on time."""
     parts, unbounded = [], ""
     for result in results:
-        late_ms = result.verdict.lateness_ms.get("all", {})
+        late_ms = result.verdict.queue.lateness_ms.get("all", {})
         lease_ms = _lease_ms(result)
         bound_ms = LATE_MS if lease_ms is None else min(LATE_MS, lease_ms)
         if late_ms.get("p99", 0) <= bound_ms:
@@ -288,7 +287,7 @@ def _lease_ms(result: Result) -> int | None:
 def _overlapping(results: Sequence[Result]) -> Iterator[str]:
     """Yield sentences on programs that went on working when their lease had ended."""
     for result in results:
-        counts, lasted_ms = result.verdict.counts, result.verdict.overlap_ms
+        counts, lasted_ms = result.verdict.counts, result.verdict.queue.overlap_ms
         if counts[MessageClass.OVERLAP]:
             still = f"; {lasted_ms['open']:,} counted to the end of the drain" if lasted_ms["open"] else ""
             yield (

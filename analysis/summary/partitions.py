@@ -9,8 +9,8 @@ from typing import Any
 
 import pyarrow.compute as pc
 
-from zonelab.analysis.checkers.order.order import OrderRun, order_verdict
-from zonelab.analysis.checkers.order.waiting import Standstill
+from zonelab.analysis.checkers.order.order import OrderRun, check_order
+from zonelab.analysis.checkers.order.section import Standstill
 from zonelab.analysis.runs.directory import RunDirectory
 from zonelab.analysis.runs.errors import RunError
 from zonelab.analysis.runs.order import FINAL_ORDER, FINAL_ORDER_NAME, ORDER, ORDER_NAME, OrderKind
@@ -93,7 +93,7 @@ def partition_states(directory: RunDirectory) -> tuple[PartitionState, ...]:
     if (directory.path / f"{FINAL_ORDER_NAME}.parquet").exists():
         for batch in directory.batches(FINAL_ORDER_NAME, FINAL_ORDER):
             partitions.held(batch.filter(pc.field("place") == "log").to_pylist())
-    blocked = order_verdict(OrderRun.of(directory)).blocked
+    blocked = check_order(OrderRun.of(directory)).blocked
     return tuple(
         PartitionState(
             group=group,

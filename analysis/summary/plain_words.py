@@ -2,43 +2,19 @@
 
 from collections.abc import Iterator, Mapping, Sequence
 
-from zonelab.analysis.checkers.consistency.verdict import MEANINGS, Anomaly, ConsistencyVerdict
-from zonelab.analysis.checkers.judgement import Validity
-from zonelab.analysis.checkers.order.properties import Property
-from zonelab.analysis.checkers.verdict import MEANING_OF, Broken, Verdict
+from zonelab.analysis.case_class import CaseClass
+from zonelab.analysis.checkers.judgement import Valid
+from zonelab.analysis.checkers.verdict import Verdict
 from zonelab.analysis.message_classes import MessageClass
 from zonelab.analysis.number_text import digits
 from zonelab.analysis.runs.fault_bands import FaultBand
 from zonelab.analysis.runs.info import RunInfo
 from zonelab.analysis.summary.queue_summary import OperationSummary, Summary
 
-_HEADLINES: Mapping[Validity, str] = {
+_HEADLINES: Mapping[Valid, str] = {
     True: "Nothing happened in this run that must not happen.",
     False: "Something happened in this run that must not happen.",
     "unknown": "This run cannot tell whether its promises were kept.",
-}
-_OF_ACCEPTED: Mapping[MessageClass, str] = {
-    MessageClass.LOST: "are gone, and nobody ever got them",
-    MessageClass.STUCK: "were left behind: they are still stored somewhere, and nobody finished them",
-    MessageClass.NOT_DUE: "were not due yet when the run ended, so nothing is known of their delivery",
-    MessageClass.UNSERVED: "were still waiting for a consumer when the run ended, while others were being served",
-    MessageClass.ABANDONED: "were handed out, never finished, and will not be handed out again",
-    MessageClass.UNDECIDED: "were not seen to be finished, and what became of them is not known",
-    MessageClass.DEAD_LETTER: "were set aside after too many attempts",
-    MessageClass.PRIORITY_INVERSION: "had to wait behind a less urgent one",
-}
-_CASES: Mapping[MessageClass, str] = {
-    MessageClass.RECOVERED: "messages were delivered although their sender was told nothing",
-    MessageClass.UNEXPECTED: "messages were delivered that the queue had never accepted",
-    MessageClass.REDELIVERED: "deliveries were repeated because the first consumer did not finish in time",
-    MessageClass.CONCURRENT: "times a message was handed out while another consumer still held it",
-    MessageClass.RESURRECTED: "times a message that was finished was handed out again",
-    MessageClass.EARLY: "deliveries came before their time",
-    MessageClass.LATE: "deliveries came later than this scenario allows",
-    MessageClass.ZOMBIE_ACK: "messages were reported as finished by a consumer that no longer held them",
-    MessageClass.OVERLAP: "messages were worked on by two programs at the same time",
-    MessageClass.ORPHAN: "copies of contents were left that no list names",
-    MessageClass.PHANTOM: "entries were left whose contents are gone",
 }
 _ALLOWED = (
     *(MessageClass.REDELIVERED, MessageClass.CONCURRENT, MessageClass.RESURRECTED),
@@ -78,17 +54,17 @@ def _overload(summary: Summary) -> Iterator[str]:
 
 
 def access_words(
-    verdict: ConsistencyVerdict, operations: Sequence[OperationSummary], info: RunInfo, faults: Sequence[FaultBand]
+    verdict: Verdict, operations: Sequence[OperationSummary], info: RunInfo, faults: Sequence[FaultBand]
 ) -> list[str]:
     """The headline first."""
     begin_ns, end_ns = info.phases.get("load", (0, 0))
-    tried = f"Clients of a {verdict.workload} began {verdict.begun:,} operations"
+    tried = f"Clients of a {verdict.consistency.workload} began {verdict.begun:,} operations"
     return [
         _HEADLINES[verdict.valid],
         f"{tried}, {_setting(info, faults, (end_ns - begin_ns) / 1e9)}.",
-        *(f"{verdict.counts[name]:,} × {MEANINGS[Anomaly(name)]}." for name in verdict.violated),
+        *(_class_words(name, verdict) for name in verdict.violated),
         *_doubts(verdict.valid, verdict.reasons),
-        *_noticed(operations, tuple(verdict.operations)),
+        *_noticed(operations, tuple(verdict.consistency.operations)),
         *([_ONE_RUN] if verdict.valid is True else []),
     ]
 
@@ -100,17 +76,16 @@ def _setting(info: RunInfo, faults: Sequence[FaultBand], load_s: float) -> str:
     return f"in {load_s:,.1f} s, at {info.level}, over {len(info.zone_names)} zones, {disturbed}"
 
 
-def _class_words(name: Broken, verdict: Verdict) -> str:
-    count, accepted = verdict.counts[name], verdict.totals.acknowledged
-    if isinstance(name, Property):
-        return f"{count:,} times {MEANING_OF[name]}."
-    if name in _OF_ACCEPTED:
+def _class_words(name: CaseClass, verdict: Verdict) -> str:
+    count, of_accepted = verdict.counts[name], ""
+    if "{of_accepted}" in name.plain:
+        accepted = verdict.totals.acknowledged
         share = f" ({100 * count / accepted:.3g} %)" if accepted else ""
-        return f"{count:,} of {accepted:,} accepted messages{share} {_OF_ACCEPTED[name]}."
-    return f"{count:,} {_CASES[name]}."
+        of_accepted = f"{count:,} of {accepted:,} accepted messages{share}"
+    return f"{name.plain.format(count=f'{count:,}', of_accepted=of_accepted)}."
 
 
-def _doubts(valid: Validity, reasons: Sequence[str]) -> Iterator[str]:
+def _doubts(valid: Valid, reasons: Sequence[str]) -> Iterator[str]:
     if valid == "unknown":
         yield from (f"{reason[:1].upper()}{reason[1:]}." for reason in reasons)
 

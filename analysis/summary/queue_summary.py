@@ -18,7 +18,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
-from zonelab.analysis.checkers.queue.queue import check
+from zonelab.analysis.checkers.check import check
 from zonelab.analysis.checkers.verdict import Verdict
 from zonelab.analysis.measures import Outages, chosen, confirmed, events, having, latency_ns, present
 from zonelab.analysis.message_classes import DUPLICATE_CAUSES
@@ -130,7 +130,7 @@ def summarise(run: Path) -> Summary:
         counts=verdict.counts,
         duplicates={str(cause): _rate(verdict.counts[cause], totals.delivered) for cause in DUPLICATE_CAUSES},
         loss={name: _share(verdict.counts[name], totals.acknowledged) for name in LOSSES},
-        lateness_ms=verdict.lateness_ms,
+        lateness_ms=verdict.queue.lateness_ms,
         operations=tuple(_operations(tallies, load_end_ns=load_ns[1])),
         overloaded=overloads(directory),
     )
@@ -145,9 +145,14 @@ def operation_summaries(run: RunDirectory) -> tuple[OperationSummary, ...]:
 
 
 def load_verdict(run: RunDirectory) -> Verdict:
-    """The verdict of a run as last checked; checks it if it never was. Raises ``RunError``."""
+    """Return the verdict of a run of a queue, as ``checked`` does. Raises ``RunError``, also if it used no queue."""
     if run.info.workload is not None:
         raise RunError(f"{run.path}: its clients used a {run.info.workload.kind}: nothing here tells of messages")
+    return checked(run)
+
+
+def checked(run: RunDirectory) -> Verdict:
+    """Return the verdict of a run as last checked; check it if it never was. Raises ``RunError``."""
     with recorded(run, "verdict.json") as value:
         if value is not None:
             return Verdict.from_json(value)

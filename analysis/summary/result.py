@@ -31,4 +31,4 @@ class Result:
     @property
     def words(self) -> str:
         """The verdict in one word."""
-        return {True: "valid", False: "invalid", "unknown": "unknown"}[self.verdict.valid]
+        return self.verdict.word

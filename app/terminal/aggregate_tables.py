@@ -4,7 +4,7 @@ from collections.abc import Iterator, Mapping
 
 from rich.table import Table
 
-from zonelab.analysis.checkers.order.properties import LABELS, Property
+from zonelab.analysis.checkers.order.properties import Property
 from zonelab.analysis.number_text import counted, digits, share_interval
 from zonelab.analysis.spark.aggregates import Aggregates, OperationFigures, OrderFigures, SettingFigures
 from zonelab.analysis.spark.inputs import left_out_words
@@ -36,7 +36,7 @@ def message_table(aggregates: Aggregates, *, title: str = "messages") -> Table:
     if order:
         table.add_section()
     for name in order:
-        label = f"{name} {LABELS[Property(name)]}"
+        label = f"{name} {Property(name).label}"
         table.add_row(label, *(_order_cases(row.order.get(name)) for row in aggregates.settings))
     return table
 

@@ -50,7 +50,7 @@ def compared_table(rows: Sequence[tuple[str, str, Result | None]], *, title: str
 
 
 def _cells(result: Result) -> list[Cell]:
-    verdict, late_ms = result.verdict, result.verdict.lateness_ms.get("all", {})
+    verdict, late_ms = result.verdict, result.verdict.queue.lateness_ms.get("all", {})
     found = ", ".join(f"{verdict.counts[name]:,} {name.replace('_', ' ')}" for name in verdict.violated)
     return [
         styled(result.words, COLOURS[result.words]),

@@ -5,9 +5,8 @@ from collections.abc import Iterator, Sequence
 
 from rich.table import Table
 
-from zonelab.analysis.checkers.order.properties import LABELS, Property
-from zonelab.analysis.checkers.order.verdict import OrderVerdict
-from zonelab.analysis.checkers.order.waiting import Standstill
+from zonelab.analysis.checkers.order.properties import Property
+from zonelab.analysis.checkers.order.section import OrderSection, Standstill
 from zonelab.analysis.checkers.verdict import Verdict
 from zonelab.analysis.summary.partitions import PartitionState
 from zonelab.engine.units import NS_PER_MS
@@ -18,11 +17,11 @@ from zonelab.studies.reporting.report_table import Column, ReportTable
 def order_rows(verdicts: Sequence[Verdict]) -> Iterator[tuple[str, list[Cell]]]:
     """A row a property, with how often it could have been broken, and one of the partitions that stood still."""
     for name in Property:
-        yield f"{name} {LABELS[name]}", [_cell(verdict.order, name) for verdict in verdicts]
+        yield f"{name} {name.label}", [_cell(verdict.order, name) for verdict in verdicts]
     yield "partitions stood still", [_blocked(verdict.order) for verdict in verdicts]
 
 
-def _cell(order: OrderVerdict | None, name: Property) -> Cell:
+def _cell(order: OrderSection | None, name: Property) -> Cell:
     if order is None:
         return "no order"
     held, tries = order.of(name), order.opportunities[name]
@@ -34,7 +33,7 @@ def _cell(order: OrderVerdict | None, name: Property) -> Cell:
     return styled(text, BAD) if name in order.forbid else text
 
 
-def _blocked(order: OrderVerdict | None) -> str:
+def _blocked(order: OrderSection | None) -> str:
     if order is None:
         return "no order"
     causes = Counter(one.cause for one in order.blocked)

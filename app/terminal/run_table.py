@@ -78,12 +78,12 @@ def _latency(f: str, kind: str, label: str) -> _Row:
 
 
 def _lateness(result: Result) -> str:
-    quantiles = result.verdict.lateness_ms.get("all", {})
+    quantiles = result.verdict.queue.lateness_ms.get("all", {})
     return " / ".join(digits(quantiles.get(name)) for name in ("p50", "p99"))
 
 
 def _overlap(result: Result) -> str:
-    return " / ".join(digits(result.verdict.overlap_ms.get(name)) for name in ("p50", "p99", "max"))
+    return " / ".join(digits(result.verdict.queue.overlap_ms.get(name)) for name in ("p50", "p99", "max"))
 
 
 def _unavailable(f: str) -> _Row:

@@ -6,7 +6,9 @@ from pathlib import Path
 
 from rich.table import Table
 
-from zonelab.analysis.checkers.consistency.verdict import Anomaly, ConsistencyVerdict, Share
+from zonelab.analysis.checkers.consistency.anomalies import Anomaly
+from zonelab.analysis.checkers.consistency.section import Share
+from zonelab.analysis.checkers.verdict import Verdict
 from zonelab.analysis.number_text import digits, percent, span
 from zonelab.analysis.proportions import Interval
 from zonelab.analysis.summary.access_summary import AccessSummary
@@ -21,12 +23,12 @@ class AccessResult:
 
     title: str
     directory: Path
-    verdict: ConsistencyVerdict
+    verdict: Verdict
     summary: AccessSummary
 
     @property
     def words(self) -> str:
-        return {True: "valid", False: "invalid", "unknown": "unknown"}[self.verdict.valid]
+        return self.verdict.word
 
     @property
     def allowed(self) -> tuple[str, ...]:
@@ -36,7 +38,7 @@ class AccessResult:
     def notes(self) -> list[str]:
         """Every smallest counterexample as a picture."""
         lines: list[str] = []
-        for one in self.verdict.counterexamples:
+        for one in self.verdict.consistency.counterexamples:
             lines += [
                 "",
                 f"key {one.key}: no order of these operations is one that a register could have had",
@@ -50,7 +52,7 @@ def access_table(results: Sequence[AccessResult], *, title: str) -> Table:
     table.add_column("")
     for result in results:
         table.add_column(result.title, justify="right")
-    for f in dict.fromkeys(f for result in results for f in result.verdict.operations):
+    for f in dict.fromkeys(f for result in results for f in result.verdict.consistency.operations):
         table.add_row(f"{f}: ok / fail / info", *(_outcomes(result, f) for result in results))
         table.add_row("  p50 / p99, ms", *(_latency(result, f) for result in results))
     table.add_section()
@@ -58,11 +60,11 @@ def access_table(results: Sequence[AccessResult], *, title: str) -> Table:
         if any(result.verdict.counts[name] or name in result.verdict.forbid for result in results):
             table.add_row(name.replace("_", " "), *(_cases(result, name) for result in results))
     table.add_section()
-    for what in dict.fromkeys(what for result in results for what in result.verdict.shares):
-        shares = [result.verdict.shares.get(what, {}).get("all") for result in results]
+    for what in dict.fromkeys(what for result in results for what in result.verdict.consistency.shares):
+        shares = [result.verdict.consistency.shares.get(what, {}).get("all") for result in results]
         table.add_row(f"{what.replace('_', ' ')}, share (95 %)", *map(_share, shares))
     for unit in ("ms", "versions"):
-        if any(result.verdict.staleness for result in results):
+        if any(result.verdict.consistency.staleness for result in results):
             label = f"stale reads behind, {unit}, p50 / p99"
             table.add_row(label, *(_behind(result, unit) for result in results))
     table.add_section()
@@ -72,7 +74,7 @@ def access_table(results: Sequence[AccessResult], *, title: str) -> Table:
 
 
 def _outcomes(result: AccessResult, f: str) -> str:
-    counts = result.verdict.operations.get(f, {})
+    counts = result.verdict.consistency.operations.get(f, {})
     return " / ".join(f"{counts.get(kind, 0):,}" for kind in ("ok", "fail", "info"))
 
 
@@ -94,5 +96,5 @@ def _share(share: Share | None) -> str:
 
 
 def _behind(result: AccessResult, unit: str) -> str:
-    row = result.verdict.staleness.get("all", {}).get(unit, {})
+    row = result.verdict.consistency.staleness.get("all", {}).get(unit, {})
     return " / ".join(digits(row.get(name)) for name in ("p50", "p99"))

@@ -7,8 +7,7 @@ from pathlib import Path
 import pyarrow as pa
 from rich.table import Table
 
-from zonelab.analysis.checkers.consistency.consistency import check_consistency
-from zonelab.analysis.checkers.queue.queue import check
+from zonelab.analysis.checkers.check import check
 from zonelab.analysis.runs.directory import RunDirectory
 from zonelab.analysis.summary.access_summary import summarise_accesses
 from zonelab.analysis.summary.conclusions import meanings, overload_words
@@ -39,10 +38,9 @@ def title_of(directory: Path) -> str:
 
 def examine(directory: Path, *, title: str) -> Result | AccessResult:
     """Check the run, write ``verdict.json`` and ``summary.json``. Raises ``zonelab.analysis.runs.errors.RunError``."""
-    if RunDirectory.open(directory).info.workload is not None:
-        accesses = check_consistency(directory)
-        return AccessResult(title=title, directory=directory, verdict=accesses, summary=summarise_accesses(directory))
     verdict = check(directory)
+    if "consistency" in verdict.sections:
+        return AccessResult(title=title, directory=directory, verdict=verdict, summary=summarise_accesses(directory))
     return Result(title=title, directory=directory, verdict=verdict, summary=summarise(directory))
 
 

@@ -4,9 +4,7 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from zonelab.analysis.checkers.consistency.verdict import MEANINGS, ConsistencyVerdict
-from zonelab.analysis.checkers.verdict import MEANING_OF as BROKEN
-from zonelab.analysis.checkers.verdict import Verdict
+from zonelab.analysis.checkers.verdict import CLASSES, Verdict
 from zonelab.app.terminal.junit import Case, Outcome, Suite
 
 if TYPE_CHECKING:
@@ -19,7 +17,6 @@ if TYPE_CHECKING:
 SHOWN = 5
 """So many cases of a class are named."""
 
-MEANING_OF = {str(name): text for name, text in (*BROKEN.items(), *MEANINGS.items())}
 _DECIDED = "carried out and decided"
 
 
@@ -38,7 +35,7 @@ def _of_run(run: "Performed", *, group: str | None = None) -> Iterator[Case]:
         yield from _of_verdict(run.result.verdict, group=name, where=where)
 
 
-def check_suite(verdict: Verdict | ConsistencyVerdict, info: "RunInfo", directory: Path, *, command: str) -> Suite:
+def check_suite(verdict: Verdict, info: "RunInfo", directory: Path, *, command: str) -> Suite:
     """Of a run of before."""
     where = _where(info.seed, directory, info.command)
     cases = _of_verdict(verdict, group=f"zonelab.{info.scenario}.{info.level}", where=where)
@@ -49,31 +46,21 @@ def _where(seed: int, directory: Path, command: str) -> list[str]:
     return [f"seed {seed}", f"run {directory}", f"again: {command}"]
 
 
-def _of_verdict(verdict: Verdict | ConsistencyVerdict, *, group: str, where: Iterable[str]) -> Iterator[Case]:
-    # Reasons begin with one for each violated class; what follows are doubts, which a proof of violation outranks.
-    doubts = verdict.reasons[len(verdict.violated) :]
-    yield Case.of(group, _DECIDED, Outcome.ERROR, *((*doubts, *where) if doubts else ()))
-    not_judged = verdict.not_judged if isinstance(verdict, Verdict) else ()
-    not_exercised = verdict.order.not_exercised if isinstance(verdict, Verdict) and verdict.order else ()
+def _of_verdict(verdict: Verdict, *, group: str, where: Iterable[str]) -> Iterator[Case]:
+    yield Case.of(group, _DECIDED, Outcome.ERROR, *((*verdict.doubts, *where) if verdict.doubts else ()))
+    not_exercised = verdict.order.not_exercised if verdict.order else ()
     for name in dict.fromkeys(verdict.forbid):
         count = verdict.counts[name]
-        if name in not_judged:
+        if name in verdict.not_judged:
             yield Case.of(group, name, Outcome.SKIPPED, "not judged: the queue has no means for it")
         elif name in not_exercised:
             yield Case.of(group, name, Outcome.SKIPPED, "not exercised: nothing in the run could have broken it")
         elif count:
-            told = f"{count:,} {name} in {verdict.begun:,} begun: {MEANING_OF[name]}"
-            yield Case.of(group, name, Outcome.FAILURE, told, *_first(verdict, name), *where)
+            told = f"{count:,} {name} in {verdict.begun:,} begun: {CLASSES[name].summary}"
+            first = [": ".join(filter(None, [one.subject, one.words])) for one in verdict.cases.get(name, ())[:SHOWN]]
+            yield Case.of(group, name, Outcome.FAILURE, told, *first, *where)
         else:
             yield Case(group=group, name=name)
-
-
-def _first(verdict: Verdict | ConsistencyVerdict, name: str) -> list[str]:
-    if isinstance(verdict, Verdict):
-        shown = [f"{one.message_id}: {one.detail}" for one in verdict.offenders.get(name, ())]
-    else:
-        shown = [f"key {one.key}: {one.detail}" for one in verdict.cases.get(name, ())]
-    return [line.removesuffix(": ") for line in shown[:SHOWN]]
 
 
 def machine_suite(again: "ReplayedMachine", *, command: str) -> Suite:

@@ -3,11 +3,12 @@
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
+from zonelab.analysis.checkers.verdict import CLASSES
 from zonelab.analysis.comparison.confirmation import Confirmed
 from zonelab.analysis.number_text import counted, share_interval
 from zonelab.analysis.rates.decisions import ObjectiveStatus
 from zonelab.app.terminal.junit import Case, Outcome, Suite
-from zonelab.app.verbs.judged_runs import MEANING_OF, SHOWN
+from zonelab.app.verbs.judged_runs import SHOWN
 
 if TYPE_CHECKING:
     from zonelab.scenarios.spec.scenario import Scenario
@@ -39,7 +40,7 @@ def hunt_suite(hunted: "HuntResult", scenario: "Scenario") -> Suite:
 
 
 def _of_seeds(group: "Group", runs: int) -> tuple[str, ...]:
-    first = f"{group.name} in {_share(len(group.seeds), runs)}: {MEANING_OF[group.name]}"
+    first = f"{group.name} in {_share(len(group.seeds), runs)}: {CLASSES[group.name].summary}"
     return first, _seeds(group.seeds), f"again: zonelab replay {group.counterexample}"
 
 
@@ -59,7 +60,7 @@ def _of_cell(cell: Mapping[str, Any], name: str, found: Mapping[str, Any]) -> Ca
     if not found["failing"]:
         return Case(group=group, name=case)
     lines = [
-        f"{name} in {_share(found['failing'], cell['decided'])}: {MEANING_OF[name]}",
+        f"{name} in {_share(found['failing'], cell['decided'])}: {CLASSES[name].summary}",
         f"seed {found['first_seed']}",
     ]
     lines += [f"again: zonelab replay {found['counterexample']}"] if found["counterexample"] else []
@@ -74,7 +75,7 @@ def sweep_suite(done: "SweepResult", forbidden: Mapping[str, Sequence[str]]) -> 
         name = f"{group}.{row.setting}"
         for one in dict.fromkeys(forbidden[row.setting]):
             hits = row.runs_with.get(one, 0)
-            told = f"{one} in {_share(hits, row.runs)}: {MEANING_OF[one]}", f"again: {done.command}"
+            told = f"{one} in {_share(hits, row.runs)}: {CLASSES[one].summary}", f"again: {done.command}"
             told_of_hits = told if hits else ()
             cases.append(Case.of(name, one, Outcome.FAILURE, *told_of_hits) if row.judged else _unjudged(name, one))
         if row.undecided:

@@ -5,14 +5,15 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Self
 
-from zonelab.analysis.checkers.consistency.verdict import Anomaly
+from zonelab.analysis.case_class import CaseClass
+from zonelab.analysis.checkers.consistency.anomalies import Anomaly
 from zonelab.analysis.checkers.order.properties import Property
 from zonelab.analysis.message_classes import MessageClass
 from zonelab.scenarios.spec.reading import write_scenario
 from zonelab.scenarios.spec.scenario import Scenario
 from zonelab.studies.reporting.console import console, error_console
 from zonelab.studies.shrink.queue_run import shrink
-from zonelab.studies.shrink.search import NotFailing, OnSmaller, Shrunk, Violation, operations_of
+from zonelab.studies.shrink.search import NotFailing, OnSmaller, Shrunk, operations_of
 from zonelab.studies.shrink.workload_run import shrink_accesses
 from zonelab.studies.stories.story import story
 
@@ -21,9 +22,9 @@ STORY = "story.md"
 RUNS = Path("runs")
 
 
-def class_of(scenario: Scenario, wanted: str | None) -> Violation:
+def class_of(scenario: Scenario, wanted: str | None) -> CaseClass:
     """What the shrunk run must violate. Raises ``NotFailing`` if that is open, or if the clients have no such thing."""
-    kinds: Sequence[Violation] = list(Anomaly)
+    kinds: Sequence[CaseClass] = list(Anomaly)
     if scenario.workload is None:
         kinds = [*MessageClass, *(Property if scenario.features.order else ())]
     if wanted is not None:
@@ -38,7 +39,7 @@ def class_of(scenario: Scenario, wanted: str | None) -> Violation:
     return violated[0]
 
 
-def _smaller(scenario: Scenario, kept: Violation, *, runs_max: int, on_smaller: OnSmaller) -> Shrunk:
+def _smaller(scenario: Scenario, kept: CaseClass, *, runs_max: int, on_smaller: OnSmaller) -> Shrunk:
     if isinstance(kept, Anomaly):
         return shrink_accesses(scenario, kept, runs_max=runs_max, on_smaller=on_smaller)
     return shrink(scenario, kept, runs_max=runs_max, on_smaller=on_smaller)
@@ -54,7 +55,7 @@ class Shrinking:
     story_file: Path
 
     @classmethod
-    def of(cls, path: Path, scenario: Scenario, kept: Violation, *, runs_max: int) -> Self:
+    def of(cls, path: Path, scenario: Scenario, kept: CaseClass, *, runs_max: int) -> Self:
         """Shrink ``scenario`` of the file ``path`` and write beside it. Raises ``NotFailing`` and ``OSError``.
 
         What is not a file is the name of a shipped scenario, and the place is ``runs/<name>/shrunk-<class>``.

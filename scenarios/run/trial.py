@@ -1,14 +1,11 @@
 """One simulated run that is judged in memory and leaves no files: what a hunt and a shrinker repeat by the thousand."""
 
 import gc
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import Generic, TypeVar
 
-from zonelab.analysis.checkers.consistency.consistency import check_accesses
-from zonelab.analysis.checkers.consistency.verdict import ConsistencyVerdict
-from zonelab.analysis.checkers.queue.queue import check_recorded
+from zonelab.analysis.checkers.check import check_recorded
 from zonelab.analysis.checkers.verdict import Verdict
 from zonelab.analysis.observation import Observation
 from zonelab.analysis.runs.accesses import VALUES_NAME
@@ -18,24 +15,21 @@ from zonelab.scenarios.run.simulated import Observe, SimulatedRun, recorded, sim
 from zonelab.scenarios.run_files.tables import OPERATIONS_NAME, MemoryRun, MemoryTables
 from zonelab.scenarios.spec.scenario import Scenario
 
-Judged = TypeVar("Judged", bound=Verdict | ConsistencyVerdict)
-"""The verdict on a run of a queue, or on one of a workload."""
-
 _HISTORY = (OPERATIONS_NAME, ORDER_NAME, VALUES_NAME)
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Trial(Generic[Judged]):
+class Trial:
     """``verdict`` is None if the lab itself failed: there is nothing to judge then."""
 
     scenario: Scenario
     run: SimulatedRun
     tables: MemoryTables
-    verdict: Judged | None
+    verdict: Verdict | None
 
     @property
     def violated(self) -> tuple[str, ...]:
-        """The forbidden classes, or anomalies, that have cases."""
+        """The forbidden classes, properties or anomalies, that have cases."""
         return () if self.verdict is None else self.verdict.violated
 
     @property
@@ -57,7 +51,7 @@ class Trial(Generic[Judged]):
             trace_hash=trace_hash,
         )
 
-    def equals(self, other: "Trial[Judged]") -> bool:
+    def equals(self, other: "Trial") -> bool:
         """Return whether the same events happened and left the same history."""
         return self.run.trace_hash == other.run.trace_hash and self._history == other._history
 
@@ -67,38 +61,18 @@ class Trial(Generic[Judged]):
         return {name: tables[name].rows for name in _HISTORY if name in tables}
 
 
-QueueTrial = Trial[Verdict]
-AccessTrial = Trial[ConsistencyVerdict]
-
-
 def attempt(
     scenario: Scenario,
     *,
     make_queue: MakeQueue = queue_under_test,
     observe: Observe | None = None,
     keep_trace: bool = False,
-) -> QueueTrial:
-    """Run ``scenario``, whose clients use a queue, and judge what became of its messages."""
-    return _judged(scenario, check_recorded, make_queue=make_queue, observe=observe, keep_trace=keep_trace)
-
-
-def attempt_accesses(scenario: Scenario, *, observe: Observe | None = None, keep_trace: bool = False) -> AccessTrial:
-    """Run ``scenario``, which has a workload, and judge whether its data were consistent."""
-    return _judged(scenario, check_accesses, make_queue=queue_under_test, observe=observe, keep_trace=keep_trace)
-
-
-def _judged(
-    scenario: Scenario,
-    judge: Callable[[MemoryRun], Judged],
-    *,
-    make_queue: MakeQueue,
-    observe: Observe | None,
-    keep_trace: bool,
-) -> Trial[Judged]:
+) -> Trial:
+    """Run ``scenario`` and judge what became of its messages, or of the data of its workload."""
     tables = MemoryTables()
     with _uncollected():
         run = simulate(scenario, tables, make_queue=make_queue, observe=observe, keep_trace=keep_trace)
-        verdict = None if run.record.status == "failed" else judge(recorded(scenario, run, tables))
+        verdict = None if run.record.status == "failed" else check_recorded(recorded(scenario, run, tables))
     return Trial(scenario=scenario, run=run, tables=tables, verdict=verdict)
 
 

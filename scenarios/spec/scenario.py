@@ -11,7 +11,7 @@ from typing import Annotated, Any
 
 from pydantic import AfterValidator, Field, PlainValidator
 
-from zonelab.analysis.checkers.consistency.verdict import FORBIDDEN_OF, Anomaly
+from zonelab.analysis.checkers.consistency.anomalies import FORBIDDEN_OF, Anomaly
 from zonelab.analysis.checkers.order.properties import Property
 from zonelab.analysis.message_classes import FORBIDDEN_DEFAULT, MessageClass
 from zonelab.analysis.runs.order_rules import OrderRules

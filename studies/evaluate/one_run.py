@@ -29,7 +29,7 @@ from zonelab.analysis.rates.year import RunKind
 from zonelab.analysis.runs.directory import RunDirectory
 from zonelab.analysis.runs.history import OPERATIONS
 from zonelab.engine.units import NS_PER_MS
-from zonelab.scenarios.run.trial import QueueTrial, attempt
+from zonelab.scenarios.run.trial import Trial, attempt
 from zonelab.scenarios.run_files.tables import OPERATIONS_NAME
 from zonelab.studies.evaluate.rollout import Rollout
 
@@ -52,7 +52,7 @@ class EvaluationMeasure:
         return measured(trial)
 
 
-def measured(trial: QueueTrial) -> Observation:
+def measured(trial: Trial) -> Observation:
     """Return what the run showed, the times of its operations and what they cost."""
     batch = trial.tables(OPERATIONS_NAME, OPERATIONS).batch()
     record = trial.run.record

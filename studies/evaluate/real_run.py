@@ -4,7 +4,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Protocol
 
-from zonelab.analysis.checkers.queue.queue import check
+from zonelab.analysis.checkers.check import check
 from zonelab.analysis.comparison.confirmation import medians_ms
 from zonelab.analysis.observation import Observation
 from zonelab.analysis.summary.conclusions import cautions_about_medians

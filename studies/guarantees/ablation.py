@@ -6,8 +6,8 @@ After the ablations of jobqueue by simloop (failures per 1,000 seeds with each m
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
+from zonelab.analysis.case_class import CaseClass
 from zonelab.analysis.checkers.order.properties import FORBIDDEN
-from zonelab.analysis.checkers.verdict import Broken
 from zonelab.analysis.message_classes import FORBIDDEN_DEFAULT, MessageClass
 from zonelab.analysis.observation import Observation
 from zonelab.cluster.votes.levels import Level
@@ -34,7 +34,7 @@ TOGETHER: tuple[tuple[Mechanism, ...], ...] = (
 )
 """Rows of dyno-queues of two, since each mechanism of them covers for most of what the other one prevents."""
 
-WATCHED: tuple[Broken, ...] = (*FORBIDDEN_DEFAULT, MessageClass.ZOMBIE_ACK, MessageClass.ORPHAN)
+WATCHED: tuple[CaseClass, ...] = (*FORBIDDEN_DEFAULT, MessageClass.ZOMBIE_ACK, MessageClass.ORPHAN)
 """Hardened mode promises that no late ack succeeds; nobody forbids it to the original. Orphans are forbidden where
 producers of V1 crash."""
 
@@ -90,7 +90,7 @@ WHERE: Mapping[Mechanism, tuple[Conditions, ...]] = {
 """The faults that a mechanism is against; under others it has little to do, and its runs would tell little."""
 
 
-def watched(engine: str) -> tuple[Broken, ...]:
+def watched(engine: str) -> tuple[CaseClass, ...]:
     """Return what runs of ``engine`` are looked at for."""
     return (*WATCHED, *FORBIDDEN) if engine == ORDERED else WATCHED
 
@@ -172,7 +172,7 @@ def _runs(ablations: Sequence[Ablation], under: Sequence[Conditions], seeds: Seq
     return list(ordered)
 
 
-def detected(study: PairedStudy[Ablation], ablation: Ablation) -> tuple[Broken, ...]:
+def detected(study: PairedStudy[Ablation], ablation: Ablation) -> tuple[CaseClass, ...]:
     """The classes that have more cases than with none off, oftener than chance explains."""
     return study.more(ablation, watched(ablation.engine))
 

@@ -7,7 +7,7 @@ import pyarrow as pa
 
 from zonelab.analysis.measures import chosen, confirmed, delivers, having, present, ready_ns
 from zonelab.analysis.runs.history import OPERATIONS
-from zonelab.scenarios.run.trial import QueueTrial
+from zonelab.scenarios.run.trial import Trial
 from zonelab.scenarios.run_files.tables import OPERATIONS_NAME
 
 
@@ -22,7 +22,7 @@ class Cost(StrEnum):
     """Messages that waited, due and confirmed, while a less urgent one of their shard went with an earlier pop."""
 
 
-def costs_of(trial: QueueTrial) -> dict[str, float]:
+def costs_of(trial: Trial) -> dict[str, float]:
     """Return the costs of a run that was judged; none of another one."""
     verdict = trial.verdict
     if verdict is None:
@@ -30,7 +30,7 @@ def costs_of(trial: QueueTrial) -> dict[str, float]:
     batch = trial.tables(OPERATIONS_NAME, OPERATIONS).batch()
     return {
         Cost.REDELIVERED: verdict.totals.deliveries - verdict.totals.delivered,
-        Cost.LATE: verdict.lateness_ms.get("all", {}).get("max", 0.0),
+        Cost.LATE: verdict.queue.lateness_ms.get("all", {}).get("max", 0.0),
         Cost.OVERTAKEN: overtaken(batch, epoch_ns=trial.run.epoch_ns),
     }
 

@@ -10,8 +10,9 @@ from dataclasses import dataclass, field, replace
 from itertools import product
 from pathlib import Path
 
+from zonelab.analysis.case_class import CaseClass
 from zonelab.analysis.checkers.order.properties import FORBIDDEN
-from zonelab.analysis.checkers.verdict import Broken, broken_named
+from zonelab.analysis.checkers.verdict import class_named
 from zonelab.analysis.message_classes import FORBIDDEN_DEFAULT, MessageClass
 from zonelab.analysis.observation import Observation
 from zonelab.analysis.proportions import proportion_interval
@@ -96,7 +97,7 @@ class CellResult:
 
     runs: int = 0
     problems: dict[int, str] = field(default_factory=dict)
-    failing: dict[Broken, list[int]] = field(default_factory=dict)
+    failing: dict[CaseClass, list[int]] = field(default_factory=dict)
     """Seeds by violated class, in order."""
     order: OrderTotals | None = None
 
@@ -106,7 +107,7 @@ class CellResult:
         if observation.problem is not None:
             self.problems[seed] = observation.problem
         for name in observation.violated:
-            self.failing.setdefault(broken_named(name), []).append(seed)
+            self.failing.setdefault(class_named(name), []).append(seed)
         if STANDSTILLS in observation.samples:
             self.order = self.order or OrderTotals()
             self.order.add(seed, observation)
@@ -117,10 +118,10 @@ class CellResult:
         return self.runs - len(self.problems)
 
     @property
-    def broken(self) -> tuple[Broken, ...]:
+    def broken(self) -> tuple[CaseClass, ...]:
         return tuple(name for name in (*JUDGED, *FORBIDDEN) if name in self.failing)
 
-    def seeds(self, name: Broken) -> Sequence[int]:
+    def seeds(self, name: CaseClass) -> Sequence[int]:
         return self.failing.get(name, ())
 
 
@@ -160,7 +161,7 @@ class Matrix:
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Failure:
     cell: Cell
-    message_class: Broken
+    message_class: CaseClass
     seed: int
 
     @property

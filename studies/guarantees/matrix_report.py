@@ -10,7 +10,7 @@ from typing import Any
 
 from rich.text import Text
 
-from zonelab.analysis.checkers.verdict import Broken
+from zonelab.analysis.case_class import CaseClass
 from zonelab.analysis.message_classes import FORBIDDEN_DEFAULT, lacking_means
 from zonelab.analysis.number_text import counted, percent, share_interval
 from zonelab.analysis.proportions import share_json
@@ -95,7 +95,7 @@ class MatrixReport(StudyReport[Matrix]):
             "classes": {str(name): self._class_json(cell, result, name) for name in named},
         }
 
-    def _class_json(self, cell: Cell, result: CellResult, name: Broken) -> dict[str, Any]:
+    def _class_json(self, cell: Cell, result: CellResult, name: CaseClass) -> dict[str, Any]:
         seeds = result.seeds(name)
         if not seeds:
             return {"failing": 0, "share_below": share_bound(result.decided) if result.decided else None}

@@ -7,7 +7,7 @@ from enum import StrEnum
 from itertools import product
 from typing import Any
 
-from zonelab.analysis.checkers.consistency.verdict import FORBIDDEN_OF, Anomaly
+from zonelab.analysis.checkers.consistency.anomalies import FORBIDDEN_OF, Anomaly
 from zonelab.analysis.observation import Observation
 from zonelab.analysis.workloads import WorkloadKind
 from zonelab.cluster.options.hinted_handoff import HandoffSettings
@@ -15,7 +15,7 @@ from zonelab.cluster.options.versions.settings import AntiEntropySettings, VoteB
 from zonelab.scenarios.arms import Arm
 from zonelab.scenarios.fault_draws.fault_classes import EngineMode, FaultClass, scenario_of_class
 from zonelab.scenarios.fault_draws.loads import LOAD_S
-from zonelab.scenarios.run.trial import attempt_accesses
+from zonelab.scenarios.run.trial import attempt
 from zonelab.scenarios.spec import scenario as spec
 from zonelab.scenarios.spec.clients import Clients
 from zonelab.scenarios.spec.replication import Replication
@@ -141,7 +141,7 @@ class OptionRun:
 
     def measure(self) -> Observation:
         """Make the run in simulation, and tell what it broke and what the options counted."""
-        trial = attempt_accesses(scenario_of(self.options, self.conditions, seed=self.seed))
+        trial = attempt(scenario_of(self.options, self.conditions, seed=self.seed))
         numbers: Counter[str] = Counter()
         for statistics in trial.run.record.coordinators.values():
             numbers.update(statistics["options"])
@@ -150,7 +150,7 @@ class OptionRun:
         observation = trial.observation()
         if trial.verdict is None:
             return replace(observation, numbers=dict(numbers))
-        operations = trial.verdict.operations.values()
+        operations = trial.verdict.consistency.operations.values()
         numbers[BEGUN] = sum(sum(outcomes.values()) for outcomes in operations)
         numbers[ANSWERED] = sum(outcomes.get("ok", 0) for outcomes in operations)
         counts = {str(name): observation.counts[name] for name in WATCHED if name in observation.counts}

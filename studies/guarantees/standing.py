@@ -10,7 +10,7 @@ from zonelab.analysis.checkers.order.properties import Property
 from zonelab.analysis.observation import Observation
 from zonelab.analysis.runs.fault_bands import FaultBand, fault_bands
 from zonelab.engine.units import NS_PER_MS
-from zonelab.scenarios.run.trial import QueueTrial
+from zonelab.scenarios.run.trial import Trial
 from zonelab.scenarios.run_files.tables import FAULTS_NAME
 
 NO_FAULT = "none"
@@ -22,7 +22,7 @@ STANDSTILLS = "standstills"
 """Samples of a run: cause, kind of the fault in force, and length in ms, which is None if it lasted to the end."""
 
 
-def order_of(trial: QueueTrial) -> tuple[Mapping[str, float], Mapping[str, Sequence[Any]]]:
+def order_of(trial: Trial) -> tuple[Mapping[str, float], Mapping[str, Sequence[Any]]]:
     """Return the opportunities to break each property, by name, and the standstills; nothing if no order was judged."""
     verdict = None if trial.verdict is None else trial.verdict.order
     if verdict is None:

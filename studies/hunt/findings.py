@@ -5,8 +5,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from zonelab.analysis.checkers.consistency.verdict import MEANINGS
-from zonelab.analysis.checkers.verdict import MEANING_OF
+from zonelab.analysis.checkers.verdict import CLASSES, class_named
 from zonelab.analysis.number_text import counted, share_interval
 from zonelab.analysis.observation import Observation
 from zonelab.analysis.proportions import share_json
@@ -19,10 +18,6 @@ from zonelab.studies.many_runs.where import HERE, Where
 from zonelab.studies.reporting.console import print_lines
 from zonelab.studies.reporting.footer import footer
 from zonelab.studies.reporting.report_table import Column, ReportTable
-from zonelab.studies.shrink.search import violation_named
-
-_MEANINGS = {str(name): text for name, text in (*MEANING_OF.items(), *MEANINGS.items())}
-"""Meanings of what a run can violate: a class of messages, or an anomaly if its clients used no queue."""
 
 COUNTEREXAMPLE = "counterexample.yaml"
 SEEDS_SHOWN = 5
@@ -170,7 +165,7 @@ class HuntResult:
         print_lines(*self._sentences())
         for group in self.groups:
             print_lines(
-                f"\n{group.name}: {_MEANINGS[group.name]}",
+                f"\n{group.name}: {CLASSES[group.name].summary}",
                 f"  zonelab replay {group.counterexample}",
                 f"  zonelab shrink {group.counterexample} --class {group.name}",
             )
@@ -235,7 +230,7 @@ def sum_up(target: HuntTarget, done: AllRuns, directory: Path, *, command: str) 
     """Group the failing seeds and write the counterexample of each group. Raises ``OSError``."""
     observations = done.by_setting().get(target.scenario.name, {})
     groups = []
-    for name in _MEANINGS:
+    for name in CLASSES:
         failing = {seed: one for seed, one in observations.items() if name in one.violated}
         if failing:
             first, *others = sorted(failing, key=lambda seed: _plainness(seed, failing[seed]))
@@ -261,7 +256,7 @@ def _plainness(seed: int, one: Observation) -> tuple[float, float, int]:
 def _write(target: HuntTarget, seed: int, one: Observation, path: Path) -> None:
     found = KnownResult(
         trace_hash=one.trace_hash,
-        violated=tuple(map(violation_named, one.violated)),
+        violated=tuple(map(class_named, one.violated)),
         program=program_fingerprint(own=target.scenario.own_functions),
     )
     scenario = target.run_of(seed).model_copy(update={"found": found})

@@ -11,7 +11,7 @@ from zonelab.analysis.observation import Observation
 from zonelab.cluster.sim.trace import first_difference
 from zonelab.scenarios.fault_draws.swarm import drawn
 from zonelab.scenarios.queues.catalogue import MakeQueue, queue_under_test
-from zonelab.scenarios.run.trial import Judged, Trial, attempt, attempt_accesses
+from zonelab.scenarios.run.trial import Trial, attempt
 from zonelab.scenarios.spec.reading import identity_of
 from zonelab.scenarios.spec.scenario import Scenario
 from zonelab.studies.many_runs.experiment import Experiment
@@ -63,8 +63,6 @@ def hunt_seed(target: HuntTarget, seed: int) -> Observation:
     The problem of a run that is not the same twice is the first event that differs.
     """
     scenario = target.run_of(seed)
-    if scenario.workload is not None:
-        return _observed(seed, partial(attempt_accesses, scenario))
     return _observed(seed, partial(attempt, scenario, make_queue=target.make_queue))
 
 
@@ -73,7 +71,7 @@ def is_broken(observation: Observation) -> bool:
     return observation.valid is None or (TWICE in observation.numbers and SAME not in observation.numbers)
 
 
-def _observed(seed: int, run: Callable[..., Trial[Judged]]) -> Observation:
+def _observed(seed: int, run: Callable[..., Trial]) -> Observation:
     twice = seed % REPEAT_EVERY == 1
     trial = run(keep_trace=twice)
     observation, phases = trial.observation(), trial.run.record.phases

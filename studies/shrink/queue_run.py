@@ -4,14 +4,14 @@ from collections.abc import Iterator
 from functools import partial
 from typing import Any
 
-from zonelab.analysis.checkers.verdict import Broken
+from zonelab.analysis.case_class import CaseClass
 from zonelab.analysis.message_classes import MessageClass
 from zonelab.cluster.sim.schedule import TieBreak
 from zonelab.cluster.wiring.settings import Links
 from zonelab.cluster.zone import Persistence
 from zonelab.scenarios.faults.programs import ClientCrash, ConsumerCrash, ProducerCrash, ServiceCrash
 from zonelab.scenarios.queues.catalogue import MakeQueue, queue_under_test
-from zonelab.scenarios.run.trial import QueueTrial, attempt
+from zonelab.scenarios.run.trial import attempt
 from zonelab.scenarios.spec.queue_settings import QueueMode, ShardedSettings, Sharding
 from zonelab.scenarios.spec.scenario import PushOperation, Scenario
 from zonelab.studies.shrink.search import (
@@ -43,7 +43,7 @@ _EXTEND = (0.0, 1.0)
 
 def shrink(
     scenario: Scenario,
-    violation: Broken,
+    violation: CaseClass,
     *,
     make_queue: MakeQueue = queue_under_test,
     runs_max: int = RUNS_MAX,
@@ -55,7 +55,7 @@ def shrink(
     """
     if scenario.load.operations is None:
         raise NotFailing("the load is drawn by a rate; accepted: load.operations, as in the files that a hunt writes")
-    search: Reduction[QueueTrial] = Reduction(
+    search: Reduction = Reduction(
         changed(scenario, found=None),
         violation,
         attempt=partial(attempt, make_queue=make_queue),
@@ -75,7 +75,7 @@ def shrink(
     return search.shrunk
 
 
-def _lower_times(violation: Broken, scenario: Scenario) -> Iterator[Scenario]:
+def _lower_times(violation: CaseClass, scenario: Scenario) -> Iterator[Scenario]:
     """An orphan that hardened mode had no time to find is no violation of its promises: the load stays as long."""
     swept = violation is MessageClass.ORPHAN and scenario.queue.mode is QueueMode.HARDENED
     for candidate in lower_times(scenario):
@@ -83,14 +83,14 @@ def _lower_times(violation: Broken, scenario: Scenario) -> Iterator[Scenario]:
             yield candidate
 
 
-def _only_offenders(search: Reduction[QueueTrial]) -> None:
+def _only_offenders(search: Reduction) -> None:
     """Try the messages that the verdict names by themselves, with every crash point.
 
     Messages that merely push the crash to its command cannot be left out one by one.
     """
     verdict = search.best.verdict
     assert verdict is not None
-    names = [offender.message_id for offender in verdict.offenders[search.violation]]
+    names = [offender.message_id for offender in verdict.cases[search.violation]]
     operations = operations_of(search.scenario)
     offending = tuple(operation for operation in operations if operation.id in names)
     for kept in (offending[:1], offending):

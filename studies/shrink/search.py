@@ -5,13 +5,13 @@ Every candidate is a whole scenario that is run and judged like any other, so wh
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from typing import Any, Generic, TypeVar
+from typing import Any, TypeVar
 
-from zonelab.analysis.checkers.consistency.verdict import Anomaly
-from zonelab.analysis.checkers.verdict import MEANING_OF, Broken, broken_named
+from zonelab.analysis.case_class import CaseClass
+from zonelab.analysis.checkers.verdict import class_named
 from zonelab.scenarios.faults.catalogue import AnyFault
 from zonelab.scenarios.faults.fault import Changes
-from zonelab.scenarios.run.trial import AccessTrial, QueueTrial
+from zonelab.scenarios.run.trial import Trial
 from zonelab.scenarios.run_files.directory import program_fingerprint
 from zonelab.scenarios.spec.rules import problems
 from zonelab.scenarios.spec.scenario import KnownResult, PushOperation, Scenario, ToldAccess
@@ -22,24 +22,12 @@ RUNS_MAX = 1_000
 
 _SHORTEST_S = 0.001
 
-Violation = Broken | Anomaly
-"""A violation by a run: a class of messages, a property of their order, or an anomaly if no queue was used."""
-
 Value = TypeVar("Value")
 
 
 class NotFailing(Exception):
     """There is nothing to shrink, for the reason in the message."""
 
-
-def violation_named(name: str) -> Violation:
-    """Return the class, anomaly or property called ``name``. Raises ``ValueError`` if there is none."""
-    return Anomaly(name) if name not in MEANING_OF else broken_named(name)
-
-
-AnyTrial = QueueTrial | AccessTrial
-
-Judged = TypeVar("Judged", bound=AnyTrial)
 
 OnSmaller = Callable[[int, Scenario], None]
 """Called at each success with how many runs were made so far, and what is left."""
@@ -53,29 +41,29 @@ def ignore(runs: int, scenario: Scenario) -> None:
 class Shrunk:
     """``trial`` is the smallest run found. ``bounded``: the search ended at its limit, there may be a smaller run."""
 
-    trial: AnyTrial
-    violation: Violation
+    trial: Trial
+    violation: CaseClass
     runs: int
     bounded: bool
 
     @property
     def scenario(self) -> Scenario:
         """Return the scenario of the run for replays, with its violations and trace hash recorded in it."""
-        violated = tuple(map(violation_named, self.trial.violated))
+        violated = tuple(map(class_named, self.trial.violated))
         program = program_fingerprint(own=self.trial.scenario.own_functions)
         found = KnownResult(trace_hash=self.trial.run.trace_hash, violated=violated, program=program)
         return self.trial.scenario.model_copy(update={"found": found})
 
 
-class Reduction(Generic[Judged]):
+class Reduction:
     """The search: ``best`` is the smallest failing run so far. Raises ``NotFailing`` if the first does not fail."""
 
     def __init__(
         self,
         scenario: Scenario,
-        violation: Violation,
+        violation: CaseClass,
         *,
-        attempt: Callable[[Scenario], Judged],
+        attempt: Callable[[Scenario], Trial],
         runs_max: int,
         on_smaller: OnSmaller,
     ) -> None:

@@ -5,14 +5,14 @@ from itertools import combinations
 from operator import itemgetter
 from typing import Any
 
-from zonelab.analysis.checkers.consistency.verdict import Anomaly
+from zonelab.analysis.checkers.consistency.anomalies import Anomaly
 from zonelab.analysis.runs.accesses import VALUES, VALUES_NAME
 from zonelab.analysis.runs.history import OPERATIONS
 from zonelab.cluster.sim.schedule import TieBreak
 from zonelab.cluster.wiring.settings import Links
 from zonelab.cluster.zone import Persistence
 from zonelab.engine.units import NS_PER_MS
-from zonelab.scenarios.run.trial import AccessTrial, attempt_accesses
+from zonelab.scenarios.run.trial import Trial, attempt
 from zonelab.scenarios.run_files.tables import OPERATIONS_NAME, rows
 from zonelab.scenarios.spec.replication import Replication
 from zonelab.scenarios.spec.scenario import Scenario, ToldAccess
@@ -39,14 +39,14 @@ _LAGS = ("0", "constant:1ms", "constant:5ms", "constant:20ms", "constant:100ms")
 _FAST, _SLOW = "constant:1ms", ("constant:20ms", "constant:5ms", "constant:100ms")
 _NAMES = ("x", "y", "z")
 
-Attempt = Callable[[Scenario], AccessTrial]
+Attempt = Callable[[Scenario], Trial]
 
 
 def shrink_accesses(
     scenario: Scenario,
     anomaly: Anomaly,
     *,
-    attempt: Attempt = attempt_accesses,
+    attempt: Attempt = attempt,
     runs_max: int = RUNS_MAX,
     on_smaller: OnSmaller = ignore,
 ) -> Shrunk:
@@ -56,9 +56,7 @@ def shrink_accesses(
     Raises ``NotFailing``. The same arguments give the same result.
     """
     whole = explicit_accesses(forbidding(changed(scenario, found=None), anomaly), attempt=attempt)
-    search: Reduction[AccessTrial] = Reduction(
-        whole, anomaly, attempt=attempt, runs_max=runs_max, on_smaller=on_smaller
-    )
+    search: Reduction = Reduction(whole, anomaly, attempt=attempt, runs_max=runs_max, on_smaller=on_smaller)
     search.repeat(
         search.fewer_faults,
         lambda: search.settle(_plainer_settings),  # while there are many operations, any of which may show it
@@ -81,7 +79,7 @@ def forbidding(scenario: Scenario, anomaly: Anomaly) -> Scenario:
     return scenario if kept else with_workload(scenario, forbid=(*workload.forbidden, anomaly))
 
 
-def explicit_accesses(scenario: Scenario, *, attempt: Attempt = attempt_accesses) -> Scenario:
+def explicit_accesses(scenario: Scenario, *, attempt: Attempt = attempt) -> Scenario:
     """The same run with its operations listed one by one, among them what each compare-and-set expected.
 
     Operations of a lockstep can begin at one instant; which of those is first may be drawn otherwise.
@@ -94,7 +92,7 @@ def explicit_accesses(scenario: Scenario, *, attempt: Attempt = attempt_accesses
     return with_workload(silent, operations=listed, mix={}, lockstep_ms=None)
 
 
-def _performed(trial: AccessTrial) -> dict[int, ToldAccess]:
+def _performed(trial: Trial) -> dict[int, ToldAccess]:
     """Every operation of a run by its ``op_id``, as the history has it, in the order of the times."""
     begin_ns = trial.run.record.phases["load"][0]
     values = {row["op_id"]: row for row in rows(trial.tables, VALUES_NAME, VALUES.names)}
@@ -113,7 +111,7 @@ def _performed(trial: AccessTrial) -> dict[int, ToldAccess]:
     }
 
 
-def _only_offenders(search: Reduction[AccessTrial]) -> None:
+def _only_offenders(search: Reduction) -> None:
     """Try one case of the anomaly by itself: the operations that show it, or all of its key."""
     verdict = search.best.verdict
     assert verdict is not None

@@ -8,12 +8,10 @@ import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
-from zonelab.analysis.checkers.consistency.verdict import MEANINGS as ANOMALIES
-from zonelab.analysis.checkers.consistency.verdict import Anomaly
-from zonelab.analysis.checkers.order.findings import OrderCase
-from zonelab.analysis.checkers.order.properties import MEANINGS as PROPERTIES
+from zonelab.analysis.case_class import CaseClass
+from zonelab.analysis.checkers.consistency.anomalies import Anomaly
+from zonelab.analysis.checkers.judgement import Case
 from zonelab.analysis.checkers.order.properties import Property
-from zonelab.analysis.checkers.verdict import MEANING_OF, Broken
 from zonelab.analysis.runs.order import FINAL_ORDER, FINAL_ORDER_NAME, ORDER, ORDER_NAME, OrderKind
 from zonelab.analysis.stories.access_stories import access_words, keys_of, values_held
 from zonelab.analysis.stories.lines import Kept, Line, StorySource, fault_lines, held_in, outcome_words, table_rows
@@ -21,7 +19,7 @@ from zonelab.analysis.stories.message_stories import at_rest, final_rows
 from zonelab.engine.units import NS_PER_MS
 from zonelab.scenarios.consistency.operations import redis_key
 from zonelab.scenarios.queues.catalogue import MakeQueue, queue_under_test
-from zonelab.scenarios.run.trial import AccessTrial, QueueTrial, attempt, attempt_accesses
+from zonelab.scenarios.run.trial import Trial, attempt
 from zonelab.scenarios.spec.scenario import Scenario
 from zonelab.studies.stories.command_log import CommandLog, Sent
 from zonelab.studies.stories.timeline import TIMES, command_lines, timeline_block
@@ -36,23 +34,19 @@ _OUTCOMES = {"fail": "refused", "info": "nobody knows"}
 _NOWHERE = "-"
 
 
-def story(
-    scenario: Scenario, violation: Broken | Property | Anomaly, *, make_queue: MakeQueue = queue_under_test
-) -> str:
+def story(scenario: Scenario, violation: CaseClass, *, make_queue: MakeQueue = queue_under_test) -> str:
     """Run ``scenario`` once more, and return what became of the first cases of ``violation``."""
     log = CommandLog()
     if isinstance(violation, Anomaly):
-        accesses = attempt_accesses(scenario, observe=log.testbed)
+        accesses = attempt(scenario, observe=log.testbed)
         parts = [TIMES, *_of_key(accesses, violation, log)]
-        return _page(scenario, violation, ANOMALIES[violation], parts, accesses.run.trace_hash)
+        return _page(scenario, violation, violation.summary, parts, accesses.run.trace_hash)
     if isinstance(violation, Property):
         ordered = attempt(scenario, make_queue=make_queue)
-        return _page(
-            scenario, violation, PROPERTIES[violation], _of_partition(ordered, violation), ordered.run.trace_hash
-        )
+        return _page(scenario, violation, violation.summary, _of_partition(ordered, violation), ordered.run.trace_hash)
     trial = attempt(scenario, make_queue=make_queue, observe=log.testbed)
     parts = [TIMES, *_of_messages(trial, violation, log)]
-    return _page(scenario, violation, MEANING_OF[violation], parts, trial.run.trace_hash)
+    return _page(scenario, violation, violation.summary, parts, trial.run.trace_hash)
 
 
 def setting_of(scenario: Scenario) -> str:
@@ -84,8 +78,8 @@ def _at_the_end(held: Iterable[str]) -> str:
     return "At the end:\n\n" + "\n".join(f"- {line}" for line in held)
 
 
-def _of_messages(trial: QueueTrial, violation: Broken, log: CommandLog) -> Iterator[str]:
-    offenders = () if trial.verdict is None else trial.verdict.offenders.get(violation, ())
+def _of_messages(trial: Trial, violation: CaseClass, log: CommandLog) -> Iterator[str]:
+    offenders = () if trial.verdict is None else trial.verdict.cases.get(violation, ())
     ids = list(dict.fromkeys(offender.message_id for offender in offenders))[:MESSAGES_MAX]
     namings = [_naming(one) for one in ids]
     touching = (sent for sent in log.commands if any(_touches(sent, one) for one in namings))
@@ -129,7 +123,7 @@ def _named(value: Any, naming: re.Pattern[bytes]) -> bool:
     return isinstance(text, bytes) and naming.search(text) is not None
 
 
-def _of_key(trial: AccessTrial, anomaly: Anomaly, log: CommandLog) -> Iterator[str]:
+def _of_key(trial: Trial, anomaly: Anomaly, log: CommandLog) -> Iterator[str]:
     run, workload, zones = trial.recorded, trial.scenario.workload, trial.scenario.zones
     assert workload is not None, "only a scenario with a workload has keys"
     cases = () if trial.verdict is None else trial.verdict.cases[anomaly]
@@ -147,7 +141,7 @@ def _of_key(trial: AccessTrial, anomaly: Anomaly, log: CommandLog) -> Iterator[s
     lines = [*fault_lines(run.faults()), *operations, *commands]
     yield timeline_block(lines, begin_ns=trial.run.record.phases["load"][0])
     if trial.verdict is not None and anomaly is Anomaly.NONLINEARIZABLE:
-        for one in trial.verdict.counterexamples:
+        for one in trial.verdict.consistency.counterexamples:
             if one.key == key:
                 words = "No order of these operations is one that a register could have had:"
                 yield words + "\n\n```text\n" + "\n".join(one.timeline) + "\n```"
@@ -159,14 +153,14 @@ def _of_key(trial: AccessTrial, anomaly: Anomaly, log: CommandLog) -> Iterator[s
     yield _at_the_end(f"zone {zone} holds {held_in(held, key, zone)}" for zone in zones)
 
 
-def _of_partition(trial: QueueTrial, violation: Property) -> Iterator[str]:
+def _of_partition(trial: Trial, violation: Property) -> Iterator[str]:
     verdict, run = trial.verdict, trial.recorded
-    cases = () if verdict is None or verdict.order is None else verdict.order.cases.get(violation, ())
+    cases = () if verdict is None else verdict.cases.get(violation, ())
     if not cases:
         yield "It does not break that any more."
         return
     case, begin_ns = cases[0], trial.run.record.phases["load"][0]
-    kept = Kept(frozenset({case.index}))
+    kept = Kept(frozenset() if case.index is None else frozenset({case.index}))
     for row in _that_change_something(run, case):
         kept.add(row)
     lines = [
@@ -179,13 +173,14 @@ def _of_partition(trial: QueueTrial, violation: Property) -> Iterator[str]:
     if kept.left_out:
         yield f"{kept.left_out} events in between are left out."
     what = f"{case.what}: {case.detail}" if case.detail else case.what
-    at = f"{case.message_id or 'offset'} at {case.offset}" if case.offset >= 0 else case.message_id
+    placed = case.offset is not None and case.offset >= 0
+    at = f"{case.message_id or 'offset'} at {case.offset}" if placed else case.message_id
     where = " ".join(filter(None, [f"in {case.partition}" if case.partition != _NOWHERE else "", at]))
     yield f"**{what}**, {where}."
     yield _at_the_end(list(_in_partition(run, case.partition)) or ["nothing"])
 
 
-def _that_change_something(run: StorySource, case: OrderCase) -> Iterator[dict[str, Any]]:
+def _that_change_something(run: StorySource, case: Case) -> Iterator[dict[str, Any]]:
     """Yield the events that concern ``case``; of commits, those in which a cursor moves or has another owner."""
     moved: dict[str, tuple[Any, ...]] = {}
     for row in table_rows(run, ORDER_NAME, ORDER):
@@ -200,7 +195,7 @@ def _that_change_something(run: StorySource, case: OrderCase) -> Iterator[dict[s
             yield row
 
 
-def _concerns(row: Mapping[str, Any], case: OrderCase) -> bool:
+def _concerns(row: Mapping[str, Any], case: Case) -> bool:
     if case.partition == _NOWHERE or row["partition"] in (None, case.partition):
         return True
     return bool(case.message_id) and row["message_id"] == case.message_id

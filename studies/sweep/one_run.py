@@ -3,14 +3,13 @@
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
-from zonelab.analysis.checkers.verdict import Verdict
 from zonelab.analysis.measures import chosen, confirmed, events, having, latency_ns
 from zonelab.analysis.observation import Observation
 from zonelab.analysis.runs.history import OPERATIONS
 from zonelab.analysis.statistics import quantiles
 from zonelab.engine.units import NS_PER_MS
 from zonelab.scenarios.fault_draws.swarm import drawn
-from zonelab.scenarios.run.trial import AccessTrial, QueueTrial, attempt, attempt_accesses
+from zonelab.scenarios.run.trial import Trial, attempt
 from zonelab.scenarios.run_files.tables import OPERATIONS_NAME, MemoryTables
 from zonelab.scenarios.spec.scenario import Scenario
 
@@ -33,10 +32,7 @@ class SweepMeasure:
 
     def __call__(self, setting_and_seed: tuple[int, int]) -> Observation:
         index, seed = setting_and_seed
-        scenario = self.scenario(index, seed)
-        if scenario.workload is not None:
-            return _measured(attempt_accesses(scenario))
-        return _measured(attempt(scenario))
+        return _measured(attempt(self.scenario(index, seed)))
 
     def scenario(self, index: int, seed: int) -> Scenario:
         """Return what setting ``index`` runs with ``seed``. If ``messages`` are given, the seed draws the
@@ -48,17 +44,18 @@ class SweepMeasure:
         return base.model_copy(update={"seed": seed})
 
 
-def _measured(trial: QueueTrial | AccessTrial) -> Observation:
+def _measured(trial: Trial) -> Observation:
     """Return what ``trial`` showed, with numbers of the run as a whole: in milliseconds, but for ratios."""
     verdict = trial.verdict
     if verdict is None:
         return trial.observation()
-    numbers = dict(_latencies(trial.tables, of_queue=isinstance(verdict, Verdict)))
-    if isinstance(verdict, Verdict):
+    of_queue = "queue" in verdict.sections
+    numbers = dict(_latencies(trial.tables, of_queue=of_queue))
+    if of_queue:
         totals = verdict.totals
         if totals.delivered:
             numbers[DUPLICATES] = (totals.deliveries - totals.delivered) / totals.delivered
-        late = verdict.lateness_ms.get("all", {})
+        late = verdict.queue.lateness_ms.get("all", {})
         numbers |= {f"{LATENESS} {name}": late[name] for name in QUANTILES if name in late}
     return replace(trial.observation(), numbers=numbers)
 

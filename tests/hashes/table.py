@@ -29,7 +29,7 @@ from zonelab.cluster.sim.trace import Trace
 from zonelab.cluster.votes.levels import Level
 from zonelab.scenarios.fault_draws.swarm import drawn
 from zonelab.scenarios.logs import LOGGER
-from zonelab.scenarios.run.trial import QueueTrial, attempt
+from zonelab.scenarios.run.trial import Trial, attempt
 from zonelab.scenarios.run_files.tables import FAULTS_NAME, OPERATIONS_NAME
 from zonelab.scenarios.spec.reading import load_scenario
 from zonelab.scenarios.spec.scenario import Scenario
@@ -95,7 +95,7 @@ class Run:
     def name(self) -> str:
         return f"{self.scenario}/{self.queue}/{self.level}/{self.seed}"
 
-    def attempt(self, *, keep_trace: bool) -> QueueTrial:
+    def attempt(self, *, keep_trace: bool) -> Trial:
         """As a hunt runs the seed."""
         base = _base(self.scenario, self.queue, self.level)
         return attempt(drawn(base, seed=self.seed, messages=MESSAGES), keep_trace=keep_trace)
@@ -145,7 +145,7 @@ class Line:
         return tuple(part for part in ("trace", "history", "faults") if getattr(self, part) != getattr(other, part))
 
 
-def _rows(trial: QueueTrial) -> dict[str, list[str]]:
+def _rows(trial: Trial) -> dict[str, list[str]]:
     """The rows of every table, each as JSON: enumerations as text, so their names in the code do not matter.
 
     Of operations, the columns ``HASHED``; one that older histories lack is left out of a row in which it is null. A

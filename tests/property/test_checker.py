@@ -13,7 +13,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from support.analysis.plants import PLANTS, plant_concurrent, plant_orphan
 
-from zonelab.analysis.checkers.queue.queue import check
+from zonelab.analysis.checkers.check import check
 from zonelab.analysis.checkers.verdict import Verdict
 from zonelab.analysis.message_classes import DUPLICATE_CAUSES, FORBIDDEN_DEFAULT, MessageClass
 from zonelab.analysis.runs.builder import Pop, RunBuilder
@@ -99,7 +99,7 @@ def test_a_correct_queue_is_valid_and_counted_right(messages: int, seed: int) ->
     assert dict(verdict.counts) == queue.expected
     assert (verdict.totals.pushed, verdict.totals.acknowledged) == (messages, queue.acknowledged)
     assert verdict.totals.delivered == queue.delivered
-    assert verdict.duplicated == queue.expected["redelivered"]
+    assert verdict.queue.duplicated == queue.expected["redelivered"]
 
 
 @pytest.mark.parametrize("plant", PLANTS, ids=lambda plant: plant.__name__)
@@ -122,8 +122,8 @@ def test_one_planted_violation_is_reported_and_nothing_else(
     doubtful = planted is MessageClass.UNSERVED
     assert verdict.valid == ("unknown" if doubtful else not forbidden)
     assert len(verdict.reasons) == (forbidden or doubtful)
-    assert "bad" in [offender.message_id for offender in verdict.offenders[planted]] or planted in LEGAL
-    assert verdict.duplicated == sum(verdict.counts[cause] for cause in DUPLICATE_CAUSES)
+    assert "bad" in [offender.message_id for offender in verdict.cases[planted]] or planted in LEGAL
+    assert verdict.queue.duplicated == sum(verdict.counts[cause] for cause in DUPLICATE_CAUSES)
 
 
 def test_every_class_but_undecided_has_a_plant() -> None:

@@ -5,9 +5,9 @@ again by brute force over all pairs and triples of operations.
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from zonelab.analysis.checkers.consistency.findings import AccessFindings
 from zonelab.analysis.checkers.consistency.sessions import check_sessions
 from zonelab.analysis.checkers.consistency.staleness import check_staleness
-from zonelab.analysis.checkers.consistency.verdict import Findings
 from zonelab.analysis.runs.accesses import Access
 
 NEVER = 10**9
@@ -68,10 +68,10 @@ def older(history, one, other):
 @settings(max_examples=300, deadline=None)
 @given(histories())
 def test_staleness_is_counted_as_defined(history):
-    findings = Findings()
+    findings = AccessFindings()
     check_staleness({"k": history}, findings)
     stale = {read.op: newer(history, read) for read in reads(history) if newer(history, read)}
-    assert {case.ops[1] for case in findings.cases.get("stale_read", [])} == set(stale)
+    assert {case.ops[1] for case in findings.all.get("stale_read", [])} == set(stale)
     if stale:
         versions = [len(found) for found in stale.values()]
         assert findings.staleness["all"]["versions"]["max"] == max(versions)
@@ -85,7 +85,7 @@ def test_staleness_is_counted_as_defined(history):
 @settings(max_examples=300, deadline=None)
 @given(histories())
 def test_session_guarantees_are_judged_as_defined(history):
-    findings = Findings()
+    findings = AccessFindings()
     check_sessions({"k": history}, findings)
     known = reads(history)
     own = lambda one, other: one.process == other.process and one.ok and one.end < other.begin  # noqa: E731
@@ -112,7 +112,7 @@ def test_session_guarantees_are_judged_as_defined(history):
         if first.f == second.f == "write" and own(first, second) and second.ok and one.end < read.begin
         if first.argument == read.result and second.argument == one.result
     }
-    found = {name: {case.ops[-1] for case in cases} for name, cases in findings.cases.items()}
+    found = {name: {case.ops[-1] for case in cases} for name, cases in findings.all.items()}
     assert found.get("read_your_writes", set()) == missed
     assert found.get("monotonic_reads", set()) == back | returned
     assert found.get("monotonic_writes", set()) == swapped

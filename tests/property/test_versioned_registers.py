@@ -17,7 +17,7 @@ from zonelab.cluster.options.versions.settings import VoteBy
 from zonelab.cluster.votes.levels import Level
 from zonelab.cluster.votes.vote import Vote
 from zonelab.scenarios.fault_draws.fault_classes import FaultClass
-from zonelab.scenarios.run.trial import attempt_accesses
+from zonelab.scenarios.run.trial import attempt
 from zonelab.studies.guarantees.option_ablation import Option, scenario_of
 from zonelab.studies.guarantees.paired import Conditions
 
@@ -29,7 +29,7 @@ TELLING = {FaultClass.LAG_HEAVY: (1, 3, 4, 9, 11, 15), FaultClass.CUT_HOLD: (5, 
 
 def violations(fault_class, seeds):
     conditions = Conditions(fault_class, workload=WorkloadKind.REGISTER)
-    trials = [attempt_accesses(scenario_of(BOTH, conditions, seed=seed)) for seed in seeds]
+    trials = [attempt(scenario_of(BOTH, conditions, seed=seed)) for seed in seeds]
     assert all(trial.run.record.drained for trial in trials)
     return [(trial.scenario.seed, trial.violated) for trial in trials if trial.violated]
 

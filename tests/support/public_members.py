@@ -33,7 +33,7 @@ NEED_NO_EXAMPLE: Mapping[str, str] = {
     "ServerOpening": "the example of connect opens one",
     "Run.of": "the example of zonelab.runs.read reads one",
     "process_unacks": "of the engines that are shipped none has to be told",
-    "Verdict.with_order": "the checker makes verdicts",
+    "Verdict.of": "the checkers make verdicts",
     "SimCluster.start": "sim_test does it",
     "SimCluster.stop": "sim_test does it",
     "QueueMachine.begin": "to be overridden: docs/properties.md",

@@ -4,7 +4,7 @@ from collections.abc import Awaitable, Sequence
 from datetime import UTC, datetime
 from typing import Any
 
-from zonelab.analysis.checkers.queue.queue import check_recorded
+from zonelab.analysis.checkers.check import check_recorded
 from zonelab.analysis.checkers.verdict import Verdict
 from zonelab.analysis.runs.history import FAULTS, FINAL_STATE, OPERATIONS, History
 from zonelab.analysis.runs.info import RunInfo

@@ -10,7 +10,6 @@ import pyarrow as pa
 
 from zonelab._face.loop_thread import within_a_loop
 from zonelab._face.overrides import override_texts
-from zonelab.analysis.checkers.consistency.verdict import ConsistencyVerdict
 from zonelab.analysis.checkers.verdict import Verdict
 from zonelab.analysis.runs.accesses import VALUES, VALUES_NAME
 from zonelab.analysis.runs.directory import RunDirectory
@@ -43,8 +42,8 @@ TABLES: Mapping[str, pa.Schema] = {
 class Run:
     """Run in a folder, with its settings and verdict; its figures and tables are read when they are used.
 
-    ``status``: ``complete``, ``interrupted``, ``failed`` or ``running``. ``verdict`` is that of the checker: a
-    ``Verdict``, or a ``ConsistencyVerdict`` of a scenario with a workload; None if there is nothing to judge. Figures
+    ``status``: ``complete``, ``interrupted``, ``failed`` or ``running``. ``verdict`` is that of the
+    checkers; None if there is nothing to judge. Figures
     are those of ``summary.json``; times in tables are ns of run time, or, if their names end in ``_ms``, Unix time.
     ``folder`` has its files; ``scenario`` is its scenario's name, ``level`` its consistency level, ``seed`` its seed.
 
@@ -59,7 +58,7 @@ class Run:
     level: str
     seed: int
     status: str
-    verdict: Verdict | ConsistencyVerdict | None
+    verdict: Verdict | None
 
     @classmethod
     def of(cls, folder: Path) -> Self:
@@ -67,14 +66,13 @@ class Run:
         run = RunDirectory.open(folder)
         info = run.info
         judged = (run.path / "verdict.json").exists()
-        kind: type[Verdict | ConsistencyVerdict] = Verdict if info.workload is None else ConsistencyVerdict
         return cls(
             folder=run.path,
             scenario=info.scenario,
             level=info.level,
             seed=info.seed,
             status=info.status,
-            verdict=kind.from_json(run.read_json("verdict.json")) if judged else None,
+            verdict=Verdict.from_json(run.read_json("verdict.json")) if judged else None,
         )
 
     @property

@@ -6,12 +6,13 @@ for a linearization has a budget of its own.
 
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator
-from pathlib import Path
 
 import pyarrow as pa
 import pyarrow.parquet as pq
 
+from zonelab.analysis.checkers.consistency.anomalies import Anomaly
 from zonelab.analysis.checkers.consistency.exclusion import check_counters, check_lists, check_locks
+from zonelab.analysis.checkers.consistency.findings import AccessFindings
 from zonelab.analysis.checkers.consistency.linear import SearchBudget
 from zonelab.analysis.checkers.consistency.registers import (
     by_key,
@@ -19,14 +20,13 @@ from zonelab.analysis.checkers.consistency.registers import (
     check_linearizability,
     check_values,
 )
+from zonelab.analysis.checkers.consistency.section import ConsistencySection
 from zonelab.analysis.checkers.consistency.sessions import check_sessions
 from zonelab.analysis.checkers.consistency.sets import check_sets
 from zonelab.analysis.checkers.consistency.staleness import check_staleness
-from zonelab.analysis.checkers.consistency.verdict import Anomaly, ConsistencyVerdict, Findings, judge_consistency
 from zonelab.analysis.runs.accesses import Access, AccessRun, FinalContents, accesses, held
 from zonelab.analysis.runs.directory import RunDirectory
-from zonelab.analysis.runs.errors import RunError
-from zonelab.analysis.runs.info import RunInfo, WorkloadInfo
+from zonelab.analysis.runs.info import RunInfo
 from zonelab.analysis.workloads import WorkloadKind
 
 ANOMALIES_NAME = "anomalies.parquet"
@@ -42,43 +42,38 @@ ANOMALIES = pa.schema(
 )
 
 
-def check_consistency(run: Path) -> ConsistencyVerdict:
-    """Check the run in ``run``; write ``verdict.json`` and ``anomalies.parquet`` there. Raises ``RunError``."""
-    directory = RunDirectory.open(run)
-    findings = Findings()
-    verdict = _verdict(directory, findings)
+def check_accesses(run: AccessRun) -> ConsistencySection:
+    """Check a run that is in memory; nothing is written."""
+    return _section(run, AccessFindings())
+
+
+def check_access_files(directory: RunDirectory) -> ConsistencySection:
+    """Check the run in ``directory``; write ``anomalies.parquet`` there. Raises ``RunError``."""
+    findings = AccessFindings()
+    section = _section(directory, findings)
     rows = [
         {"anomaly": str(name), "key": case.key, "zone": case.zone, "ops": list(case.ops), "detail": case.detail}
-        for name, cases in findings.cases.items()
+        for name, cases in findings.all.items()
         for case in cases
     ]
     pq.write_table(pa.Table.from_pylist(rows, schema=ANOMALIES), directory.path / ANOMALIES_NAME)
-    directory.write_json("verdict.json", verdict.to_json())
-    return verdict
+    return section
 
 
-def check_accesses(run: AccessRun) -> ConsistencyVerdict:
-    """Check a run that is in memory; nothing is written."""
-    return _verdict(run, Findings())
-
-
-def _verdict(run: AccessRun, findings: Findings) -> ConsistencyVerdict:
-    workload = _workload(run.info)
+def _section(run: AccessRun, findings: AccessFindings) -> ConsistencySection:
+    workload = run.info.workload
+    assert workload is not None, "a run of a queue has nothing to check here"
     kind = WorkloadKind(workload.kind)
     done, at_rest = accesses(run), held(run)
     _check(kind, done, at_rest, findings, SearchBudget(configurations=workload.budget_configurations))
-    counts = findings.counts
-    valid, reasons = judge_consistency(
-        counts=counts, forbid=workload.forbid, doubts=list(_doubts(run.info, done, at_rest, counts))
-    )
-    return ConsistencyVerdict(
-        workload=kind,
-        valid=valid,
-        reasons=reasons,
+    counts = findings.counts(Anomaly)
+    return ConsistencySection(
         forbid=workload.forbid,
-        operations=_tally(done),
         counts=counts,
-        cases=findings.first(),
+        cases=findings.first(Anomaly),
+        doubts=tuple(_doubts(run.info, done, at_rest, counts)),
+        workload=kind,
+        operations=_tally(done),
         shares=findings.shares,
         staleness=findings.staleness,
         figures=findings.figures,
@@ -86,16 +81,12 @@ def _verdict(run: AccessRun, findings: Findings) -> ConsistencyVerdict:
     )
 
 
-def _workload(info: RunInfo) -> WorkloadInfo:
-    if info.workload is None:
-        raise RunError(
-            f"{info.scenario}: its clients used a queue: it has no registers, sets, locks, counters or lists"
-        )
-    return info.workload
-
-
 def _check(
-    kind: WorkloadKind, done: Iterable[Access], at_rest: FinalContents | None, findings: Findings, budget: SearchBudget
+    kind: WorkloadKind,
+    done: Iterable[Access],
+    at_rest: FinalContents | None,
+    findings: AccessFindings,
+    budget: SearchBudget,
 ) -> None:
     keys = by_key(done)
     if kind is WorkloadKind.REGISTER:

@@ -3,13 +3,15 @@
 from collections import Counter, defaultdict
 from collections.abc import Mapping, Sequence
 
+from zonelab.analysis.checkers.consistency.anomalies import Anomaly
+from zonelab.analysis.checkers.consistency.findings import AccessFindings
 from zonelab.analysis.checkers.consistency.registers import applied_in_spite, in_words
 from zonelab.analysis.checkers.consistency.staleness import EVERYWHERE, share
-from zonelab.analysis.checkers.consistency.verdict import Anomaly, Case, Findings
+from zonelab.analysis.checkers.judgement import Case
 from zonelab.analysis.runs.accesses import Access, FinalContents
 
 
-def check_locks(keys: Mapping[str, Sequence[Access]], held: FinalContents | None, findings: Findings) -> None:
+def check_locks(keys: Mapping[str, Sequence[Access]], held: FinalContents | None, findings: AccessFindings) -> None:
     """``figures``: how many locks had how many owners, as ``owners_0`` and so on; ``contested``: wanted by several."""
     owners: Counter[int] = Counter()
     contested = orphaned = 0
@@ -35,7 +37,7 @@ def check_locks(keys: Mapping[str, Sequence[Access]], held: FinalContents | None
         findings.shares[name] = {EVERYWHERE: share(hits, len(keys))}
 
 
-def check_counters(keys: Mapping[str, Sequence[Access]], findings: Findings) -> None:
+def check_counters(keys: Mapping[str, Sequence[Access]], findings: AccessFindings) -> None:
     """``figures``: ``numbers`` given out, ``distinct`` ones among them."""
     numbers = distinct = 0
     for key, accesses in keys.items():
@@ -54,7 +56,7 @@ def check_counters(keys: Mapping[str, Sequence[Access]], findings: Findings) -> 
     findings.shares[Anomaly.DUPLICATE_NUMBER] = {EVERYWHERE: share(numbers - distinct, numbers)}
 
 
-def check_lists(keys: Mapping[str, Sequence[Access]], held: FinalContents | None, findings: Findings) -> None:
+def check_lists(keys: Mapping[str, Sequence[Access]], held: FinalContents | None, findings: AccessFindings) -> None:
     for key, accesses in keys.items():
         taken: dict[str, list[Access]] = defaultdict(list)
         for one in accesses:

@@ -3,10 +3,13 @@
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 
+from zonelab.analysis.checkers.consistency.anomalies import Anomaly
+from zonelab.analysis.checkers.consistency.findings import AccessFindings
 from zonelab.analysis.checkers.consistency.linear import Kind, RegisterOperation, SearchBudget, check_register
 from zonelab.analysis.checkers.consistency.linear_shrink import smallest_violation
 from zonelab.analysis.checkers.consistency.linear_timeline import timeline
-from zonelab.analysis.checkers.consistency.verdict import Anomaly, Case, Counterexample, Findings
+from zonelab.analysis.checkers.consistency.section import Counterexample
+from zonelab.analysis.checkers.judgement import Case
 from zonelab.analysis.runs.accesses import Access, FinalContents
 
 UPDATING = ("write", "cas", "create")
@@ -52,7 +55,9 @@ def register_operation(access: Access) -> RegisterOperation | None:
     )
 
 
-def check_linearizability(keys: Mapping[str, Sequence[Access]], findings: Findings, *, budget: SearchBudget) -> None:
+def check_linearizability(
+    keys: Mapping[str, Sequence[Access]], findings: AccessFindings, *, budget: SearchBudget
+) -> None:
     steps = 0
     for key, accesses in keys.items():
         operations = [one for access in accesses if (one := register_operation(access)) is not None]
@@ -70,7 +75,7 @@ def _violation(
     key: str,
     operations: Sequence[RegisterOperation],
     accesses: Sequence[Access],
-    findings: Findings,
+    findings: AccessFindings,
     budget: SearchBudget,
 ) -> Case:
     if len(findings.counterexamples) >= COUNTEREXAMPLES_MAX:
@@ -85,7 +90,7 @@ def _violation(
     return Case(key=key, ops=ops, detail=f"{len(small)} operations are enough to show it")
 
 
-def check_values(keys: Mapping[str, Sequence[Access]], held: FinalContents | None, findings: Findings) -> None:
+def check_values(keys: Mapping[str, Sequence[Access]], held: FinalContents | None, findings: AccessFindings) -> None:
     """Values that came from nowhere, updates that should not have both happened, writes that are gone."""
     for key, accesses in keys.items():
         at_rest = held.of(key) if held is not None else {}
@@ -98,7 +103,7 @@ def check_values(keys: Mapping[str, Sequence[Access]], held: FinalContents | Non
         applied_in_spite(key, [one for one in accesses if one.f in UPDATING], shown, findings)
 
 
-def _unwritten(key: str, accesses: Sequence[Access], findings: Findings) -> None:
+def _unwritten(key: str, accesses: Sequence[Access], findings: AccessFindings) -> None:
     begun: dict[str | None, int] = {None: -1}
     for access in accesses:
         if access.f in UPDATING:
@@ -110,7 +115,7 @@ def _unwritten(key: str, accesses: Sequence[Access], findings: Findings) -> None
             )
 
 
-def _cas_twice(key: str, accesses: Sequence[Access], findings: Findings) -> None:
+def _cas_twice(key: str, accesses: Sequence[Access], findings: AccessFindings) -> None:
     """A value that one update wrote, and that two compare-and-sets replaced, or nil that two creations did."""
     writers: dict[str | None, int] = defaultdict(int)
     taken: dict[str | None, list[Access]] = defaultdict(list)
@@ -125,7 +130,9 @@ def _cas_twice(key: str, accesses: Sequence[Access], findings: Findings) -> None
             findings.add(Anomaly.CAS_TWICE, Case(key=key, ops=ops, detail=f"{value} was replaced {len(takers)} times"))
 
 
-def _lost(key: str, accesses: Sequence[Access], at_rest: Mapping[str, tuple[str, ...]], findings: Findings) -> None:
+def _lost(
+    key: str, accesses: Sequence[Access], at_rest: Mapping[str, tuple[str, ...]], findings: AccessFindings
+) -> None:
     updates = [access for access in accesses if may_have_updated(access)]
     last = max(updates, key=lambda one: one.begin, default=None)
     if last is None or not last.ok or not at_rest:
@@ -136,7 +143,7 @@ def _lost(key: str, accesses: Sequence[Access], at_rest: Mapping[str, tuple[str,
         findings.add(Anomaly.LOST_WRITE, Case(key=key, ops=(last.op,), zone=last.zone, detail=in_words(at_rest)))
 
 
-def check_divergence(held: FinalContents, findings: Findings) -> None:
+def check_divergence(held: FinalContents, findings: AccessFindings) -> None:
     """Keys that are not the same in every zone that could be read."""
     for key in held.keys:
         at_rest = held.of(key)
@@ -145,7 +152,7 @@ def check_divergence(held: FinalContents, findings: Findings) -> None:
     findings.figures["keys_at_rest"] = len(held.keys)
 
 
-def applied_in_spite(key: str, updates: Iterable[Access], shown: set[str | None], findings: Findings) -> None:
+def applied_in_spite(key: str, updates: Iterable[Access], shown: set[str | None], findings: AccessFindings) -> None:
     """Updates that were answered with an error, and whose value (which no other update has) is there all the same."""
     confirmed = {access.argument for access in updates if access.ok}
     for access in updates:

@@ -9,9 +9,11 @@ from bisect import bisect_left
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 
+from zonelab.analysis.checkers.consistency.anomalies import Anomaly
+from zonelab.analysis.checkers.consistency.findings import AccessFindings
 from zonelab.analysis.checkers.consistency.registers import updated
 from zonelab.analysis.checkers.consistency.staleness import EVERYWHERE, Versions, share, zones_first
-from zonelab.analysis.checkers.consistency.verdict import Anomaly, Case, Findings
+from zonelab.analysis.checkers.judgement import Case
 from zonelab.analysis.runs.accesses import Access
 
 _GUARANTEES = (Anomaly.READ_YOUR_WRITES, Anomaly.MONOTONIC_READS, Anomaly.MONOTONIC_WRITES)
@@ -35,7 +37,7 @@ class _Latest:
 
 
 class _Tally:
-    def __init__(self, findings: Findings) -> None:
+    def __init__(self, findings: AccessFindings) -> None:
         self._findings = findings
         self._trials: dict[Anomaly, Counter[str]] = defaultdict(Counter)
         self._hits: dict[Anomaly, Counter[str]] = defaultdict(Counter)
@@ -55,7 +57,7 @@ class _Tally:
             }
 
 
-def check_sessions(keys: Mapping[str, Sequence[Access]], findings: Findings) -> None:
+def check_sessions(keys: Mapping[str, Sequence[Access]], findings: AccessFindings) -> None:
     """``shares``: of the reads that had something to miss, how many missed it."""
     tally = _Tally(findings)
     for key, accesses in keys.items():

@@ -3,13 +3,15 @@
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
 
+from zonelab.analysis.checkers.consistency.anomalies import Anomaly
+from zonelab.analysis.checkers.consistency.findings import AccessFindings
 from zonelab.analysis.checkers.consistency.registers import applied_in_spite, in_words
 from zonelab.analysis.checkers.consistency.staleness import EVERYWHERE, share, zones_first
-from zonelab.analysis.checkers.consistency.verdict import Anomaly, Case, Findings
+from zonelab.analysis.checkers.judgement import Case
 from zonelab.analysis.runs.accesses import Access, FinalContents
 
 
-def check_sets(keys: Mapping[str, Sequence[Access]], held: FinalContents | None, findings: Findings) -> None:
+def check_sets(keys: Mapping[str, Sequence[Access]], held: FinalContents | None, findings: AccessFindings) -> None:
     """Lost: no zone holds it at rest. Stale: a later read missed it. Vanished: a read had shown it, a later one not."""
     reads: dict[str, int] = defaultdict(int)
     stale: dict[str, int] = defaultdict(int)
@@ -36,7 +38,7 @@ def _check_reads(
     key: str,
     adds: Sequence[Access],
     reads: Sequence[Access],
-    findings: Findings,
+    findings: AccessFindings,
     counted: dict[str, int],
     stale: dict[str, int],
 ) -> set[str]:
@@ -67,7 +69,7 @@ def _judge_read(
     key: str,
     read: Access,
     owed: tuple[Mapping[str, Access], Mapping[str, Access]],
-    findings: Findings,
+    findings: AccessFindings,
     counted: dict[str, int],
     stale: dict[str, int],
 ) -> None:

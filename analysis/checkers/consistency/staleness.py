@@ -13,8 +13,11 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 import numpy as np
 
+from zonelab.analysis.checkers.consistency.anomalies import Anomaly
+from zonelab.analysis.checkers.consistency.findings import AccessFindings
 from zonelab.analysis.checkers.consistency.registers import may_have_updated, updated
-from zonelab.analysis.checkers.consistency.verdict import Anomaly, Case, Findings, Share
+from zonelab.analysis.checkers.consistency.section import Share
+from zonelab.analysis.checkers.judgement import Case
 from zonelab.analysis.proportions import proportion_interval
 from zonelab.analysis.runs.accesses import Access
 from zonelab.analysis.statistics import quantiles
@@ -70,7 +73,7 @@ def staleness_ms(read: Access, newer: Sequence[Access]) -> float:
     return (read.begin_ns - (newer[0].end_ns or 0)) / 1e6 if newer else 0.0
 
 
-def check_staleness(keys: Mapping[str, Sequence[Access]], findings: Findings) -> None:
+def check_staleness(keys: Mapping[str, Sequence[Access]], findings: AccessFindings) -> None:
     reads: Counter[str] = Counter()
     behind_ms: dict[str, list[float]] = defaultdict(list)
     behind_versions: dict[str, list[int]] = defaultdict(list)

@@ -36,15 +36,6 @@ def encode_final(batch: pa.RecordBatch, books: Books, zones: Names) -> pa.Record
     return pa.RecordBatch.from_pydict(columns, schema=FINAL_EVENTS)
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
-class OrderDivergence:
-    """Of a partition at rest: how many offsets some zone has, and how many of them not every zone has alike."""
-
-    partition: str
-    offsets: int
-    divergent: int
-
-
 @dataclass(frozen=True, slots=True)
 class AtRest:
     """``log``: one row a decided offset. ``cursors``: one row a place. ``sinks``: what they hold. ``waiting``: records

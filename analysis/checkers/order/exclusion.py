@@ -4,7 +4,7 @@ from collections.abc import Callable
 
 import numpy as np
 
-from zonelab.analysis.checkers.order.findings import Findings
+from zonelab.analysis.checkers.order.findings import OrderFindings
 from zonelab.analysis.checkers.order.intervals import first_of_each, latest_before, least, still_open
 from zonelab.analysis.checkers.order.messages import NEVER
 from zonelab.analysis.checkers.order.properties import HARMLESS, Property
@@ -12,7 +12,7 @@ from zonelab.analysis.checkers.order.rows import BITS, INFO, OK, Bools, Ints, Ro
 from zonelab.analysis.runs.order import OrderKind
 
 
-def check_exclusion(rows: Rows, gone: Rows, findings: Findings, *, by_key: bool, watched: bool) -> None:
+def check_exclusion(rows: Rows, gone: Rows, findings: OrderFindings, *, by_key: bool, watched: bool) -> None:
     """I6. ``gone``: members that crashed or left; nothing of theirs is at work afterwards. ``watched``: whether the
     run has sinks on record, without which nobody knows that a zombie was harmless.
 
@@ -57,7 +57,7 @@ def _calls(rows: Rows, gone: Rows, *, by_key: bool) -> tuple[Rows, Ints]:
     return calls.where(order), ended[order]
 
 
-def count_takeovers(rows: Rows, gone: Rows, findings: Findings) -> None:
+def count_takeovers(rows: Rows, gone: Rows, findings: OrderFindings) -> None:
     """Opportunities to break I6: grants that came while another session had a message of the place in work."""
     calls, end = _calls(rows, gone, by_key=False)
     grants = rows.of_kind(OrderKind.GRANT, outcomes=(OK,))
@@ -75,7 +75,7 @@ def _took_effect(rows: Rows, op_id: Ints, since_ns: Ints) -> Bools:
     return (last >= 0) & (taken.time_ns[last] > since_ns) if len(taken) else np.zeros(len(op_id), dtype=np.bool_)
 
 
-def check_owners(rows: Rows, findings: Findings) -> None:
+def check_owners(rows: Rows, findings: OrderFindings) -> None:
     """I10: from a confirmed grant to the lease's end or the session's release nobody else is told that he owns."""
     held = rows.of_kind(OrderKind.GRANT, OrderKind.RENEW, outcomes=(OK,))
     held = held.where(held.until_ns >= 0)

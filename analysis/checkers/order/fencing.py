@@ -8,7 +8,7 @@ from collections.abc import Callable
 import numpy as np
 
 from zonelab.analysis.checkers.order.at_rest import AtRest, cursor_by_place
-from zonelab.analysis.checkers.order.findings import Findings
+from zonelab.analysis.checkers.order.findings import OrderFindings
 from zonelab.analysis.checkers.order.intervals import count_before, first_of_each, latest_before, least
 from zonelab.analysis.checkers.order.messages import FAILURES, PUT_ASIDE, ends_with, tenure_of
 from zonelab.analysis.checkers.order.properties import Property
@@ -22,7 +22,7 @@ _GUARDED = (
 """What only the newest owner may do. A sink knows of a token only once it was used there: I14 judges that."""
 
 
-def check_redelivery(rows: Rows, findings: Findings, *, by_key: bool) -> None:
+def check_redelivery(rows: Rows, findings: OrderFindings, *, by_key: bool) -> None:
     """I7: a tenure begins at the cursor that it was granted; it goes back only after a failure, never behind it."""
     starts = rows.of_kind(OrderKind.START)
     tenure = tenure_of(rows, starts)
@@ -71,7 +71,7 @@ def _aside(rows: Rows, starts: Rows, granted: Ints) -> Ints:
     return np.searchsorted(aside, starts.message) - np.searchsorted(aside, low)
 
 
-def _failed_since(rows: Rows, starts: Rows, tenure: Ints, findings: Findings) -> Bools:
+def _failed_since(rows: Rows, starts: Rows, tenure: Ints, findings: OrderFindings) -> Bools:
     """Whether a delivery of the tenure failed between each start and the one in front of it."""
     failed = ends_with(rows, (*FAILURES, "rollback"), findings.books)
     counted = count_before(tenure_of(rows, failed), failed.index, tenure, starts.index)
@@ -85,7 +85,7 @@ def _successions(starts: Rows, tenure: Ints) -> int:
     return int(len(np.unique(tenure)) - len(np.unique(starts.place)))
 
 
-def check_tokens(rows: Rows, findings: Findings) -> None:
+def check_tokens(rows: Rows, findings: OrderFindings) -> None:
     """I8. Grants without a token are not judged."""
     grants = rows.of_kind(OrderKind.GRANT, outcomes=(OK,))
     grants = grants.where(grants.token >= 0)
@@ -103,7 +103,7 @@ def check_tokens(rows: Rows, findings: Findings) -> None:
     findings.add(Property.FENCING, "older token accepted", asked.where(older & (asked.outcome == OK)))
 
 
-def check_cursors(rows: Rows, rest: AtRest | None, findings: Findings) -> None:
+def check_cursors(rows: Rows, rest: AtRest | None, findings: OrderFindings) -> None:
     """I9. ``rest``: None if logs and cursors at rest are unknown."""
     told = rows.of_kind(OrderKind.COMMIT, OrderKind.GRANT, *PUT_ASIDE, outcomes=(OK,))
     told = told.where((told.cursor >= 0) & (told.place >= 0))
@@ -120,7 +120,7 @@ def check_cursors(rows: Rows, rest: AtRest | None, findings: Findings) -> None:
         _at_rest(told.where(np.lexsort((told.cursor, era))), rest.cursors, findings)
 
 
-def _at_rest(told: Rows, cursors: Rows, findings: Findings) -> None:
+def _at_rest(told: Rows, cursors: Rows, findings: OrderFindings) -> None:
     """``told``: the furthest cursor since the last reset comes last."""
     confirmed = cursor_by_place(told)
     for place, cursor in cursor_by_place(cursors).items():
@@ -129,7 +129,7 @@ def _at_rest(told: Rows, cursors: Rows, findings: Findings) -> None:
             findings.add_at_rest(Property.CURSOR, "fell at rest", place[1], place[0], cursor, detail)
 
 
-def _between_resets(rows: Rows, told: Rows, findings: Findings) -> tuple[Rows, Ints]:
+def _between_resets(rows: Rows, told: Rows, findings: OrderFindings) -> tuple[Rows, Ints]:
     """Without what was asked while somebody set the cursor by hand; and which resets lay in front of the others."""
     resets = rows.of_kind(OrderKind.COMMIT, outcomes=(OK, INFO))
     resets = resets.where(resets.status == findings.books.code("status", "reset"))

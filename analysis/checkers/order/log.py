@@ -7,7 +7,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from zonelab.analysis.checkers.order.findings import Findings
+from zonelab.analysis.checkers.order.findings import OrderFindings
 from zonelab.analysis.checkers.order.intervals import dense, first_of_each, latest_before, least
 from zonelab.analysis.checkers.order.properties import Property
 from zonelab.analysis.checkers.order.rows import BITS, KINDS, OK, Books, Bools, Ints, Rows
@@ -70,7 +70,7 @@ def _message(rows: Rows) -> Ints:
     return rows.partition << BITS | rows.message_id
 
 
-def check_produced_in_order(rows: Rows, findings: Findings) -> None:
+def check_produced_in_order(rows: Rows, findings: OrderFindings) -> None:
     """I1: what a producer began after an earlier message of the key was confirmed stands behind it.
 
     In one epoch that is the same partition and a greater offset. Of messages that were in flight at the same time the
@@ -96,7 +96,7 @@ def check_produced_in_order(rows: Rows, findings: Findings) -> None:
     _overtaken(produced.where(~found & (produced.sequence >= 0)), findings)
 
 
-def _overtaken(produced: Rows, findings: Findings) -> None:
+def _overtaken(produced: Rows, findings: OrderFindings) -> None:
     """Those of a producer, key, epoch and partition that stand behind one with a greater number."""
     spot = produced.epoch << BITS | produced.partition
     produced = produced.where(np.lexsort((produced.sequence, spot, produced.producer << BITS | produced.key)))
@@ -109,7 +109,7 @@ def _overtaken(produced: Rows, findings: Findings) -> None:
     findings.add(Property.PRODUCED_IN_ORDER, "overtaken", produced.where(behind))
 
 
-def check_due_in_order(rows: Rows, findings: Findings) -> None:
+def check_due_in_order(rows: Rows, findings: OrderFindings) -> None:
     """I1 of delayed messages, which have an offset only when they are due: those of a key stand by due time.
 
     Due times that differ by less than ``ROUNDING_NS`` are the same, and so are not judged; nor is what was confirmed
@@ -136,7 +136,9 @@ def check_due_in_order(rows: Rows, findings: Findings) -> None:
     findings.add(Property.PRODUCED_IN_ORDER, "in front of one due earlier", starts.where(found))
 
 
-def check_log(rows: Rows, log: Rows, waiting: Rows, findings: Findings, *, idempotent: bool, log_known: bool) -> None:
+def check_log(
+    rows: Rows, log: Rows, waiting: Rows, findings: OrderFindings, *, idempotent: bool, log_known: bool
+) -> None:
     """I2. ``log``: decided at rest; only what lies in front of its first offset may have been trimmed.
 
     ``waiting``: what is there at rest, though it may have no offset yet.
@@ -164,7 +166,7 @@ def check_log(rows: Rows, log: Rows, waiting: Rows, findings: Findings, *, idemp
     findings.add_many_at_rest(Property.ONE_LOG, "hole", log.partition[at], log.group[at], log.offset[at] - 1)
 
 
-def _once(produced: Rows, log: Rows, findings: Findings) -> None:
+def _once(produced: Rows, log: Rows, findings: OrderFindings) -> None:
     """Each number of a producer and key has one offset."""
     numbered = np.concatenate([produced.producer, log.producer]) >= 0
     name = [np.concatenate([getattr(produced, one), getattr(log, one)])[numbered] for one in _NUMBERED]

@@ -15,15 +15,16 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from zonelab.analysis.checkers.order.at_rest import FINAL_EVENTS, AtRest, OrderDivergence, cursor_by_place, encode_final
+from zonelab.analysis.checkers.order.at_rest import FINAL_EVENTS, AtRest, cursor_by_place, encode_final
 from zonelab.analysis.checkers.order.exclusion import check_exclusion, check_owners, count_takeovers
 from zonelab.analysis.checkers.order.fencing import check_cursors, check_redelivery, check_tokens
-from zonelab.analysis.checkers.order.findings import Findings
+from zonelab.analysis.checkers.order.findings import OrderFindings
 from zonelab.analysis.checkers.order.log import check_due_in_order, check_log, check_produced_in_order, placed
 from zonelab.analysis.checkers.order.messages import NEVER, PUT_ASIDE, Messages, messages_of
-from zonelab.analysis.checkers.order.properties import FORBIDDEN
+from zonelab.analysis.checkers.order.properties import FORBIDDEN, Property
 from zonelab.analysis.checkers.order.retries import check_retries
 from zonelab.analysis.checkers.order.rows import EVENTS, KINDS, OK, TEXTS, Books, Ints, Names, Rows, places_in
+from zonelab.analysis.checkers.order.section import OrderDivergence, OrderSection, Standstill
 from zonelab.analysis.checkers.order.sequence import (
     check_duplicates,
     check_finished_in_order,
@@ -31,8 +32,7 @@ from zonelab.analysis.checkers.order.sequence import (
     check_strict_order,
 )
 from zonelab.analysis.checkers.order.sinks import check_sinks
-from zonelab.analysis.checkers.order.verdict import OrderVerdict, verdict_of
-from zonelab.analysis.checkers.order.waiting import Standstill, check_waiting, standstills
+from zonelab.analysis.checkers.order.waiting import check_waiting, standstills
 from zonelab.analysis.checkers.spill import Spill, partition_by_id
 from zonelab.analysis.runs.directory import RunDirectory
 from zonelab.analysis.runs.fault_bands import FaultBand, fault_bands
@@ -107,15 +107,7 @@ class OrderRun:
         return cls(info=info, rules=info.order or OrderRules(), end_ns=end_ns, **read)
 
 
-def check_order(path: Path) -> OrderVerdict:
-    """Judge the run in ``path`` and leave ``order_verdict.json`` there. Raises ``RunError``."""
-    directory = RunDirectory.open(path)
-    verdict = order_verdict(OrderRun.of(directory))
-    directory.write_json("order_verdict.json", verdict.to_json())
-    return verdict
-
-
-def order_verdict(run: OrderRun) -> OrderVerdict:
+def check_order(run: OrderRun) -> OrderSection:
     """Check every ordering property of ``run``. Its rows are divided into parts on disk, to bound the memory used."""
     check = _Check(run)
     parts = min(PARTS_MAX, 1 + run.rows // ROWS_PER_PART)
@@ -130,7 +122,7 @@ def order_verdict(run: OrderRun) -> OrderVerdict:
             check.judge_partitions(events, final)
         for events, final in zip(keys.tables(), held.tables(), strict=True):
             check.judge_keys(events, final)
-    return check.verdict()
+    return check.section()
 
 
 class _Check:
@@ -140,7 +132,7 @@ class _Check:
         self._run, self._rules = run, run.rules
         self._by_key = run.rules.unit == "key"
         self._books, self._zones = Books(), Names()
-        self._findings = Findings(self._books)
+        self._findings = OrderFindings(self._books)
         self._members: list[pa.RecordBatch] = []
         self._first: dict[tuple[int, int], int] = {}
         self._blocked: list[Standstill] = []
@@ -207,14 +199,20 @@ class _Check:
             messages = messages_of(rows, nothing, self._places, self._books, by_key=True)
             self._exclusion_and_order(rows, messages, self._first_of(messages))
 
-    def verdict(self) -> OrderVerdict:
+    def section(self) -> OrderSection:
         doubts = [self._run.info.doubt] if self._run.info.doubt else []
         if self._run.at_rest is None:
             doubts.append("logs and cursors were not read at rest")
-        return verdict_of(
-            self._findings,
+        sorts: dict[str, dict[str, int]] = {str(name): {} for name in Property}
+        for (name, what), count in sorted(self._findings.sorts.items()):
+            sorts[name][what] = count
+        return OrderSection(
             forbid=self._rules.forbid or tuple(map(str, FORBIDDEN)),
-            doubts=doubts,
+            counts=self._findings.counts(Property),
+            cases=self._findings.first(Property),
+            doubts=tuple(doubts),
+            sorts=sorts,
+            opportunities={str(name): self._findings.opportunities[name] for name in Property},
             blocked=tuple(sorted(self._blocked, key=lambda one: (-one.lasted_ns, one.begin_ns))),
             divergence=tuple(sorted(self._divergence, key=lambda one: one.partition)),
         )

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from zonelab.analysis.checkers.order.findings import Findings
+from zonelab.analysis.checkers.order.findings import OrderFindings
 from zonelab.analysis.checkers.order.intervals import count_before, first_of_each, latest_before
 from zonelab.analysis.checkers.order.messages import FAILURES, ends_with
 from zonelab.analysis.checkers.order.properties import Property
@@ -14,7 +14,7 @@ from zonelab.analysis.units import NS_PER_MS
 _NAME = Property.RETRIES
 
 
-def check_retries(rows: Rows, rules: OrderRules, findings: Findings) -> None:
+def check_retries(rows: Rows, rules: OrderRules, findings: OrderFindings) -> None:
     """I11. A failure counts from the moment at which its count was confirmed, across all takeovers."""
     starts = rows.of_kind(OrderKind.START)
     starts = starts.where(starts.attempt >= 0)
@@ -32,7 +32,7 @@ def check_retries(rows: Rows, rules: OrderRules, findings: Findings) -> None:
     _limits(rows, starts, rules, findings)
 
 
-def _hurried(starts: Rows, counted: Rows, rules: OrderRules, findings: Findings) -> None:
+def _hurried(starts: Rows, counted: Rows, rules: OrderRules, findings: OrderFindings) -> None:
     until = np.maximum(counted.until_ns, counted.invoke_ns)
     last = latest_before(counted.message, counted.time_ns, until, starts.message, starts.time_ns)
     soon = (last >= 0) & (until[last] > starts.time_ns) if len(counted) else last >= 0
@@ -42,7 +42,7 @@ def _hurried(starts: Rows, counted: Rows, rules: OrderRules, findings: Findings)
     findings.add(_NAME, "suspended too briefly", counted.where(short))
 
 
-def _limits(rows: Rows, starts: Rows, rules: OrderRules, findings: Findings) -> None:
+def _limits(rows: Rows, starts: Rows, rules: OrderRules, findings: OrderFindings) -> None:
     dead = rows.of_kind(OrderKind.DEAD_LETTER, outcomes=(OK,))
     again = count_before(dead.message, dead.time_ns, starts.message, starts.invoke_ns)
     findings.add(_NAME, "begun after its dead letter", starts.where(again > 0))

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from zonelab.analysis.checkers.order.findings import Findings
+from zonelab.analysis.checkers.order.findings import OrderFindings
 from zonelab.analysis.checkers.order.intervals import count_before, first_of_each
 from zonelab.analysis.checkers.order.messages import (
     FAILURES,
@@ -17,7 +17,7 @@ from zonelab.analysis.checkers.order.rows import BITS, Bools, Ints, Rows
 from zonelab.analysis.runs.order import OrderKind
 
 
-def check_gaps(messages: Messages, first: Ints, cursor: Ints, findings: Findings) -> None:
+def check_gaps(messages: Messages, first: Ints, cursor: Ints, findings: OrderFindings) -> None:
     """I3. ``first``, ``cursor``: of each message's place, where its group began and has come to; -1 if unknown."""
     passed = (messages.offset >= first) & (messages.offset < cursor)
     findings.exercised(Property.NO_GAPS, passed.sum())
@@ -27,7 +27,7 @@ def check_gaps(messages: Messages, first: Ints, cursor: Ints, findings: Findings
     )
 
 
-def check_strict_order(rows: Rows, messages: Messages, first: Ints, findings: Findings) -> None:
+def check_strict_order(rows: Rows, messages: Messages, first: Ints, findings: OrderFindings) -> None:
     """I4: the first start of a message lies behind the disposal of the one in front of it in its unit."""
     follows = (messages.before >= 0) & (messages.started_ns < NEVER)
     judged = follows & (messages.offset[messages.before] >= first[messages.before])
@@ -59,7 +59,7 @@ def _first_starts(rows: Rows, messages: Messages, wanted: Ints) -> Rows:
     return ordered.where(first_of_each(ordered.message))
 
 
-def check_finished_in_order(rows: Rows, findings: Findings) -> None:
+def check_finished_in_order(rows: Rows, findings: OrderFindings) -> None:
     """I5: the first successes of a group and key are in the order of the log."""
     ends = ends_with(rows, SUCCESSES, findings.books)
     ends = ends.where(ends.key >= 0)
@@ -77,7 +77,7 @@ def check_finished_in_order(rows: Rows, findings: Findings) -> None:
     findings.add(Property.FINISHED_IN_ORDER, "finished early", ends.where(late))
 
 
-def check_duplicates(rows: Rows, replay_max: int, findings: Findings) -> None:
+def check_duplicates(rows: Rows, replay_max: int, findings: OrderFindings) -> None:
     """I13: a message is finished again only after a takeover, or with a batch of which another message failed."""
     ends = ends_with(rows, SUCCESSES, findings.books)
     tenure = tenure_of(rows, ends)
@@ -97,7 +97,7 @@ def check_duplicates(rows: Rows, replay_max: int, findings: Findings) -> None:
     findings.add(Property.DUPLICATES, "too many after a takeover", one_each)
 
 
-def _failed_between(rows: Rows, ends: Rows, findings: Findings) -> Bools:
+def _failed_between(rows: Rows, ends: Rows, findings: OrderFindings) -> Bools:
     """Whether its place had a failed end between each success and that in front of it."""
     failed = ends_with(rows, FAILURES, findings.books)
     until = count_before(failed.place, failed.time_ns, ends.place, ends.time_ns)

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from zonelab.analysis.checkers.order.findings import Findings
+from zonelab.analysis.checkers.order.findings import OrderFindings
 from zonelab.analysis.checkers.order.intervals import first_of_each, least
 from zonelab.analysis.checkers.order.messages import NEVER, SUCCESSES, ends_with
 from zonelab.analysis.checkers.order.properties import Property
@@ -12,7 +12,7 @@ from zonelab.analysis.runs.order import OrderKind
 _NAME = Property.SINK
 
 
-def check_sinks(rows: Rows, at_rest: Rows, findings: Findings) -> None:
+def check_sinks(rows: Rows, at_rest: Rows, findings: OrderFindings) -> None:
     """I14. ``at_rest``: what sinks hold for good; nothing if that was not read."""
     sinks = rows.of_kind(OrderKind.SINK)
     findings.exercised(_NAME, len(sinks))
@@ -42,7 +42,7 @@ def _highest_so_far(taken: Rows) -> tuple[Ints, Bools]:
     return before, first
 
 
-def _missing(rows: Rows, sinks: Rows, findings: Findings) -> None:
+def _missing(rows: Rows, sinks: Rows, findings: OrderFindings) -> None:
     """What a program finished under a sink that took nothing of it and may not have."""
     if not len(sinks):
         return
@@ -53,7 +53,7 @@ def _missing(rows: Rows, sinks: Rows, findings: Findings) -> None:
     findings.add(_NAME, "not taken", ends.where(~np.isin(ends.message, perhaps.message)))
 
 
-def _at_rest(taken: Rows, at_rest: Rows, findings: Findings) -> None:
+def _at_rest(taken: Rows, at_rest: Rows, findings: OrderFindings) -> None:
     """The last effect that a sink confirmed for a key is the last that it holds. Not judged after a resize, which
     numbers offsets anew.
     """

@@ -1,14 +1,14 @@
 """How long messages waited for their turn (I12), and why partitions stood still, with what waited behind them."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 import numpy as np
 
-from zonelab.analysis.checkers.order.findings import Findings
+from zonelab.analysis.checkers.order.findings import OrderFindings
 from zonelab.analysis.checkers.order.messages import FAILURES, NEVER, Messages, ends_with
 from zonelab.analysis.checkers.order.properties import GONE, THRASH_GRANTS, Blocked, Property
 from zonelab.analysis.checkers.order.rows import OK, Books, Bools, Ints, Rows
+from zonelab.analysis.checkers.order.section import Standstill
 from zonelab.analysis.runs.fault_bands import FaultBand
 from zonelab.analysis.runs.order import OrderKind
 from zonelab.analysis.units import NS_PER_MS
@@ -17,29 +17,8 @@ STANDSTILLS_MAX = 1000
 """Explained of each part, the longest first."""
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
-class Standstill:
-    """From ``begin_ns`` to ``end_ns`` (None: to the end) the message at ``offset`` was at the head and not finished.
-
-    ``messages`` and ``keys``: how many others waited behind it.
-    """
-
-    group: str
-    partition: str
-    offset: int
-    begin_ns: int
-    end_ns: int | None
-    cause: str
-    messages: int
-    keys: int
-
-    @property
-    def lasted_ns(self) -> float:
-        return float("inf") if self.end_ns is None else self.end_ns - self.begin_ns
-
-
 def check_waiting(
-    messages: Messages, faults: Sequence[FaultBand], wait_ms: float, end_ns: int, findings: Findings
+    messages: Messages, faults: Sequence[FaultBand], wait_ms: float, end_ns: int, findings: OrderFindings
 ) -> None:
     """I12: from the append, or the end of the one in front, to the first start; time with a fault does not count."""
     ready, known = _ready(messages)
@@ -80,7 +59,7 @@ def _with_faults(faults: Sequence[FaultBand], begin: Ints, end: Ints, end_ns: in
 
 
 def standstills(
-    rows: Rows, members: Rows, messages: Messages, findings: Findings, *, wait_ms: float, end_ns: int
+    rows: Rows, members: Rows, messages: Messages, findings: OrderFindings, *, wait_ms: float, end_ns: int
 ) -> list[Standstill]:
     """Heads that were not finished for longer than ``wait_ms``, each with its cause."""
     ready, known = _ready(messages)
@@ -95,7 +74,7 @@ def standstills(
 
 
 def _standstill(
-    rows: Rows, members: Rows, messages: Messages, head: int, begin_ns: int, end_ns: int, findings: Findings
+    rows: Rows, members: Rows, messages: Messages, head: int, begin_ns: int, end_ns: int, findings: OrderFindings
 ) -> Standstill:
     place, offset = int(messages.place[head]), int(messages.offset[head])
     last = int(np.searchsorted(rows.time_ns, end_ns, side="right"))

@@ -13,6 +13,7 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
+from zonelab.analysis.checkers.queue.cases import Cases
 from zonelab.analysis.checkers.queue.deliveries import Ack, Deliveries, Extension, Lease
 from zonelab.analysis.checkers.queue.events import (
     ABSENT,
@@ -34,9 +35,8 @@ from zonelab.analysis.checkers.queue.events import (
     Rows,
 )
 from zonelab.analysis.checkers.queue.inversion import SERVED
-from zonelab.analysis.checkers.queue.offenders import Cases
+from zonelab.analysis.checkers.queue.section import Totals
 from zonelab.analysis.checkers.queue.unserved import LAST_NS, WAITING
-from zonelab.analysis.checkers.verdict import Totals
 from zonelab.analysis.message_classes import MessageClass
 from zonelab.analysis.units import NS_PER_MS
 

@@ -1,4 +1,4 @@
-"""The queue checker: puts every message of a run into the classes of ``MessageClass`` and judges the run.
+"""The queue checker: puts every message of a run into the classes of ``MessageClass``.
 
 It works from the run directory alone, in time linear in the history and in bounded memory: rows are divided by a
 hash of their message id over temporary files, and one part at a time is judged.
@@ -17,9 +17,8 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 from numpy.typing import NDArray
 
-from zonelab.analysis.checkers.judgement import judge
-from zonelab.analysis.checkers.order.order import OrderRun, check_order, order_verdict
 from zonelab.analysis.checkers.queue import replica
+from zonelab.analysis.checkers.queue.cases import Cases, MessageFindings, OffenderFile
 from zonelab.analysis.checkers.queue.events import (
     EVENTS,
     HISTORY_COLUMNS,
@@ -32,12 +31,11 @@ from zonelab.analysis.checkers.queue.events import (
 )
 from zonelab.analysis.checkers.queue.inversion import SERVED, partition_by_group, passed_over
 from zonelab.analysis.checkers.queue.messages import EndState, Messages
-from zonelab.analysis.checkers.queue.offenders import Cases, OffenderFile, Offenders
 from zonelab.analysis.checkers.queue.overlap import Overlap, overlaps
+from zonelab.analysis.checkers.queue.section import QueueSection, Totals
 from zonelab.analysis.checkers.queue.unserved import WAITING, Service
 from zonelab.analysis.checkers.spill import Spill, partition_by_id
-from zonelab.analysis.checkers.verdict import Totals, Verdict
-from zonelab.analysis.message_classes import DESCRIPTIONS, MessageClass
+from zonelab.analysis.message_classes import MessageClass
 from zonelab.analysis.runs.directory import ROWS_PER_BATCH, RunDirectory
 from zonelab.analysis.runs.info import RunInfo
 from zonelab.analysis.statistics import quantiles
@@ -59,45 +57,40 @@ class Recorded(Protocol):
     def final_state(self, columns: Sequence[str] | None, *, batch_rows: int) -> Iterator[pa.RecordBatch]: ...
 
 
-def check_recorded(run: Recorded) -> Verdict:
+def check_messages(run: Recorded) -> QueueSection:
     """Check a run that fits into memory; nothing is written."""
-    with _Check(run, Offenders(not_judged=run.info.not_judged), Path(), partitions=1) as checking:
+    with _Check(run, MessageFindings(not_judged=run.info.not_judged), Path(), partitions=1) as checking:
         checking.read(batch_rows=ROWS_PER_BATCH)
-        verdict = checking.verdict()
-    return verdict if run.info.order is None else verdict.with_order(order_verdict(OrderRun.in_memory(run)))
+        return checking.section()
 
 
-def check(run: Path, *, rows_per_partition: int = ROWS_PER_PARTITION, batch_rows: int = ROWS_PER_BATCH) -> Verdict:
-    """Check the run in ``run``; write ``verdict.json``, ``offenders.parquet`` and ``lateness.parquet`` there.
+def check_message_files(
+    directory: RunDirectory, *, rows_per_partition: int = ROWS_PER_PARTITION, batch_rows: int = ROWS_PER_BATCH
+) -> QueueSection:
+    """Check the run in ``directory``; write ``offenders.parquet`` and ``lateness.parquet``. Raises ``RunError``.
 
-    Raises ``RunError``.
-
-    The verdict does not depend on ``rows_per_partition`` and ``batch_rows``; they trade memory for speed.
+    What is found does not depend on ``rows_per_partition`` and ``batch_rows``; they trade memory for speed.
     """
-    directory = RunDirectory.open(run)
     rows = directory.operation_rows() + directory.final_state_rows()
     partitions = max(1, min(PARTITIONS_MAX, -(-rows // rows_per_partition)))
     with (
         TemporaryDirectory(prefix="zonelab-check-") as spill_to,
-        OffenderFile(directory.path, not_judged=directory.info.not_judged) as offenders,
-        _Check(directory, offenders, Path(spill_to), partitions=partitions) as checking,
+        OffenderFile(directory.path, not_judged=directory.info.not_judged) as findings,
+        _Check(directory, findings, Path(spill_to), partitions=partitions) as checking,
     ):
         checking.read(batch_rows=batch_rows)
         pa.default_memory_pool().release_unused()  # what reading needed is not needed for judging
-        verdict = checking.verdict()
+        section = checking.section()
         checking.write_lateness(directory.path / "lateness.parquet")
-    if directory.info.order is not None:
-        verdict = verdict.with_order(check_order(directory.path))
-    directory.write_json("verdict.json", verdict.to_json())
-    return verdict
+    return section
 
 
 class _Check:
     """One check under way: reads and divides the rows, judges the parts, sums up."""
 
-    def __init__(self, run: Recorded, offenders: Offenders, spill_to: Path, *, partitions: int) -> None:
+    def __init__(self, run: Recorded, findings: MessageFindings, spill_to: Path, *, partitions: int) -> None:
         self._run = run
-        self._offenders = offenders
+        self._findings = findings
         self._partitions = partitions
         self._zones, self._shards, self._programs = Names(), Names(), Names()
         self._overlaps = _Overlaps()
@@ -123,7 +116,7 @@ class _Check:
             states = state_batch(batch, zones=self._zones, shards=self._shards)
             self._states.add(states, partition_by_id(states["message_id"], self._partitions))
 
-    def verdict(self) -> Verdict:
+    def section(self) -> QueueSection:
         info = self._run.info
         end = _end_state(self._run, self._zones, self._shards)
         divergence = replica.DivergenceCounter(zones=len(set(info.zone_names) - set(info.unread_zones)))
@@ -148,30 +141,28 @@ class _Check:
             self._service.add(messages.served_last())
         self._report_inversions()
         self._report_waiting()
-        counts = {str(name): count for name, count in self._offenders.counts.items()}
-        valid, reasons = judge(
-            counts=counts, forbid=info.forbid, doubts=[*_doubts(self._run, totals), *self._unserved()]
-        )
-        return Verdict(
-            valid=valid,
-            reasons=reasons,
+        return QueueSection(
+            doubts=(*_doubts(self._run, totals), *self._unserved()),
             forbid=tuple(str(name) for name in info.forbid),
             totals=totals,
-            counts=counts,
-            offenders=self._offenders.first(),
+            counts=self._findings.counts(MessageClass),
+            cases=self._findings.first(MessageClass),
             lateness_ms=lateness.quantiles(self._zones),
             overlap_ms=self._overlaps.quantiles() if MessageClass.OVERLAP not in info.not_judged else {},
             divergence=divergence.result(self._shards),
-            not_judged=tuple(map(str, self._offenders.not_judged)),
+            not_judged=self._findings.not_judged,
         )
 
     def _unserved(self) -> Iterator[str]:
         """Yield a caution if a longer drain could have delivered what was left."""
-        count, drain_ns = self._offenders.counts[MessageClass.UNSERVED], self._run.info.phases.get("drain")
+        count, drain_ns = (
+            self._findings.counts([MessageClass.UNSERVED])[MessageClass.UNSERVED],
+            self._run.info.phases.get("drain"),
+        )
         if count and drain_ns is not None:
             more_s, took_s = self._service.more_s, (drain_ns[1] - drain_ns[0]) / 1_000 / NS_PER_MS
             yield (
-                f"{count:,} unserved: {DESCRIPTIONS[MessageClass.UNSERVED]}; to see whether they come, raise "
+                f"{count:,} unserved: {MessageClass.UNSERVED.summary}; to see whether they come, raise "
                 f"drain.bound_s by at least {more_s:,} s (the drain took {took_s:,.1f} s)"
             )
 
@@ -180,12 +171,12 @@ class _Check:
 
     def _report(self, messages: Messages) -> None:
         for name, cases in messages.cases():
-            self._offenders.add(name, cases)
-        self._offenders.add(MessageClass.OVERLAP, self._overlaps.add(self._overlapping(messages)))
+            self._findings.add(name, cases)
+        self._findings.add(MessageClass.OVERLAP, self._overlaps.add(self._overlapping(messages)))
         ids, zones = messages.partition.ids, list(self._zones.codes)
         pairs = replica.unpaired(messages.partition.states)
         for name, (message, zone) in ((MessageClass.ORPHAN, pairs.orphans), (MessageClass.PHANTOM, pairs.phantoms)):
-            self._offenders.add(name, Cases(ids.take(pa.array(message)), zone=[zones[code] for code in zone]))
+            self._findings.add(name, Cases(ids.take(pa.array(message)), zone=[zones[code] for code in zone]))
 
     def _overlapping(self, messages: Messages) -> Iterator[tuple[str, Overlap]]:
         info, codes = self._run.info, self._programs.codes
@@ -199,14 +190,14 @@ class _Check:
             for name, chosen in ((MessageClass.STUCK, ~unserved), (MessageClass.UNSERVED, unserved)):
                 rows = table.filter(pa.array(chosen)).combine_chunks()
                 ids = rows["message_id"].combine_chunks()
-                self._offenders.add(name, Cases(ids, rows["index"].to_numpy(), detail=rows["detail"].to_pylist()))
+                self._findings.add(name, Cases(ids, rows["index"].to_numpy(), detail=rows["detail"].to_pylist()))
 
     def _report_inversions(self) -> None:
         for table in self._served.tables():
             rows = passed_over(table)
             ids, index, delivery = (table[name].combine_chunks() for name in ("message_id", "index", "delivery"))
             cases = Cases(ids.take(pa.array(rows)), index.to_numpy()[rows], delivery.to_numpy()[rows])
-            self._offenders.add(MessageClass.PRIORITY_INVERSION, cases)
+            self._findings.add(MessageClass.PRIORITY_INVERSION, cases)
 
 
 LATENESS = pa.schema(

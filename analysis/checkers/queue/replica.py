@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from zonelab.analysis.checkers.queue.events import PAYLOAD, PLACES, Ints, Names, States
-from zonelab.analysis.checkers.verdict import Divergence
+from zonelab.analysis.checkers.queue.section import Divergence
 
 
 @dataclass(frozen=True, slots=True)

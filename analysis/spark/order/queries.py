@@ -1,6 +1,6 @@
 """The SQL of five properties of ordered messages: every view, and the order in which they build on each other.
 
-``order_cases`` has a row a case, as the checker's ``OrderCase``; ``index`` is -1 where no event shows it.
+``order_cases`` has a row a case, as the checker's ``Case``; ``index`` is -1 where no event shows it.
 ``order_counts`` has a row a run and property.
 """
 

@@ -21,9 +21,9 @@ from hypothesis import strategies as st
 from pyspark.sql import SparkSession
 from support.analysis.wild import wild_run
 
-from zonelab.analysis.checkers.judgement import FIRST_OFFENDERS
-from zonelab.analysis.checkers.order.order import check_order
-from zonelab.analysis.checkers.queue.queue import check
+from zonelab.analysis.checkers.check import check
+from zonelab.analysis.checkers.judgement import FIRST_CASES
+from zonelab.analysis.checkers.order.order import OrderRun, check_order
 from zonelab.analysis.message_classes import MessageClass
 from zonelab.analysis.runs.order import ORDER_NAME
 from zonelab.analysis.spark.classes import CLASSES, TOTALS
@@ -149,10 +149,10 @@ def _overlaps(name: str, offenders: Iterable[Mapping[str, Any]]) -> Iterator[tup
 
 def _add_order(run: RunInput, told: Told) -> None:
     """Of a sort of cases the checker tells the first ones, and how many there are."""
-    verdict = check_order(run.directory.path)
+    verdict = check_order(OrderRun.of(run.directory))
     for name in PROPERTIES:
         told["order chances"][run.place, name, verdict.opportunities[name]] += 1
-        if sum(verdict.sorts[name].values()) <= FIRST_OFFENDERS:
+        if sum(verdict.sorts[name].values()) <= FIRST_CASES:
             told["order cases"].update(
                 (run.place, name, one.what, one.partition, one.index) for one in verdict.cases.get(name, ())
             )
@@ -161,7 +161,7 @@ def _add_order(run: RunInput, told: Told) -> None:
 def _with_all_cases(found: Counter[tuple[object, ...]]) -> Counter[tuple[object, ...]]:
     """Without the cases of properties of which a run has more than the checker tells."""
     many = Counter((run, name) for run, name, *_ in found.elements())
-    return Counter({one: count for one, count in found.items() if many[one[0], one[1]] <= FIRST_OFFENDERS})
+    return Counter({one: count for one, count in found.items() if many[one[0], one[1]] <= FIRST_CASES})
 
 
 def told_by_spark(

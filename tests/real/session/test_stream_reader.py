@@ -8,7 +8,7 @@ import asyncio
 import pytest
 from support.analysis.orders import INFO
 
-from zonelab.analysis.checkers.order.order import OrderRun, order_verdict
+from zonelab.analysis.checkers.order.order import OrderRun, check_order
 from zonelab.analysis.checkers.order.properties import Property
 from zonelab.analysis.runs.order import FINAL_ORDER, ORDER, OrderHistory, OrderKind
 from zonelab.analysis.runs.order_rules import OrderRules
@@ -61,6 +61,6 @@ def test_a_group_of_a_stream_begins_an_entry_before_the_one_in_front_is_done():
         faults=[],
         end_ns=10**9,
     )
-    verdict = order_verdict(run)
+    verdict = check_order(run)
     assert (verdict.valid, verdict.counts[Property.STRICT_ORDER]) == (False, MESSAGES - 1)
     assert verdict.of(Property.EXCLUSION) == "broken"

@@ -8,8 +8,9 @@ from typing import Any
 
 import pyarrow as pa
 
+from zonelab.analysis.checkers.consistency.anomalies import FORBIDDEN_OF
 from zonelab.analysis.checkers.consistency.consistency import check_accesses
-from zonelab.analysis.checkers.consistency.verdict import FORBIDDEN_OF, ConsistencyVerdict
+from zonelab.analysis.checkers.consistency.section import ConsistencySection
 from zonelab.analysis.runs.accesses import FINAL_VALUES, VALUES
 from zonelab.analysis.runs.history import OPERATIONS, History
 from zonelab.analysis.runs.info import FORMAT, RunInfo
@@ -70,7 +71,7 @@ class Story:
         self.rest = [*(self.rest or []), *rows]
         return self
 
-    def verdict(self) -> ConsistencyVerdict:
+    def verdict(self) -> ConsistencySection:
         return check_accesses(_Told(self))
 
     def counts(self) -> dict[str, int]:

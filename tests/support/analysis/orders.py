@@ -3,8 +3,8 @@
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from zonelab.analysis.checkers.order.order import OrderRun, order_verdict
-from zonelab.analysis.checkers.order.verdict import OrderVerdict
+from zonelab.analysis.checkers.order.order import OrderRun, check_order
+from zonelab.analysis.checkers.order.section import OrderSection
 from zonelab.analysis.runs.info import RunInfo
 from zonelab.analysis.runs.order import FINAL_ORDER, ORDER, OrderKind
 from zonelab.analysis.runs.order_rules import OrderRules
@@ -97,8 +97,8 @@ class Ordered:
         ]
         return [{**row, "zone": zone} for row in log + cursors for zone in "abc"] + self.sunk
 
-    def verdict(self) -> OrderVerdict:
-        return order_verdict(self.run())
+    def verdict(self) -> OrderSection:
+        return check_order(self.run())
 
 
 @dataclass

@@ -8,7 +8,7 @@ from random import Random
 from support.analysis.orders import INFO, MS
 from support.engine.fifo_group import Pause
 
-from zonelab.analysis.checkers.order.order import OrderRun, order_verdict
+from zonelab.analysis.checkers.order.order import OrderRun, check_order
 from zonelab.analysis.runs.order import FINAL_ORDER, ORDER, OrderHistory, OrderKind
 from zonelab.analysis.runs.order_rules import OrderRules
 from zonelab.analysis.runs.tables import MemoryTable
@@ -289,7 +289,7 @@ class FencedBench:
         kept = OrderRules(
             **{"retries_max": self.settings.reconsumed_max, "suspend_ms": self.settings.times_ms.suspend, **rules}
         )
-        return order_verdict(
+        return check_order(
             OrderRun(
                 info=INFO,
                 rules=kept,

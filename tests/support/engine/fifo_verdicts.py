@@ -6,7 +6,7 @@ from support.analysis.orders import INFO
 from support.engine.fifo import NS_PER_MS
 from support.engine.fifo_group import GroupBench, Told
 
-from zonelab.analysis.checkers.order.order import OrderRun, order_verdict
+from zonelab.analysis.checkers.order.order import OrderRun, check_order
 from zonelab.analysis.runs.order import FINAL_ORDER, ORDER, OrderHistory, OrderKind
 from zonelab.analysis.runs.order_rules import OrderRules
 from zonelab.analysis.runs.tables import MemoryTable
@@ -96,7 +96,7 @@ class JudgedBench(GroupBench):
             faults=[],
             end_ns=round(self.now_ms() * NS_PER_MS),
         )
-        return order_verdict(run)
+        return check_order(run)
 
     def held(self):
         """What each zone holds: the only server stands for all of them."""

@@ -4,10 +4,10 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from zonelab.analysis.checkers.consistency.consistency import check_accesses
-from zonelab.analysis.checkers.consistency.verdict import ConsistencyVerdict
+from zonelab.analysis.checkers.check import check_recorded
+from zonelab.analysis.checkers.verdict import Verdict
 from zonelab.analysis.runs.directory import RunDirectory
-from zonelab.analysis.summary.access_summary import load_consistency
+from zonelab.analysis.summary.queue_summary import checked
 from zonelab.app.verbs.check import examine
 from zonelab.cluster.votes.levels import LEVELS_OF_ONE_DC, Level
 from zonelab.scenarios.arms import ZoneKind
@@ -90,15 +90,15 @@ SHOWN: dict[tuple[str, Level], Shows] = {
 }
 
 
-def run_in_memory(name: str, *overrides: str) -> ConsistencyVerdict:
+def run_in_memory(name: str, *overrides: str) -> Verdict:
     scenario = load_scenario(name, overrides=["arm=sim", *overrides])
     tables = MemoryTables()
     done = simulate(scenario, tables)
     assert done.record.status == "complete", done.record.error
-    return check_accesses(recorded(scenario, done, tables))
+    return check_recorded(recorded(scenario, done, tables))
 
 
-def run_for_real(name: str, runs: Path, *overrides: str) -> ConsistencyVerdict:
+def run_for_real(name: str, runs: Path, *overrides: str) -> Verdict:
     """On real servers, checked from disk."""
     scenario = load_scenario(name, overrides=list(overrides))
     with Display() as shown:
@@ -108,17 +108,17 @@ def run_for_real(name: str, runs: Path, *overrides: str) -> ConsistencyVerdict:
         )
     assert record.status == "complete", record.error
     examine(directory, title=name)
-    return load_consistency(RunDirectory.open(directory))
+    return checked(RunDirectory.open(directory))
 
 
-def smallest(verdict: ConsistencyVerdict) -> tuple[str, ...] | None:
+def smallest(verdict: Verdict) -> tuple[str, ...] | None:
     """Who did what in the first smallest counterexample, without its picture."""
-    if not verdict.counterexamples:
+    if not verdict.consistency.counterexamples:
         return None
-    return tuple(" ".join(line.partition("├")[0].split()) for line in verdict.counterexamples[0].timeline)
+    return tuple(" ".join(line.partition("├")[0].split()) for line in verdict.consistency.counterexamples[0].timeline)
 
 
-def assert_shown(verdict: ConsistencyVerdict, expected: Shows) -> None:
+def assert_shown(verdict: Verdict, expected: Shows) -> None:
     assert {name: count for name, count in verdict.counts.items() if count} == expected.counts
     assert verdict.valid is expected.valid
     if expected.smallest is not None:

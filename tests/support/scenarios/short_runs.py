@@ -12,7 +12,7 @@ import pyarrow.parquet as pq
 import yaml
 from support.programs import HANGS_S
 
-from zonelab.analysis.checkers.queue.queue import check
+from zonelab.analysis.checkers.check import check
 from zonelab.analysis.checkers.verdict import Verdict
 from zonelab.analysis.runs.directory import RunDirectory
 from zonelab.scenarios.arms import ZoneKind

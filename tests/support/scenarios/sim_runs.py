@@ -4,7 +4,7 @@ import json
 from pathlib import Path
 from typing import Any
 
-from zonelab.analysis.checkers.queue.queue import check_recorded
+from zonelab.analysis.checkers.check import check_recorded
 from zonelab.analysis.checkers.verdict import Verdict
 from zonelab.scenarios.queues.catalogue import MakeQueue, queue_under_test
 from zonelab.scenarios.run.simulated import SimulatedRun, recorded, simulate

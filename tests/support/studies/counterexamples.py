@@ -12,7 +12,7 @@ from pathlib import Path
 from zonelab.analysis.message_classes import MessageClass
 from zonelab.cluster.votes.levels import Level
 from zonelab.scenarios.fault_draws.fault_classes import EngineMode, FaultClass
-from zonelab.scenarios.run.trial import QueueTrial, attempt
+from zonelab.scenarios.run.trial import Trial, attempt
 from zonelab.scenarios.run_files.directory import program_fingerprint
 from zonelab.scenarios.spec.reading import dump_scenario, load_scenario
 from zonelab.scenarios.spec.scenario import KnownResult, Scenario
@@ -69,7 +69,7 @@ def _cell(fault_class: str, level: str, mode: str) -> Cell:
     return Cell(fault_class=FaultClass(fault_class), level=Level(level), mode=EngineMode(mode))
 
 
-def rerun(path: Path) -> tuple[Scenario, QueueTrial]:
+def rerun(path: Path) -> tuple[Scenario, Trial]:
     scenario = load_scenario(str(path))
     return scenario, attempt(scenario)
 

@@ -6,7 +6,7 @@
 from functools import cache
 from pathlib import Path
 
-from zonelab.analysis.checkers.consistency.verdict import Anomaly
+from zonelab.analysis.checkers.consistency.anomalies import Anomaly
 from zonelab.scenarios.spec.reading import dump_scenario, load_scenario
 from zonelab.scenarios.spec.scenario import Scenario
 from zonelab.studies.shrink.search import Shrunk

@@ -4,11 +4,11 @@ from collections.abc import Callable
 from functools import partial
 from typing import Any
 
-from zonelab.analysis.checkers.consistency.verdict import Anomaly
+from zonelab.analysis.checkers.consistency.anomalies import Anomaly
 from zonelab.cluster.sim.cluster import SimCluster
 from zonelab.cluster.votes.levels import Setting
 from zonelab.engine.ports import Command, Connection, Reply, Unavailable
-from zonelab.scenarios.run.trial import AccessTrial, attempt_accesses
+from zonelab.scenarios.run.trial import Trial, attempt
 from zonelab.scenarios.spec.scenario import Scenario
 
 SCENARIO = {
@@ -104,8 +104,8 @@ class _SpoiltTestbed:
         return self._spoilt(self._cluster.connection(zone, level))
 
 
-def attempt_with(spoilt: Callable[[Connection], Spoilt]) -> Callable[[Scenario], AccessTrial]:
-    return partial(attempt_accesses, observe=lambda cluster: _SpoiltTestbed(cluster, spoilt))
+def attempt_with(spoilt: Callable[[Connection], Spoilt]) -> Callable[[Scenario], Trial]:
+    return partial(attempt, observe=lambda cluster: _SpoiltTestbed(cluster, spoilt))
 
 
 PLANTED_ACCESSES: dict[str, tuple[Callable[[Connection], Spoilt], Anomaly, str, int]] = {

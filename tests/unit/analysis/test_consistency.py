@@ -9,12 +9,14 @@ import pyarrow.parquet as pq
 import pytest
 from support.analysis.accesses import Story
 
-from zonelab.analysis.checkers.consistency.consistency import check_consistency
-from zonelab.analysis.checkers.consistency.verdict import Anomaly, ConsistencyVerdict
+from zonelab.analysis.checkers.check import check
+from zonelab.analysis.checkers.consistency.anomalies import Anomaly
+from zonelab.analysis.checkers.verdict import Verdict
 from zonelab.analysis.report import build_report
 from zonelab.analysis.runs.directory import RunDirectory
 from zonelab.analysis.runs.errors import RunError
-from zonelab.analysis.summary.access_summary import load_consistency, summarise_accesses
+from zonelab.analysis.summary.access_summary import summarise_accesses
+from zonelab.analysis.summary.queue_summary import checked
 from zonelab.analysis.workloads import WorkloadKind
 
 REGISTER, SET, LOCK, COUNTER, LIST = WorkloadKind
@@ -183,7 +185,7 @@ def test_a_run_that_was_cut_short_is_unknown(options, reason):
 
 def test_a_run_that_left_no_end_state_is_unknown_and_loses_nothing(tmp_path):
     run = Story(SET, status="interrupted").add("add", 0, argument="x").directory(tmp_path / "told" / "1")
-    verdict = check_consistency(run)
+    verdict = check(run)
     assert verdict.reasons == ("the run was interrupted", "no end state was recorded")
     assert not any(verdict.counts.values())
 
@@ -292,37 +294,29 @@ def test_what_is_forbidden_is_the_scenarios_choice():
 def test_the_verdict_from_disk_is_that_from_memory_and_survives_its_file(tmp_path):
     story = good().write("z", 50, took=2).read("x", 100, zone="c").write("v", 110, type=None)
     run = story.directory(tmp_path / "runs" / "told" / "1")
-    verdict = check_consistency(run)
-    assert verdict == story.verdict()
-    assert ConsistencyVerdict.from_json(json.loads((run / "verdict.json").read_text())) == verdict
-    assert load_consistency(RunDirectory.open(run)) == verdict
+    verdict = check(run)
+    assert verdict == Verdict.of(story.verdict())
+    assert Verdict.from_json(json.loads((run / "verdict.json").read_text())) == verdict
+    assert checked(RunDirectory.open(run)) == verdict
     rows = pq.read_table(run / "anomalies.parquet").to_pylist()
     assert {row["anomaly"] for row in rows} == {name for name, count in verdict.counts.items() if count}
     assert all(verdict.counts[name] == sum(row["anomaly"] == name for row in rows) for name in Anomaly)
     summary = summarise_accesses(run)
     assert summary.operation("write").counts == {"invoke": 4, "ok": 3, "fail": 0, "info": 1}
     page = build_report(run).read_text()
-    assert verdict.counterexamples[0].timeline[0].split()[0] in page
+    assert verdict.consistency.counterexamples[0].timeline[0].split()[0] in page
     assert "Smallest counterexamples" in page
 
 
 @pytest.mark.parametrize("change", [{"workload": "stack"}, {"cases": None}])
 def test_a_broken_verdict_is_named(tmp_path, change):
     run = good().directory(tmp_path / "told" / "1")
-    check_consistency(run)
+    check(run)
     written = json.loads((run / "verdict.json").read_text())
-    (run / "verdict.json").write_text(json.dumps({**written, **change}))
+    written["sections"]["consistency"] |= change
+    (run / "verdict.json").write_text(json.dumps(written))
     with pytest.raises(RunError, match=r"verdict\.json: not written by this version"):
-        load_consistency(RunDirectory.open(run))
-
-
-def test_a_run_of_a_queue_is_refused(tmp_path):
-    story = good()
-    run = story.directory(tmp_path / "told" / "1")
-    info = {**story.info(), "workload": None}
-    (run / "run.json").write_text(json.dumps(info))
-    with pytest.raises(RunError, match="its clients used a queue"):
-        check_consistency(run)
+        checked(RunDirectory.open(run))
 
 
 def test_a_truncated_values_file_is_one_line_that_names_it(tmp_path):
@@ -330,7 +324,7 @@ def test_a_truncated_values_file_is_one_line_that_names_it(tmp_path):
     path = run / "history" / "values-000001.parquet"
     path.write_bytes(path.read_bytes()[:-20])
     with pytest.raises(RunError, match=r"values-000001\.parquet: truncated, corrupt or unreadable"):
-        check_consistency(run)
+        check(run)
 
 
 def stale_in_a_session():

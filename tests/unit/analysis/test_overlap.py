@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from zonelab.analysis.checkers.queue.queue import check
+from zonelab.analysis.checkers.check import check
 from zonelab.analysis.checkers.verdict import Verdict
 from zonelab.analysis.runs.builder import RunBuilder
 
@@ -53,8 +53,8 @@ def test_work_lasts_to_an_ack_whatever_its_outcome_a_refused_extension_a_death_o
     deaths = {"first": first_ends["died_ms"] * 1_000_000} if "died_ms" in first_ends else {}
     verdict = check(run.write(deaths=deaths))
     assert verdict.counts["overlap"] == (lasted_ms is not None)
-    assert verdict.overlap_ms.get("max") == lasted_ms
-    assert verdict.overlap_ms.get("open") == (None if lasted_ms is None else int(not first_ends))
+    assert verdict.queue.overlap_ms.get("max") == lasted_ms
+    assert verdict.queue.overlap_ms.get("open") == (None if lasted_ms is None else int(not first_ends))
 
 
 def test_work_that_is_never_seen_to_end_is_counted_to_the_end_of_the_drain_and_marked(run: RunBuilder) -> None:
@@ -62,11 +62,11 @@ def test_work_that_is_never_seen_to_end_is_counted_to_the_end_of_the_drain_and_m
     for name, at_ms in (("first", 10), ("second", 200), ("third", 300)):
         run.pop("m", at_ms=at_ms, took_ms=0, lease_end_ms=at_ms + 50, process=name)
     verdict = check(run.write())
-    (case,) = verdict.offenders["overlap"]
+    (case,) = verdict.cases["overlap"]
     assert case.detail == (
         "3 programs at once, for 19,800.000 ms in all, counted to the end of the drain where nothing ended the work"
     )
-    assert verdict.overlap_ms["open"] == 1
+    assert verdict.queue.overlap_ms["open"] == 1
 
 
 def test_a_program_that_gets_its_own_message_again_is_one_program(run: RunBuilder) -> None:

@@ -13,7 +13,7 @@ import pytest
 from support.analysis.runs import as_written_before, eventful_run
 from support.app.commands import zonelab_here
 
-from zonelab.analysis.checkers.queue.queue import check
+from zonelab.analysis.checkers.check import check
 from zonelab.analysis.checkers.verdict import Verdict
 from zonelab.analysis.latency_buckets import ERROR_MAX
 from zonelab.analysis.message_classes import MessageClass

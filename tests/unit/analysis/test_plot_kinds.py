@@ -15,7 +15,7 @@ from support.analysis.accesses import Story
 from support.analysis.figures import hidden_intervals, interval, kept_figures, line, panel, wrong_sizes
 from support.analysis.runs import eventful_run, lognormal_run
 
-from zonelab.analysis.checkers.queue.queue import check
+from zonelab.analysis.checkers.check import check
 from zonelab.analysis.figures.draw import draw
 from zonelab.analysis.figures.kinds.names import NotDrawable, PlotKind
 from zonelab.analysis.figures.staleness_plot import plot_staleness_over_time

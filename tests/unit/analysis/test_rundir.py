@@ -9,7 +9,7 @@ import pyarrow.parquet as pq
 import pytest
 from support.analysis.runs import eventful_run
 
-from zonelab.analysis.checkers.queue.queue import check
+from zonelab.analysis.checkers.check import check
 from zonelab.analysis.message_classes import FORBIDDEN_DEFAULT
 from zonelab.analysis.runs.directory import RunDirectory
 from zonelab.analysis.runs.errors import RunError

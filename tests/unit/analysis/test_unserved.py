@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from zonelab.analysis.checkers.queue.queue import check
+from zonelab.analysis.checkers.check import check
 from zonelab.analysis.checkers.verdict import Verdict
 from zonelab.analysis.runs.builder import RunBuilder
 

@@ -9,10 +9,11 @@ import pyarrow.parquet as pq
 import pytest
 from support.analysis.runs import as_written_before, eventful_run
 
-from zonelab.analysis.checkers.judgement import FIRST_OFFENDERS, judge
-from zonelab.analysis.checkers.queue.queue import check
+from zonelab.analysis.checkers.check import check
+from zonelab.analysis.checkers.judgement import FIRST_CASES, judge
+from zonelab.analysis.checkers.queue.section import QueueSection, Totals
 from zonelab.analysis.checkers.verdict import Verdict
-from zonelab.analysis.message_classes import DESCRIPTIONS, MessageClass
+from zonelab.analysis.message_classes import MessageClass
 from zonelab.analysis.runs.builder import Outcome, RunBuilder
 
 
@@ -108,7 +109,7 @@ def test_nothing_is_not_due_in_a_run_that_was_not_drained(run: RunBuilder) -> No
 
 def test_a_verdict_of_an_older_version_judges_no_class_that_it_did_not_know(run: RunBuilder) -> None:
     told = check(run.write()).to_json()
-    del told["counts"]["not_due"]
+    del told["sections"]["queue"]["counts"]["not_due"]
     older = Verdict.from_json(told)
     assert (older.counts["not_due"], older.not_judged[-1:]) == (0, ("not_due",))
 
@@ -161,7 +162,7 @@ def test_without_leases_a_delivery_settles_what_is_owed(run: RunBuilder) -> None
     verdict = check(run.write(queue=without_leases(run)))
     assert verdict.not_judged == ("abandoned", "concurrent", "zombie_ack", "late")
     assert [verdict.counts[name] for name in ("abandoned", "concurrent", "stuck", "lost")] == [0, 0, 0, 1]
-    assert {"abandoned", "concurrent", "stuck"}.isdisjoint(verdict.offenders)
+    assert {"abandoned", "concurrent", "stuck"}.isdisjoint(verdict.cases)
     assert check(run.write(queue=without_leases(run, priorities=False))).not_judged[3:4] == ("priority_inversion",)
 
 
@@ -263,8 +264,8 @@ def test_only_the_first_offenders_are_in_the_verdict_and_all_are_in_the_file(run
         run.push(f"lost-{number:02}", at_ms=100 - number)
     path = run.write()
     verdict = check(path, rows_per_partition=10)
-    shown = [offender.message_id for offender in verdict.offenders["lost"]]
-    assert shown == [f"lost-{number:02}" for number in range(49, 49 - FIRST_OFFENDERS, -1)]  # in the order of pushes
+    shown = [offender.message_id for offender in verdict.cases["lost"]]
+    assert shown == [f"lost-{number:02}" for number in range(49, 49 - FIRST_CASES, -1)]  # in the order of pushes
     stored = pq.read_table(path / "offenders.parquet").to_pylist()
     assert {row["message_id"] for row in stored} == {f"lost-{number:02}" for number in range(50)}
     assert {row["class"] for row in stored} == {"lost"}
@@ -275,7 +276,7 @@ def test_a_stuck_message_is_shown_with_where_it_sits(run: RunBuilder) -> None:
     run.listed("stuck", zone="a", place="unack")
     run.payload("stuck", zone="a")
     run.listed("stuck", zone="c")
-    (offender,) = check(run.write()).offenders["stuck"]
+    (offender,) = check(run.write()).cases["stuck"]
     assert offender.detail == "a: unack, payload; c: queue"
 
 
@@ -283,7 +284,7 @@ def test_zones_that_hold_the_same_do_not_diverge(run: RunBuilder) -> None:
     for zone in "abc":
         run.listed("everywhere", zone=zone)
     run.listed("somewhere", zone="b")
-    (row,) = check(run.write()).divergence
+    (row,) = check(run.write()).queue.divergence
     assert (row.place, row.shard, row.ids, row.divergent) == ("queue", "a", 2, 1)
 
 
@@ -293,8 +294,8 @@ def test_lateness_is_that_of_first_deliveries_by_zone(run: RunBuilder) -> None:
     run.ack("m", run.pop("m", at_ms=200, zone="b"), at_ms=210)
     path = run.write()
     verdict = check(path)
-    assert verdict.lateness_ms["b"] == {"count": 1, "p50": 10, "p90": 10, "p99": 10, "p999": 10, "max": 10}
-    assert verdict.lateness_ms["all"]["count"] == 2
+    assert verdict.queue.lateness_ms["b"] == {"count": 1, "p50": 10, "p90": 10, "p99": 10, "p999": 10, "max": 10}
+    assert verdict.queue.lateness_ms["all"]["count"] == 2
     assert pq.read_table(path / "lateness.parquet").to_pylist() == [
         {"zone": "a", "lateness_ms": 5, "deliveries": 1},
         {"zone": "b", "lateness_ms": 10, "deliveries": 1},
@@ -310,14 +311,15 @@ def test_the_verdict_survives_json(run: RunBuilder) -> None:
 
 
 def test_a_violation_outweighs_a_doubt_and_a_doubt_outweighs_nothing() -> None:
-    counts = dict.fromkeys(map(str, MessageClass), 0)
-    assert judge(counts=counts, forbid=["lost"], doubts=[]) == (True, ())
-    assert judge(counts=counts, forbid=["lost"], doubts=["gap"]) == ("unknown", ("gap",))
-    broken = judge(counts={**counts, "lost": 2, "orphan": 9}, forbid=["lost"], doubts=["gap"])
-    assert broken == (False, (f"2 lost: {DESCRIPTIONS[MessageClass.LOST]}", "gap"))
+    assert (judge(broken=[], doubts=[]), judge(broken=[], doubts=["gap"])) == (True, "unknown")
+    counts = {**dict.fromkeys(map(str, MessageClass), 0), "lost": 2, "orphan": 9}
+    found = QueueSection(
+        forbid=("lost",), counts=counts, cases={}, doubts=("gap",), totals=Totals(pushed=3), lateness_ms={}
+    )
+    for part in (found, Verdict.of(found)):
+        assert (part.valid, part.reasons) == (False, (f"2 lost: {MessageClass.LOST.summary}", "gap"))
 
 
 def test_every_class_is_described_and_documented() -> None:
     documented = (Path(__file__).parents[3] / "docs" / "verdicts.md").read_text(encoding="utf-8")
-    assert set(DESCRIPTIONS) == set(MessageClass)
     assert [name for name in MessageClass if f"`{name}`" not in documented] == []

@@ -11,7 +11,7 @@ from support.planted_tree import PlantedTree
 TRY = """
 import json
 from pathlib import Path
-from zonelab.analysis.checkers.queue.queue import check
+from zonelab.analysis.checkers.check import check
 from zonelab.analysis.runs.builder import RunBuilder
 from zonelab.analysis.runs.directory import RunDirectory
 from zonelab.analysis.spark.messages import EVENTS

@@ -26,7 +26,7 @@ def test_a_mapping_is_a_scenario_and_a_workload_has_its_own_verdict(tmp_path):
     told = {"name": "mine", "load": {"duration_s": 1, "rate_per_s": 20}, "workload": {"kind": "register"}}
     done = runs.run(told, seed=9, set={"level": "DC_ONE"}, folder=tmp_path)
     assert (done.scenario, done.seed, done.level) == ("mine", 9, "DC_ONE")
-    assert isinstance(done.verdict, runs.ConsistencyVerdict)
+    assert isinstance(done.verdict, runs.Verdict)
     assert done.table("values").num_rows > 0
 
 

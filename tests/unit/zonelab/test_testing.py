@@ -90,7 +90,7 @@ def test_a_lease_that_ends_while_work_goes_on_gives_a_concurrent_delivery_no_soo
             assert not queue.ack(slow)
         verdict = lab.verdict()
     assert verdict.totals.deliveries == 2
-    assert verdict.duplicated == 1
+    assert verdict.queue.duplicated == 1
 
 
 def test_equal_seeds_give_equal_clusters():

@@ -85,7 +85,7 @@ class FifoStage(JudgedBench):
         ends = Counter((each.partition, each.offset) for each in self.told.of("end"))
         again = sum(count - 1 for count in ends.values())
         verdict = self.verdict()
-        broken = [str(each) + self._sorts(verdict, each) for each in verdict.broken]
+        broken = [str(each) + self._sorts(verdict, each) for each in verdict.shown]
         stood = dict.fromkeys(f"stood still: {each.cause}" for each in verdict.blocked)
         told = [*self.took, *filter(None, facts), *([f"{again} done again"] if again else []), *stood]
         return "; ".join([*told, f"broken: {', '.join(broken)}" if broken else "nothing broken"])

@@ -95,7 +95,7 @@ def labs(draw: st.DrawFn, *, least: int = 0) -> Lab:
 @given(labs())
 def test_a_legal_history_breaks_nothing(lab: Lab) -> None:
     verdict = lab.topic.verdict()
-    assert (verdict.valid, verdict.broken) == (True, ()), verdict.cases
+    assert (verdict.valid, verdict.shown) == (True, ()), verdict.cases
 
 
 Wrong = tuple[str, Callable[[], None]]
@@ -141,4 +141,4 @@ def test_one_wrong_row_gives_exactly_its_verdict(lab: Lab, data: st.DataObject) 
     corrupt()
     lab.topic.held = held
     verdict = lab.topic.verdict()
-    assert verdict.broken == (name,), verdict.cases
+    assert verdict.shown == (name,), verdict.cases

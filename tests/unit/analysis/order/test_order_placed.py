@@ -56,7 +56,7 @@ def in_front() -> Ordered:
 )
 def test_a_planted_fault_is_found_and_nothing_else(plant: Callable[[], Ordered], name: str, what: str) -> None:
     verdict = plant().verdict()
-    assert {(str(one), sort) for one in verdict.broken for sort in verdict.sorts[one]} == {(name, what)}, verdict.cases
+    assert {(str(one), sort) for one in verdict.shown for sort in verdict.sorts[one]} == {(name, what)}, verdict.cases
 
 
 def test_what_waits_for_an_offset_at_rest_is_not_lost_and_what_is_in_the_log_is_an_opportunity() -> None:
@@ -67,7 +67,7 @@ def test_what_waits_for_an_offset_at_rest_is_not_lost_and_what_is_in_the_log_is_
             row.update(place="inbox", offset=-1)
     topic.held = held
     verdict = topic.verdict()
-    assert (verdict.valid, verdict.broken) == (True, ())
+    assert (verdict.valid, verdict.shown) == (True, ())
     assert (verdict.opportunities["I1"], verdict.opportunities["I2"]) == (1, 2)
 
 
@@ -76,7 +76,7 @@ def test_a_delayed_append_is_not_looked_for() -> None:
     topic.rows[0]["until_ns"] = 10**15
     topic.logs.clear()
     verdict = topic.verdict()
-    assert (verdict.broken, verdict.opportunities["I2"]) == ((), 0)
+    assert (verdict.shown, verdict.opportunities["I2"]) == ((), 0)
     assert topic.rows[0]["kind"] == str(OrderKind.PRODUCE)
 
 
@@ -95,7 +95,7 @@ def _said(record: dict[str, Any]) -> dict[str, Any]:
 
 
 def test_a_record_that_is_sent_again_was_in_the_log_since_it_was_first_sent() -> None:
-    assert sent_again().verdict().broken == ()
+    assert sent_again().verdict().shown == ()
 
 
 def test_a_cursor_that_passes_a_record_that_was_not_sent_yet_is_seen() -> None:
@@ -114,4 +114,4 @@ def test_a_cursor_may_pass_a_record_of_unknown_fate_that_was_trimmed() -> None:
     topic.produce()
     del topic.logs["t/0"][0]
     verdict = topic.verdict()
-    assert verdict.broken == (), verdict.cases
+    assert verdict.shown == (), verdict.cases

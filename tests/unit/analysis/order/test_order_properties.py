@@ -375,7 +375,7 @@ PLANTS: tuple[Callable[[], Planted], ...] = (
 def test_a_planted_fault_is_found_and_nothing_else(plant: Callable[[], Planted]) -> None:
     topic, name, what = plant()
     verdict = topic.verdict()
-    found = {(str(one), sort) for one in verdict.broken for sort in verdict.sorts[one] if sort != HARMLESS}
+    found = {(str(one), sort) for one in verdict.shown for sort in verdict.sorts[one] if sort != HARMLESS}
     assert found == {(name, what)}, verdict.cases
     assert verdict.valid is (Property(name) not in FORBIDDEN)
     assert [case.what for case in verdict.cases[name]] == [what]

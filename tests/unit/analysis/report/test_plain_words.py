@@ -8,8 +8,7 @@ import pytest
 from support.analysis.accesses import Story
 from support.analysis.runs import eventful_run
 
-from zonelab.analysis.checkers.consistency.consistency import check_consistency
-from zonelab.analysis.checkers.queue.queue import check
+from zonelab.analysis.checkers.check import check
 from zonelab.analysis.message_classes import MessageClass
 from zonelab.analysis.report import build_report
 from zonelab.analysis.runs.builder import RunBuilder
@@ -88,7 +87,7 @@ def test_a_workload_is_told_in_the_meanings_of_its_anomalies(tmp_path: Path) -> 
     told = Story(WorkloadKind.LOCK).add("acquire", 0, argument="a", applied=True)
     told.add("acquire", 9, argument="b", applied=True, zone="b").at_rest(a="a", b="a", c="a")
     directory = RunDirectory.open(told.directory(tmp_path / "told" / "1"))
-    verdict = check_consistency(directory.path)
+    verdict = check(directory.path)
     found = access_words(verdict, operation_summaries(directory), directory.info, directory.faults())
     assert found[1].startswith("Clients of a lock began 2 operations")
     assert found[2] == "1 × a lock that was granted more than once."

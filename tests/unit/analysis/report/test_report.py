@@ -11,8 +11,8 @@ from jinja2 import Environment
 from support.analysis.html import Page, asked, dumped
 from support.analysis.runs import eventful_run
 
-from zonelab.analysis.checkers.queue.queue import check
-from zonelab.analysis.message_classes import DESCRIPTIONS, MessageClass
+from zonelab.analysis.checkers.check import check
+from zonelab.analysis.message_classes import MessageClass
 from zonelab.analysis.report import build_comparison, build_report
 from zonelab.analysis.runs.builder import RunBuilder
 from zonelab.analysis.runs.errors import RunError
@@ -61,8 +61,8 @@ def test_every_class_that_occurred_is_there_in_words_with_its_ids(run: Path, pag
     absent = ("undecided", "priority_inversion", "not_due", "unserved", "late")
     assert set(MessageClass) - set(present) == set(absent)
     for name in present:
-        assert DESCRIPTIONS[name] in page.text
-        for offender in verdict.offenders[name]:
+        assert name.summary in page.text
+        for offender in verdict.cases[name]:
             assert offender.message_id in page.text
 
 

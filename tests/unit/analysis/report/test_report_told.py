@@ -12,7 +12,7 @@ from support.analysis.accesses import Story
 from support.analysis.runs import bad_run, small_run
 from support.analysis.told_figures import expected
 
-from zonelab.analysis.checkers.consistency.consistency import check_consistency
+from zonelab.analysis.checkers.check import check
 from zonelab.analysis.figures.timeline import timeline
 from zonelab.analysis.figures.timeline_svg import picture
 from zonelab.analysis.report import build_report
@@ -36,7 +36,7 @@ def registers(path: Path) -> Path:
     story.read("z", 70, zone="c").read("x", 80, zone="c").write("q", 90, type="info", error="ERR Peer", zone="b")
     story.add("cas", 95, expected="z", argument="w", applied=False, result="z").at_rest(a="q", b="z", c="z")
     run = story.directory(path)
-    check_consistency(run)
+    check(run)
     return run
 
 

@@ -8,9 +8,8 @@ import pytest
 from support.analysis.accesses import Story as Told
 from support.analysis.runs import eventful_run
 
-from zonelab.analysis.checkers.consistency.consistency import check_consistency
-from zonelab.analysis.checkers.consistency.verdict import Anomaly
-from zonelab.analysis.checkers.queue.queue import check
+from zonelab.analysis.checkers.check import check
+from zonelab.analysis.checkers.consistency.anomalies import Anomaly
 from zonelab.analysis.message_classes import MessageClass
 from zonelab.analysis.report import build_report
 from zonelab.analysis.runs.builder import RunBuilder
@@ -71,7 +70,7 @@ def test_every_class_that_occurs_is_told_of_its_first_messages(tmp_path: Path) -
     verdict, told = check(run), stories(run)
     assert set(told) == {name for name in MessageClass if verdict.counts[name]}
     for name, found in told.items():
-        ids = list(dict.fromkeys(one.message_id for one in verdict.offenders[name]))
+        ids = list(dict.fromkeys(one.message_id for one in verdict.cases[name]))
         assert [story.subject for story in found] == ids[:STORIES_MAX]
     assert (
         "nobody knows (Indeterminate: no quorum)" in [what for _, _, what in lines(told[MessageClass.RECOVERED][0])][1]
@@ -115,7 +114,7 @@ def test_a_long_story_keeps_its_beginning_its_end_every_delivery_and_ack_and_wha
 def test_a_key_is_told_from_the_first_to_the_last_operation_that_shows_the_anomaly(tmp_path: Path) -> None:
     told = Told(WorkloadKind.REGISTER).write("x", 0).write("y", 10).write("v", 15, key="other").read("x", 30, zone="b")
     run = told.write("z", 50).at_rest(a="z", b="z", c="z").directory(tmp_path / "told" / "1")
-    verdict = check_consistency(run)
+    verdict = check(run)
     (story,) = access_stories(RunDirectory.open(run), verdict)[Anomaly.STALE_READ]
     assert (story.subject, story.detail) == ("k", "zone b: 19.0 ms and 1 versions behind")
     assert lines(story) == [
@@ -132,7 +131,7 @@ def test_a_key_is_told_from_the_first_to_the_last_operation_that_shows_the_anoma
 def test_a_key_that_zones_hold_differently_is_told_whole(tmp_path: Path) -> None:
     run = Told(WorkloadKind.SET).add("add", 0, argument="x").add("add", 9, argument="y").at_rest(a="x y", b="y", c="y")
     path = run.directory(tmp_path / "told" / "1")
-    (story,) = access_stories(RunDirectory.open(path), check_consistency(path))[Anomaly.DIVERGENT]
+    (story,) = access_stories(RunDirectory.open(path), check(path))[Anomaly.DIVERGENT]
     assert [what for _, _, what in lines(story)] == ["add x …", "add x: done", "add y …", "add y: done"]
     assert story.at_rest == ("zone a holds x, y", "zone b holds y", "zone c holds y")
 

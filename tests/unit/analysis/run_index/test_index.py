@@ -14,7 +14,7 @@ from support.analysis.html import Page, asked
 from support.analysis.orders import INFO
 
 from zonelab.analysis import pages
-from zonelab.analysis.checkers.queue.queue import check
+from zonelab.analysis.checkers.check import check
 from zonelab.analysis.run_index import page
 from zonelab.analysis.run_index.index import Index, read_index
 from zonelab.analysis.run_index.many_runs import ManyRuns
@@ -119,7 +119,7 @@ def test_an_index_of_before_that_cannot_be_used_is_made_anew(folder: Path, befor
 def test_broken_runs_are_named_and_the_others_shown(folder: Path):
     (folder / "made/1/run.json").write_text('{"scenario"')
     (folder / "made/killed/history").mkdir(parents=True)
-    (folder / "made/2/verdict.json").write_text('{"valid": true, "counts": []}')
+    (folder / "made/2/verdict.json").write_text('{"valid": true, "sections": []}')
     index = indexed(folder)
     assert {line.place: (line.problem or "").partition(":")[0] for line in index.broken} == {
         "made/1": "run.json",

@@ -12,7 +12,7 @@ import pyarrow.parquet as pq
 import pytest
 from support.analysis.runs import eventful_run
 
-from zonelab.analysis.checkers.queue.queue import check
+from zonelab.analysis.checkers.check import check
 from zonelab.analysis.comparison.samples import read_series, read_zone_medians
 from zonelab.analysis.figures.plot_data import completions
 from zonelab.analysis.figures.timeline import timeline

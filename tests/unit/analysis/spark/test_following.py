@@ -16,7 +16,7 @@ import pytest
 from pyspark.sql import DataFrame, SparkSession
 from support.analysis.runs import eventful_run
 
-from zonelab.analysis.checkers.queue.queue import check
+from zonelab.analysis.checkers.check import check
 from zonelab.analysis.latency_buckets import ERROR_MAX
 from zonelab.analysis.runs.directory import RunDirectory
 from zonelab.analysis.runs.errors import RunError
@@ -111,7 +111,7 @@ def test_batches_add_up_to_what_the_summary_and_the_checker_say(
         assert row.latency_ms == pytest.approx({q: expected.service_ms[q] for q in row.latency_ms}, rel=ERROR_MAX)
     (figures,) = found.aggregates.settings
     assert figures.delivery is not None
-    late_ms = verdict.lateness_ms["all"]
+    late_ms = verdict.queue.lateness_ms["all"]
     assert figures.delivery.lateness_ms == pytest.approx(
         {name: late_ms[name] for name in figures.delivery.lateness_ms}, rel=ERROR_MAX
     )

@@ -13,7 +13,7 @@ import pyarrow.parquet as pq
 import pytest
 from support.analysis.runs import eventful_run
 
-from zonelab.analysis.checkers.queue.queue import check
+from zonelab.analysis.checkers.check import check
 from zonelab.analysis.message_classes import MessageClass
 from zonelab.analysis.runs.builder import RunBuilder
 from zonelab.analysis.runs.directory import RunDirectory

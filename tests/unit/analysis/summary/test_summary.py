@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from support.analysis.runs import eventful_run
 
-from zonelab.analysis.checkers.queue.queue import check
+from zonelab.analysis.checkers.check import check
 from zonelab.analysis.measures import Outages
 from zonelab.analysis.runs.builder import RunBuilder
 from zonelab.analysis.runs.directory import RunDirectory

@@ -3,6 +3,7 @@
 Method: run them in a fresh Python, and look at what has been loaded when they end.
 """
 
+import json
 import subprocess
 import sys
 from pathlib import Path
@@ -31,7 +32,8 @@ def test_what_only_shows_something_loads_nothing_slow(words: list[str], tmp_path
 
 def test_the_index_of_runs_with_a_finding_loads_nothing_slow(tmp_path: Path):
     run = RunBuilder(tmp_path / "runs" / "made" / "1").write(program="aaaa")
-    (run / "verdict.json").write_text('{"valid": false, "forbid": ["lost"], "counts": {"lost": 1}}')
+    found = {"forbid": ["lost"], "counts": {"lost": 1}, "not_judged": [], "doubts": []}
+    (run / "verdict.json").write_text(json.dumps({"valid": False, "sections": {"queue": found}}))
     assert not loaded_by(["index", str(tmp_path / "runs")], state=tmp_path) & {*_SLOW, "asyncio"}
     assert '"name": "lost"' in (tmp_path / "runs" / "index.json").read_text()
 

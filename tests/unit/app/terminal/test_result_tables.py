@@ -3,15 +3,15 @@
 Method: planted figures, each another number, and the whole of what is printed of them.
 """
 
-from collections import defaultdict
 from pathlib import Path
 from typing import Any
 
-from zonelab.analysis.checkers.consistency.verdict import ConsistencyVerdict, Counterexample, Share
+from zonelab.analysis.checkers.consistency.anomalies import Anomaly
+from zonelab.analysis.checkers.consistency.section import ConsistencySection, Counterexample, Share
 from zonelab.analysis.checkers.order.properties import Property
-from zonelab.analysis.checkers.order.verdict import OrderVerdict
-from zonelab.analysis.checkers.order.waiting import Standstill
-from zonelab.analysis.checkers.verdict import Totals, Verdict
+from zonelab.analysis.checkers.order.section import OrderSection, Standstill
+from zonelab.analysis.checkers.queue.section import QueueSection, Totals
+from zonelab.analysis.checkers.verdict import Verdict
 from zonelab.analysis.message_classes import MessageClass
 from zonelab.analysis.summary.access_summary import AccessSummary
 from zonelab.analysis.summary.overload import Overload
@@ -49,14 +49,14 @@ def summary(f: str, value: float, *, unavailability_s: float = 0.0) -> Operation
 TOTALS = ("pushed", "acknowledged", "failed", "indeterminate", "delivered")
 
 
-def checked(title: str, value: int, *, forbid: tuple[str, ...] = (), **parts: Any) -> Result:
-    verdict = Verdict(
-        valid=not forbid,
-        reasons=(),
+def checked(
+    title: str, value: int, *, forbid: tuple[str, ...] = (), order: OrderSection | None = None, **parts: Any
+) -> Result:
+    section = QueueSection(
         forbid=forbid,
         totals=Totals(**{name: 10_000 * value + place for place, name in enumerate(TOTALS)}),
         counts={name: value and 1_000 + place for place, name in enumerate(MessageClass, start=1)},
-        offenders={},
+        cases={},
         lateness_ms={"all": latencies(value)} if value else {},
         overlap_ms={"count": 1, "open": 0, "p50": 7.5, "p99": 250, "max": 1_000} if value else {},
         **parts,
@@ -78,7 +78,12 @@ def checked(title: str, value: int, *, forbid: tuple[str, ...] = (), **parts: An
             Overload(zone=zone, due=9, deliveries=9, looked_at_s=1) for zone in ("a", "c") if title == "broken"
         ),
     )
-    return Result(title=title, directory=Path("r"), verdict=verdict, summary=figures)
+    return Result(
+        title=title,
+        directory=Path("r"),
+        verdict=Verdict.of(section, *([] if order is None else [order])),
+        summary=figures,
+    )
 
 
 def stood(cause: str, *, end_ns: int | None = None) -> Standstill:
@@ -88,10 +93,8 @@ def stood(cause: str, *, end_ns: int | None = None) -> Standstill:
     )
 
 
-def ordered(*, forbid: tuple[str, ...]) -> OrderVerdict:
-    return OrderVerdict(
-        valid=False,
-        reasons=(),
+def ordered(*, forbid: tuple[str, ...]) -> OrderSection:
+    return OrderSection(
         forbid=forbid,
         counts={name: 2_000 if name in ("I1", "I2") else 0 for name in Property},
         sorts={},
@@ -181,7 +184,7 @@ I13 few duplicates                │     no order │        holds in 3,000
 I14 effects in order              │     no order │        holds in 3,000
 partitions stood still            │     no order │        2 slow, 1 hung
 ──────────────────────────────────┼──────────────┼──────────────────────
-verdict                           │        valid │                 valid"""
+verdict                           │        valid │               invalid"""
 
 
 def test_results_of_ordered_messages_tell_every_property_and_standstill(shown: Any) -> None:
@@ -219,7 +222,7 @@ def test_partitions_tell_their_longest_standstill(shown: Any) -> None:
 
 
 def accesses(title: str, *, valid: bool, **parts: Any) -> AccessResult:
-    verdict = ConsistencyVerdict(workload=WorkloadKind.REGISTER, valid=valid, reasons=(), cases={}, **parts)
+    verdict = Verdict.of(ConsistencySection(workload=WorkloadKind.REGISTER, cases={}, **parts))
     operations = (summary("read", 1.5), summary("write", 2.5)) if parts["operations"] else ()
     whole: dict[str, Any] = {
         "run_id": "r",
@@ -260,7 +263,8 @@ verdict                                 │                                     
 
 def test_accesses_tell_outcomes_anomalies_and_how_stale_reads_were(shown: Any) -> None:
     operations = {"read": {"ok": 1_000, "fail": 2, "info": 3}, "write": {"ok": 4}}
-    counts = defaultdict(int, {"stale_read": 1_500, "divergent": 1_600})
+    none: dict[str, int] = dict.fromkeys(map(str, Anomaly), 0)
+    counts = {**none, "stale_read": 1_500, "divergent": 1_600}
     stale = accesses(
         "stale",
         valid=False,
@@ -269,7 +273,7 @@ def test_accesses_tell_outcomes_anomalies_and_how_stale_reads_were(shown: Any) -
         staleness={"all": {"ms": latencies(12.5), "versions": latencies(1)}},
         counterexamples=(Counterexample(key="k", ops=(1, 2), timeline=("a --", "b  --")),),
     )
-    nothing: dict[str, Any] = {"forbid": (), "operations": {}, "counts": defaultdict(int)}
+    nothing: dict[str, Any] = {"forbid": (), "operations": {}, "counts": none}
     table = access_table([stale, accesses("none", valid=True, **nothing)], title="accesses")
     assert shown(table) == ACCESSES
     names = [str(cell) for cell in table.columns[0].cells]

@@ -7,10 +7,10 @@ from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
+from zonelab.analysis.checkers.verdict import CLASSES
 from zonelab.analysis.comparison.confirmation import Confirmed
 from zonelab.analysis.rates.decisions import ObjectiveStatus
 from zonelab.app.terminal.junit import Suite
-from zonelab.app.verbs.judged_runs import MEANING_OF
 from zonelab.app.verbs.judged_studies import (
     ablation_suite,
     evaluation_suite,
@@ -42,7 +42,7 @@ def report(told: dict[str, Any], *, complete: bool = True) -> Any:
 
 
 def share(name: str, words: str) -> str:
-    return f"{name} in {words} with 95 % confidence): {MEANING_OF[name]}"
+    return f"{name} in {words} with 95 % confidence): {CLASSES[name].summary}"
 
 
 def test_a_hunt_has_a_case_a_forbidden_class_and_each_one_found() -> None:

@@ -6,7 +6,7 @@ Method: each is run again event by event, made again from its scenario, told aga
 import pytest
 from support.studies.histories import HISTORIES, PUBLISHED, made, published
 
-from zonelab.scenarios.run.trial import attempt_accesses
+from zonelab.scenarios.run.trial import attempt
 from zonelab.studies.shrink.search import with_operations
 from zonelab.studies.stories.story import story
 
@@ -19,7 +19,7 @@ PARTS = {"stale-quorum-read": (2, 2), "two-writers": (2, 0), "eval-pops-differ":
 @pytest.mark.parametrize("name", PUBLISHED)
 def test_a_published_history_is_the_run_that_was_found_and_shows_its_anomaly(name):
     scenario = published(name)
-    trial = attempt_accesses(scenario)
+    trial = attempt(scenario)
     assert PUBLISHED[name] in trial.violated
     assert trial.violated == scenario.found.violated
     assert trial.run.trace_hash == scenario.found.trace_hash, AGAIN
@@ -39,7 +39,7 @@ def test_nothing_can_be_left_out_of_a_published_history(name):
     assert (len(operations), len(faults)) == PARTS[name]
     parts = [with_operations(scenario, operations[:one] + operations[one + 1 :]) for one in range(len(operations))]
     parts += [scenario.model_copy(update={"faults": faults[:one] + faults[one + 1 :]}) for one in range(len(faults))]
-    assert not any(PUBLISHED[name] in attempt_accesses(part).violated for part in parts)
+    assert not any(PUBLISHED[name] in attempt(part).violated for part in parts)
 
 
 @pytest.mark.parametrize("name", PUBLISHED)

@@ -24,8 +24,8 @@ def test_a_scenario_shows_what_it_is_for(name, level):
 @pytest.mark.parametrize("level", LEVELS)
 def test_a_retried_increment_counts_twice_unless_the_own_zone_is_enough(level):
     verdict = run_in_memory("retried-increment", f"level={level}")
-    assert verdict.figures["numbers"] == (2 if level is ONE else 1)
-    assert verdict.operations["next"]["info"] == (0 if level is ONE else 1)
+    assert verdict.consistency.figures["numbers"] == (2 if level is ONE else 1)
+    assert verdict.consistency.operations["next"]["info"] == (0 if level is ONE else 1)
 
 
 def test_a_second_pop_at_dc_one_delivers_the_item_again():
@@ -44,26 +44,33 @@ def test_locks_have_several_owners_at_dc_one_and_never_at_a_quorum_but_sometimes
     for level in (QUORUM, SAFE):
         assert owners[level].counts["two_owners"] == 0
         assert owners[level].counts["no_owner"] > 10
-        assert owners[level].figures["owners_1"] > 100
+        assert owners[level].consistency.figures["owners_1"] > 100
         assert owners[level].valid is True
-        share = owners[level].shares["no_owner"]["all"]
+        share = owners[level].consistency.shares["no_owner"]["all"]
         assert share.low < share.hits / share.trials < share.high
 
 
 def test_a_counter_gives_numbers_twice_below_safe_quorum_which_answers_with_errors_instead():
     calls = ("load.duration_s=2",)
     counted = {level: run_in_memory("counter-ids", f"level={level}", *calls) for level in LEVELS}
-    lost = {level: verdict.figures["numbers"] - verdict.figures["distinct"] for level, verdict in counted.items()}
+    lost = {
+        level: verdict.consistency.figures["numbers"] - verdict.consistency.figures["distinct"]
+        for level, verdict in counted.items()
+    }
     assert lost[ONE] > lost[QUORUM] > 0
     assert lost[SAFE] == 0
-    assert counted[SAFE].operations["next"]["info"] > 10
-    assert counted[ONE].operations["next"]["info"] == counted[QUORUM].operations["next"]["info"] == 0
+    assert counted[SAFE].consistency.operations["next"]["info"] > 10
+    assert (
+        counted[ONE].consistency.operations["next"]["info"]
+        == counted[QUORUM].consistency.operations["next"]["info"]
+        == 0
+    )
 
 
 @pytest.mark.parametrize("level", LEVELS)
 def test_writers_side_by_side_leave_zones_different_though_every_write_was_confirmed(level):
     verdict = run_in_memory("lockstep-writers", f"level={level}", "workload.keys=500", "load.duration_s=1")
-    assert verdict.operations["write"]["ok"] == sum(verdict.operations["write"].values()) > 900
+    assert verdict.consistency.operations["write"]["ok"] == sum(verdict.consistency.operations["write"].values()) > 900
     assert 0 < verdict.counts["divergent"] < 250
 
 
@@ -78,8 +85,8 @@ def test_drawn_registers_break_at_every_level_and_each_key_that_does_gets_a_smal
     for level in LEVELS:
         verdict = run_in_memory("registers", f"level={level}")
         assert verdict.valid is False
-        assert verdict.counts["nonlinearizable"] == len(verdict.counterexamples) >= 1
-        assert all(2 <= len(one.ops) <= 5 for one in verdict.counterexamples)
+        assert verdict.counts["nonlinearizable"] == len(verdict.consistency.counterexamples) >= 1
+        assert all(2 <= len(one.ops) <= 5 for one in verdict.consistency.counterexamples)
         assert verdict.counts["applied_after_fail"] == verdict.counts["unwritten"] == verdict.counts["undecided"] == 0
 
 

@@ -29,5 +29,5 @@ def test_what_a_dead_consumer_had_not_committed_reaches_a_naive_sink_twice_and_a
     )
     assert naive.valid is False
     assert Property.SINK in naive.violated
-    assert naive.offenders["I14"][0].message_id[1] == "-"  # PRODUCER-NUMBER, as the load names messages
+    assert naive.cases["I14"][0].message_id[1] == "-"  # PRODUCER-NUMBER, as the load names messages
     assert fenced.valid is True

@@ -65,5 +65,5 @@ def test_with_the_zone_of_its_dispatcher_gmq_is_lost_to_every_zone_unless_harden
 def test_n6_other_dispatchers_do_not_wake_for_the_jobs_of_one_that_ended_in_the_original(mode, late):
     overrides = ["arm=sim", "level=DC_QUORUM", f"queue.{mode}"]
     _, _, verdict = run_in_memory(load_scenario("gmq-two-dispatchers", overrides=overrides))
-    late_ms = verdict.lateness_ms["all"]["p99"]
+    late_ms = verdict.queue.lateness_ms["all"]["p99"]
     assert (verdict.valid, late_ms > 7_000, late_ms < 1_000) == (True, late, not late)

@@ -16,8 +16,8 @@ def test_a_consumer_that_stands_still_beyond_its_lease_works_beside_the_next_one
     _, _, verdict = run_in_memory(small(faults=[pause], consumers=WORK, load={"rate_per_s": 40}))
     assert verdict.counts[MessageClass.OVERLAP] > 0
     assert verdict.counts[MessageClass.CONCURRENT] == 0
-    assert 0 < verdict.overlap_ms["p50"] <= verdict.overlap_ms["max"] < 750
-    assert verdict.overlap_ms["open"] == 0
+    assert 0 < verdict.queue.overlap_ms["p50"] <= verdict.queue.overlap_ms["max"] < 750
+    assert verdict.queue.overlap_ms["open"] == 0
 
 
 def test_a_consumer_that_died_works_no_more():

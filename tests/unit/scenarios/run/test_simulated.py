@@ -18,7 +18,7 @@ from support.programs import HANGS_S
 from support.scenarios.short_runs import Phases
 from support.scenarios.sim_runs import run_in_memory, small
 
-from zonelab.analysis.checkers.queue.queue import check
+from zonelab.analysis.checkers.check import check
 from zonelab.cluster.sim.schedule import TieBreak
 from zonelab.cluster.sim.trace import first_difference
 from zonelab.cluster.votes.levels import Level

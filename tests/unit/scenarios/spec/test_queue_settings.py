@@ -159,7 +159,7 @@ def test_each_message_goes_to_its_topic_and_one_without_lease_is_settled_by_its_
     assert {row["shard"] for row in popped if row["message_id"]} == {"jobs"}
     delivered = [row["message_id"] for row in popped]
     assert delivered.count("once") == 1 < delivered.count("leased")
-    assert [offender.message_id for offender in verdict.offenders.get("stuck", ())] == ["leased"]
+    assert [offender.message_id for offender in verdict.cases.get("stuck", ())] == ["leased"]
     assert verdict.counts[MessageClass.ABANDONED] == verdict.counts[MessageClass.LOST] == 0
 
 

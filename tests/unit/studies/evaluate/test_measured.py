@@ -9,7 +9,9 @@ from typing import Any
 import pytest
 from support.scenarios.sim_runs import small
 
-from zonelab.analysis.checkers.verdict import Totals, Verdict
+from zonelab.analysis.checkers.queue.section import QueueSection, Totals
+from zonelab.analysis.checkers.verdict import Verdict
+from zonelab.analysis.message_classes import MessageClass
 from zonelab.analysis.rates.precision import RateGivenFault
 from zonelab.analysis.rates.samples import Estimate
 from zonelab.analysis.runs.history import OPERATIONS
@@ -68,10 +70,12 @@ def trial(*, begin_ms: int = 0, end_ms: int = 100) -> Any:
     return Trial(scenario=small(), tables=tables, run=run, verdict=VERDICT)
 
 
-VERDICT = Verdict(
-    **{"valid": True, "reasons": (), "forbid": (), "offenders": {}, "lateness_ms": {}},
-    totals=Totals(pushed=7, delivered=3),
-    counts={"lost": 2, "stuck": 0},
+VERDICT = Verdict.of(
+    QueueSection(
+        **{"forbid": (), "cases": {}, "lateness_ms": {}},
+        totals=Totals(pushed=7, delivered=3),
+        counts={**dict.fromkeys(map(str, MessageClass), 0), "lost": 2},
+    )
 )
 
 

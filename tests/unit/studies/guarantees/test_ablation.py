@@ -137,7 +137,7 @@ def test_a_lease_taken_before_its_end_costs_deliveries_but_at_most_a_millisecond
     drawn = partial(scenario_of_class, FaultClass.WORK_OVERLONG, level=ONE, mode=EngineMode.DEFAULT)
     scenarios = [drawn(seed=seed) for seed in range(4)]
     without = [attempt(scenario, make_queue=ablation.make_queue).verdict for scenario in scenarios]
-    details = [case.detail for verdict in without for case in verdict.offenders.get(MessageClass.CONCURRENT, ())]
+    details = [case.detail for verdict in without for case in verdict.cases.get(MessageClass.CONCURRENT, ())]
     assert [detail for detail in details if not detail.startswith("1 ms before the lease of delivery")] == []
     redelivered = sum(verdict.counts[MessageClass.REDELIVERED] for verdict in without)
     before = sum(attempt(scenario).verdict.counts[MessageClass.REDELIVERED] for scenario in scenarios)
@@ -275,7 +275,7 @@ def test_of_messages_that_kill_their_consumers_all_and_no_others_become_dead_let
     for seed in range(1, 9):
         scenario = scenario_of_class(FaultClass.POISON, level=QUORUM, mode=EngineMode.HARDENED, seed=seed)
         verdict = attempt(scenario).verdict
-        assert {case.message_id for case in verdict.offenders["dead_letter"]} == scenario.load.poison
+        assert {case.message_id for case in verdict.cases["dead_letter"]} == scenario.load.poison
         most = scenario.queue.deliveries_max
         assert verdict.totals.deliveries == verdict.totals.delivered + (most - 1) * len(scenario.load.poison)
         assert verdict.totals.acked == verdict.totals.pushed - len(scenario.load.poison)
@@ -285,7 +285,7 @@ def test_what_v1_producers_left_unlisted_is_delivered_once_the_sweeper_has_liste
     off = Ablation.of(Hardening.ORPHAN_SWEEPER)
     scenario = scenario_of_class(FaultClass.V1_PRODUCERS_CRASH, level=QUORUM, mode=EngineMode.HARDENED, seed=1)
     swept, unswept = attempt(scenario).verdict, attempt(scenario, make_queue=off.make_queue).verdict
-    orphans = {case.message_id for case in unswept.offenders["orphan"]}
+    orphans = {case.message_id for case in unswept.cases["orphan"]}
     assert orphans
-    assert {case.message_id for case in swept.offenders["recovered"]} == orphans
+    assert {case.message_id for case in swept.cases["recovered"]} == orphans
     assert [swept.counts[name] for name in (MessageClass.ORPHAN, MessageClass.RESURRECTED)] == [0, 0]

@@ -8,7 +8,6 @@ from typing import Any
 
 import pytest
 
-from zonelab.analysis.checkers.verdict import MEANING_OF
 from zonelab.analysis.message_classes import MessageClass
 from zonelab.analysis.observation import Observation
 from zonelab.scenarios.spec.reading import load_scenario, scenario_of
@@ -76,9 +75,9 @@ def test_a_hunt_is_told_whole_and_each_class_has_its_plainest_seed_first(
     assert page.startswith(PAGE)
     assert page.removeprefix(PAGE).splitlines() == [
         "",
-        *next_steps(tmp_path, "lost", MEANING_OF[MessageClass.LOST]),
+        *next_steps(tmp_path, "lost", MessageClass.LOST.summary),
         "",
-        *next_steps(tmp_path, "redelivered", MEANING_OF[MessageClass.REDELIVERED]),
+        *next_steps(tmp_path, "redelivered", MessageClass.REDELIVERED.summary),
         "",
         "4 runs were reused from an earlier invocation.",
         "Interrupted. Run the same command to continue.",

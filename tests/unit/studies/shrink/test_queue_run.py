@@ -142,7 +142,7 @@ def test_a_message_that_nobody_pushed_leaves_no_run_without_messages_to_try() ->
     before = HuntTarget(scenario=small(consumers={"per_zone": 1}), messages=10).run_of(1)
     before = before.model_copy(update={"faults": small(faults=[crash]).faults})
     shrunk = shrink(before, MessageClass.UNEXPECTED, make_queue=Ghosts, runs_max=30)
-    assert shrunk.trial.verdict.offenders["unexpected"][0].message_id == "ghost"
+    assert shrunk.trial.verdict.cases["unexpected"][0].message_id == "ghost"
 
 
 def test_an_orphan_is_left_the_time_to_be_found() -> None:

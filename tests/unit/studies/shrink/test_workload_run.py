@@ -10,13 +10,13 @@ from pathlib import Path
 import pytest
 from support.studies.planted_accesses import PLANTED_ACCESSES, SCENARIO, attempt_with
 
-from zonelab.analysis.checkers.consistency.verdict import Anomaly
+from zonelab.analysis.checkers.consistency.anomalies import Anomaly
 from zonelab.analysis.message_classes import MessageClass
 from zonelab.analysis.runs.accesses import VALUES_NAME
 from zonelab.analysis.runs.history import OPERATIONS
 from zonelab.app.cli.main import run_cli
 from zonelab.app.verbs.shrink import class_of
-from zonelab.scenarios.run.trial import AccessTrial, attempt_accesses
+from zonelab.scenarios.run.trial import Trial, attempt
 from zonelab.scenarios.run_files.tables import OPERATIONS_NAME, rows
 from zonelab.scenarios.spec.reading import load_scenario
 from zonelab.scenarios.spec.rules import problems
@@ -55,7 +55,7 @@ def test_a_planted_bug_shrinks_to_the_operations_that_it_takes(bug: str) -> None
     again = attempt(after)
     assert anomaly in again.violated
     assert again.run.trace_hash == after.found.trace_hash
-    assert anomaly not in attempt_accesses(after).violated
+    assert anomaly not in attempt(after).violated
 
 
 @pytest.mark.parametrize(
@@ -72,7 +72,7 @@ def test_a_drawn_run_told_operation_by_operation_is_the_same_run(name: str, chan
     told = explicit_accesses(drawn)
     assert problems(told) == []
     assert explicit_accesses(told) is told
-    one, other = attempt_accesses(drawn), attempt_accesses(told)
+    one, other = attempt(drawn), attempt(told)
     assert one.verdict.begun == other.verdict.begun == len(told.workload.operations) > 20
     assert one.tables.tables[VALUES_NAME].rows == other.tables.tables[VALUES_NAME].rows
     assert happened(one) == happened(other)
@@ -80,7 +80,7 @@ def test_a_drawn_run_told_operation_by_operation_is_the_same_run(name: str, chan
     assert (one.run.trace_hash == other.run.trace_hash) is (told.load.duration_s == drawn.load.duration_s)
 
 
-def happened(trial: AccessTrial) -> list[dict[str, object]]:
+def happened(trial: Trial) -> list[dict[str, object]]:
     """The events of the history; when an operation was meant to begin is left out: told ones begin when they did."""
     return [{**row, "intended_ns": None} for row in rows(trial.tables, OPERATIONS_NAME, OPERATIONS.names)]
 
@@ -114,8 +114,8 @@ def assert_minimal(before: Scenario, anomaly: Anomaly, *, operations_max: int) -
     assert 0 < len(after.workload.operations) <= operations_max
     assert len(after.faults) <= 2
     assert after.links.lag.startswith(("0", "constant"))
-    assert anomaly in attempt_accesses(after).violated
-    assert not any(anomaly in attempt_accesses(part).violated for part in parts(after))
+    assert anomaly in attempt(after).violated
+    assert not any(anomaly in attempt(part).violated for part in parts(after))
     assert shrink_accesses(after, anomaly).scenario.workload == after.workload
 
 
@@ -144,7 +144,7 @@ def test_a_story_tells_what_clients_were_told_what_each_zone_answered_and_what_i
     assert places == sorted(places)
     for zone in "abc":
         assert f"- zone {zone} holds x" in page
-    assert attempt_accesses(after).run.trace_hash in page
+    assert attempt(after).run.trace_hash in page
     assert len(page.splitlines()) < 40
 
 

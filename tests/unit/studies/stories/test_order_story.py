@@ -9,8 +9,8 @@ from typing import Any
 import pytest
 from support.scenarios.sim_runs import small
 
-from zonelab.analysis.checkers.order.findings import OrderCase
-from zonelab.analysis.checkers.order.properties import MEANINGS, Property
+from zonelab.analysis.checkers.judgement import Case
+from zonelab.analysis.checkers.order.properties import Property
 from zonelab.analysis.runs.history import FAULTS, fault_row
 from zonelab.analysis.runs.order import FINAL_ORDER, FINAL_ORDER_NAME, ORDER, ORDER_NAME
 from zonelab.scenarios.run_files.tables import FAULTS_NAME, MemoryRun, MemoryTables
@@ -65,7 +65,7 @@ IN_OTHERS = """\
 """
 
 
-def told(case: OrderCase | None, monkeypatch: pytest.MonkeyPatch) -> str:
+def told(case: Case | None, monkeypatch: pytest.MonkeyPatch) -> str:
     """The story of the planted run whose first case of I9 is ``case``."""
     tables = MemoryTables()
     for number, event in enumerate(EVENTS):
@@ -77,7 +77,7 @@ def told(case: OrderCase | None, monkeypatch: pytest.MonkeyPatch) -> str:
     cases = {} if case is None else {Property.CURSOR: (case, case)}
     record = SimpleNamespace(phases={"load": (BEGIN_MS * MS, 500 * MS)})
     trial = SimpleNamespace(
-        verdict=SimpleNamespace(order=SimpleNamespace(cases=cases)),
+        verdict=SimpleNamespace(cases=cases),
         run=SimpleNamespace(record=record, trace_hash="abc"),
         recorded=MemoryRun(INFO, tables),
     )
@@ -86,14 +86,14 @@ def told(case: OrderCase | None, monkeypatch: pytest.MonkeyPatch) -> str:
 
 
 def page(lines: str, *rest: str) -> str:
-    head = [f"# {Property.CURSOR}: {MEANINGS[Property.CURSOR]}", setting_of(small()), ORDER_TIMES]
+    head = [f"# {Property.CURSOR}: {Property.CURSOR.summary}", setting_of(small()), ORDER_TIMES]
     return "\n\n".join([*head, f"```text\n{lines}\n```", *rest, "Trace hash abc."]) + "\n"
 
 
 def test_the_events_of_a_partition_and_of_its_message_are_told_with_what_is_known(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    case = OrderCase(what="fell", group="g", partition="t/0", offset=0, index=10, message_id="m1", detail="from 1 to 0")
+    case = Case(what="fell", group="g", partition="t/0", offset=0, index=10, message_id="m1", detail="from 1 to 0")
     shown = LINES.splitlines()
     shown.insert(9, f"{10:>12.3f}  m                      commit t/0 cursor at 0 to cursor 1  ←")
     assert told(case, monkeypatch) == page(
@@ -105,7 +105,7 @@ def test_the_events_of_a_partition_and_of_its_message_are_told_with_what_is_know
 
 
 def test_a_case_of_no_partition_is_told_with_the_events_of_all(monkeypatch: pytest.MonkeyPatch) -> None:
-    case = OrderCase(what="stood", group="-", partition="-", offset=-1, index=4, message_id="m9")
+    case = Case(what="stood", group="-", partition="-", offset=-1, index=4, message_id="m9")
     shown = LINES.splitlines()
     shown.insert(5, f"{4:>12.3f}  m                      renew t/0 under 0.3 until 60.000  ←")
     shown.insert(7, IN_OTHERS.rstrip("\n"))
@@ -118,7 +118,7 @@ def test_a_case_of_no_partition_is_told_with_the_events_of_all(monkeypatch: pyte
 
 
 def test_a_case_without_a_message_names_its_offset_and_what_is_nowhere(monkeypatch: pytest.MonkeyPatch) -> None:
-    case = OrderCase(what="gap", group="g", partition="t/7", offset=0)
+    case = Case(what="gap", group="g", partition="t/7", offset=0)
     page = told(case, monkeypatch)
     assert "**gap**, in t/7 offset at 0.\n\nAt the end:\n\n- nothing\n" in page
     assert [line.split()[2] for line in page.splitlines() if line.startswith("   ")] == ["kill", "member"]

@@ -20,7 +20,9 @@ from support.programs import HANGS_S
 from support.scenarios.short_runs import scenario_file, zonelab_command
 from support.scenarios.sim_runs import SMALL, small
 
-from zonelab.analysis.checkers.verdict import Totals, Verdict
+from zonelab.analysis.checkers.queue.section import QueueSection, Totals
+from zonelab.analysis.checkers.verdict import Verdict
+from zonelab.analysis.message_classes import MessageClass
 from zonelab.analysis.observation import Observation
 from zonelab.analysis.runs.history import OPERATIONS
 from zonelab.scenarios.run.trial import Trial, attempt
@@ -98,7 +100,7 @@ def test_every_setting_runs_the_scenario_with_its_own_faults_and_the_same_seeds(
     shown = sweeping((1, 7))
     assert (shown.valid, shown.begun) == (verdict.valid, verdict.totals.pushed)
     assert shown.counts == {name: count for name, count in verdict.counts.items() if count}
-    assert shown.numbers["lateness p99"] == verdict.lateness_ms["all"]["p99"]
+    assert shown.numbers["lateness p99"] == verdict.queue.lateness_ms["all"]["p99"]
 
 
 def test_drawn_runs_are_those_of_a_hunt(file: Path) -> None:
@@ -197,13 +199,16 @@ def timed(f: str, op: int, took_ms: float, *, ended: str = "ok", of: int = 1) ->
         yield {**base, "index": 2 * op + 1, "time_ns": end_ns, "type": ended, "invoke_ns": 10**9}
 
 
+NONE = dict.fromkeys(map(str, MessageClass), 0)
+
+
 def made(monkeypatch: pytest.MonkeyPatch, *operations: Iterator[dict[str, Any]], **verdict: Any) -> Observation:
     """Return what a sweep makes of planted rows of a run and of a planted verdict."""
     tables = MemoryTables()
     for row in chain(*operations):
         tables("operations", OPERATIONS).append(row)
-    plain = {"valid": True, "reasons": (), "forbid": (), "offenders": {}, "lateness_ms": {}, "counts": {"lost": 0}}
-    judged = Verdict(**{"totals": Totals(), **plain, **verdict}) if verdict else None
+    plain = {"forbid": (), "cases": {}, "lateness_ms": {}, "counts": NONE}
+    judged = Verdict.of(QueueSection(**{"totals": Totals(), **plain, **verdict})) if verdict else None
     run: Any = SimpleNamespace(record=SimpleNamespace(error=None), trace_hash="")
     trial = Trial(scenario=small(), verdict=judged, tables=tables, run=run)
     monkeypatch.setattr(one_run, "attempt", lambda scenario: trial)
@@ -215,11 +220,11 @@ def test_a_run_is_measured_by_what_was_confirmed_each_operation_once(monkeypatch
     rest = [timed("push", 100, 5_000, ended="info"), timed("pop", 101, 7.5, of=3), timed("ack", 102, 9)]
     late = {"all": {"p50": 3.0, "p99": 4.0, "max": 5.0}, "a": {"p50": 9.0}}
     totals = Totals(pushed=6, delivered=4, deliveries=5)
-    run = made(monkeypatch, *push, *rest, totals=totals, lateness_ms=late, counts={"lost": 2, "stuck": 0})
+    run = made(monkeypatch, *push, *rest, totals=totals, lateness_ms=late, counts={**NONE, "lost": 2})
     numbers = {"push p50": 50, "push p99": 99, "pop p50": 7.5, "pop p99": 7.5, DUPLICATES: 0.25}
     assert run.numbers == pytest.approx({**numbers, "lateness p50": 3.0, "lateness p99": 4.0}, abs=0.99)
     assert (run.valid, run.counts, run.begun, run.problem) == (True, {"lost": 2}, 6, None)
-    doubtful = made(monkeypatch, valid="unknown", reasons=("one", "two"))
+    doubtful = made(monkeypatch, doubts=("one", "two"))
     assert (doubtful.numbers, doubtful.problem) == ({}, "one; two")
     assert made(monkeypatch) == Observation(problem="the lab failed")
 

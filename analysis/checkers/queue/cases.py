@@ -1,4 +1,4 @@
-"""Collects the cases of every message class: all of them in a file, the first few of each in memory."""
+"""Cases of message classes as columns: all of them in a file, the first few of each in memory."""
 
 from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
@@ -10,7 +10,8 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from zonelab.analysis.checkers.judgement import FIRST_OFFENDERS, Offender
+from zonelab.analysis.checkers.findings import Findings
+from zonelab.analysis.checkers.judgement import FIRST_CASES, Case
 from zonelab.analysis.checkers.queue.events import Ints
 from zonelab.analysis.message_classes import MessageClass
 
@@ -50,27 +51,17 @@ class Cases:
         )
 
 
-class Offenders:
-    """How many cases of each class there are, and the first of each. Those of ``not_judged`` are left out."""
-
-    def __init__(self, *, not_judged: Collection[MessageClass] = ()) -> None:
-        self.not_judged = tuple(not_judged)
-        self.counts: dict[MessageClass, int] = dict.fromkeys(MessageClass, 0)
-        self._first: dict[MessageClass, list[Offender]] = {}
+class MessageFindings(Findings):
+    """Findings in columns, of which there may be millions."""
 
     def add(self, name: MessageClass, cases: Cases) -> None:
         """Count ``cases`` under ``name`` and keep the first ones, unless the queue does not promise it."""
-        if not len(cases) or name in self.not_judged:
-            return
-        self.counts[name] += len(cases)
-        known = [*self._first.get(name, ()), *_offenders(_candidates(cases))]
-        self._first[name] = sorted(known, key=_history_order)[:FIRST_OFFENDERS]
-
-    def first(self) -> dict[str, tuple[Offender, ...]]:
-        return {str(name): tuple(self._first.get(name, ())) for name in MessageClass if self.counts[name]}
+        if len(cases) and name not in self.not_judged:
+            self.count(name, len(cases))
+            self.keep(name, _cases(_candidates(cases)))
 
 
-class OffenderFile(Offenders):
+class OffenderFile(MessageFindings):
     """All cases in ``offenders.parquet`` of a run. The order of its rows is not specified.
 
     It appears when closed whole.
@@ -118,23 +109,18 @@ def _table(name: MessageClass, cases: Cases) -> pa.Table:
 
 def _candidates(cases: Cases) -> Cases:
     """Those of ``cases`` that may be among the first: all if the order does not go by index."""
-    if cases.index is None or len(cases) <= FIRST_OFFENDERS:
+    if cases.index is None or len(cases) <= FIRST_CASES:
         return cases
-    limit = np.partition(cases.index, FIRST_OFFENDERS - 1)[FIRST_OFFENDERS - 1]
+    limit = np.partition(cases.index, FIRST_CASES - 1)[FIRST_CASES - 1]
     return cases.take(np.flatnonzero(cases.index <= limit))
 
 
-def _offenders(cases: Cases) -> Iterable[Offender]:
+def _cases(cases: Cases) -> Iterable[Case]:
     for row, message_id in enumerate(cases.ids.to_pylist()):
-        yield Offender(
+        yield Case(
             message_id=message_id,
             index=None if cases.index is None else int(cases.index[row]),
             delivery=None if cases.delivery is None else int(cases.delivery[row]),
             zone=None if cases.zone is None else cases.zone[row],
             detail="" if cases.detail is None else cases.detail[row],
         )
-
-
-def _history_order(item: Offender) -> tuple[int, str, str, int]:
-    """By event, then by id; cases seen in an end state only have no event and sort by id and zone."""
-    return (-1 if item.index is None else item.index, item.message_id, item.zone or "", item.delivery or 0)
