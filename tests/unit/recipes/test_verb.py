@@ -20,7 +20,7 @@ from zonelab.scenarios.run.trial import attempt
 from zonelab.scenarios.spec.reading import identity_of, load_scenario
 from zonelab.studies.many_runs.experiment import Experiment
 from zonelab.studies.many_runs.run_all import AllRuns
-from zonelab.studies.many_runs.task import Task
+from zonelab.studies.many_runs.task import RunTask
 from zonelab.studies.many_runs.where import Where
 from zonelab.studies.reporting.console import console
 
@@ -61,7 +61,7 @@ def run_census(source: str, *, seeds: range, where: Where, runs: Path, command: 
         verb="census",
         name=scenario.name,
         measure=partial(measured, scenario),
-        tasks=[Task(scenario.name, seed, seed) for seed in seeds],
+        tasks=[RunTask(scenario.name, seed, seed) for seed in seeds],
         decided_by=[identity_of(scenario)],
     )
     return Census(done=experiment.conduct(experiment.directory(runs), where=where), command=command)
