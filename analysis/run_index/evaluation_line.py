@@ -28,7 +28,7 @@ class EvaluationLine:
 
 
 def evaluation_lines(folder: Path) -> Iterator[EvaluationLine]:
-    """Those in ``folder``, the newest first; links are not followed."""
+    """Return the evaluations in ``folder``, the newest first; links are not followed."""
     found = [path for path in folder.glob(f"*/evaluate-*/{_FILE}") if not path.is_symlink()]
     for path in sorted(found, key=lambda path: (path.stat().st_mtime, path), reverse=True):
         place, scenario = path.parent.relative_to(folder).as_posix(), path.parent.parent.name

@@ -74,7 +74,7 @@ class Access:
 
 @dataclass(frozen=True, slots=True)
 class FinalContents:
-    """What each zone's server held at rest: zone → key → values in order. A key that is not there has no entry."""
+    """Values of each zone's server at rest: zone → key → values in order. A key that is not there has no entry."""
 
     by_zone: dict[str, dict[str, tuple[str, ...]]]
 
@@ -139,7 +139,7 @@ def _access(invoked: dict[str, Any], completed: dict[str, Any] | None, told: dic
 
 
 def held(run: AccessRun) -> FinalContents | None:
-    """What the zones held at rest, those that could not be read left out; None if nothing was recorded."""
+    """Return the values of the zones at rest, without zones that could not be read; None if none were recorded."""
     table = run.table(FINAL_VALUES_NAME, FINAL_VALUES)
     if table is None:
         return None

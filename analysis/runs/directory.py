@@ -88,7 +88,7 @@ class RunDirectory:
         return self.rows("operations", OPERATIONS)
 
     def rows(self, table: str, schema: pa.Schema) -> int:
-        """How many rows ``table`` has."""
+        """Return the number of rows of ``table``."""
         return sum(_rows(path, schema) for path in self.files(table))
 
     def must_be_as_written(self, table: str, schema: pa.Schema) -> None:
@@ -120,7 +120,7 @@ class RunDirectory:
 
     @property
     def final_state_known(self) -> bool:
-        """Whether any zone's end state was recorded: an interrupted run may have none."""
+        """True if any zone's end state was recorded: an interrupted run may have none."""
         return (self.path / "final_state.parquet").exists() or self.info.status == "complete"
 
     def final_state_rows(self) -> int:
@@ -131,7 +131,7 @@ class RunDirectory:
     def final_state(
         self, columns: Sequence[str] | None = None, *, batch_rows: int = ROWS_PER_BATCH
     ) -> Iterator[pa.RecordBatch]:
-        """What each zone held at the end, by batches; nothing if the run was cut short before it was read."""
+        """Yield batches of what each zone held at the end; none if the run was interrupted before it was read."""
         if not self.final_state_known:
             return iter(())
         return _batches(self.path / "final_state.parquet", FINAL_STATE, columns, batch_rows)

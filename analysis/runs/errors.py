@@ -1,4 +1,4 @@
-"""What can be wrong with a run directory, as one line of an error."""
+"""Errors of run directories, each with a text of one line."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager

@@ -218,5 +218,5 @@ def _refuse_newer(path: Path, text: str) -> None:
 
 
 def newer(written: int) -> str:
-    """What is wrong with a file of a newer format."""
+    """Return the error of a file of a newer format."""
     return f"written by a newer zonelab, in format {written}; this one reads up to {FORMAT}"

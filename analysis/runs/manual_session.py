@@ -1,4 +1,4 @@
-"""What a manual session left on disk beside its faults: what was asked for, and how each zone did over time."""
+"""Data of a manual session other than its faults: its settings, and the figures of each zone over time."""
 
 from collections import Counter
 from collections.abc import Iterable, Mapping
@@ -48,7 +48,7 @@ def samples(run: RunDirectory) -> pa.Table:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class ZoneSummary:
-    """What clients saw of one zone's coordinator, as far as the samples show.
+    """Service of one zone's coordinator to its clients, as far as the samples show.
 
     ``operations`` and ``errors`` are rates times intervals. ``silent_s``: how long the coordinator did not answer.
     ``worst_p99_ms``: of all intervals in which there were commands, None if there were none.
@@ -64,7 +64,7 @@ class ZoneSummary:
 
 
 def by_zone(run: RunDirectory) -> dict[str, dict[str, Any]]:
-    """Of each zone its samples, a NumPy array a column; what is unknown is NaN. Raises ``RunError``."""
+    """Return the samples of each zone, a NumPy array a column, NaN where unknown. Raises ``RunError``."""
     table = samples(run)
     zones = np.asarray(table["zone"].to_pylist(), dtype=object)
     columns = {name: table[name].to_numpy(zero_copy_only=False) for name in table.schema.names}

@@ -1,4 +1,4 @@
-"""What a run with ordered messages adds to its history: the table ``order``, its writer, and what zones hold at rest.
+"""Order: the table that a run with ordered messages adds to its history, its writer, and the zones' logs at rest.
 
 ``order`` has one row an event, in the order in which the lab heard of them. Two sorts of events:
 
@@ -25,7 +25,7 @@ _CATEGORY = pa.dictionary(pa.int32(), pa.string())
 
 
 class OrderKind(StrEnum):
-    """What an event of the table ``order`` is."""
+    """Kind of an event in the table ``order``."""
 
     PRODUCE = "produce"
     MEMBER = "member"

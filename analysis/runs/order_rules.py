@@ -6,7 +6,7 @@ from pydantic import BaseModel, ConfigDict
 
 
 class OrderRules(BaseModel):
-    """What was asked of order, leases, retries and sinks.
+    """Settings of a run for order, leases, retries and sinks.
 
     ``unit``: what is in order: all messages of a partition, or those of each key. ``retries_max``: a message is handed
     out at most once more than this, then it is a dead letter; None: without end. ``suspend_ms``: least time between two

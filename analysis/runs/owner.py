@@ -1,4 +1,4 @@
-"""Who writes a run: the process that is named in its ``run.json``, and whether it lives."""
+"""Owner of a run: the process that writes it, named in ``run.json``, and a check that it lives."""
 
 import os
 from pathlib import Path
@@ -39,7 +39,7 @@ class Owner(BaseModel):
         return cls(pid=pid, namespace=namespace, start_ticks=_start_ticks(pid) or 0, boot_id=boot_id)
 
     def is_gone(self) -> bool:
-        """Whether the process has ended, as far as this one can see.
+        """Return True if the process has ended, as far as this one can see.
 
         In another container of this machine it may live unseen, so it is not said to be gone. Of another boot id nobody
         can tell whether it is an earlier boot or another machine; a running lab is read on its own machine nearly

@@ -46,7 +46,7 @@ class SegmentedTable:
         self._since_ns: int | None = None
         self._finishing: Future[None] | None = None
         self.segments = 0
-        """How many were begun."""
+        """Number of segments that were begun."""
 
     def append(self, row: Mapping[str, Any]) -> None:
         self._writer().append(row)
@@ -55,7 +55,7 @@ class SegmentedTable:
         self._writer().append_values(values)
 
     def is_due(self, now_ns: int) -> bool:
-        """Whether the segment is full or old. To be asked now and then; its age counts from the first time."""
+        """Return True if the segment is full or old. To be called now and then; its age counts from the first time."""
         if self._open is None:
             return False
         if self._since_ns is None:
@@ -106,5 +106,5 @@ def segments_of(run: Path, table: str) -> list[Path]:
 
 
 def single_file(run: Path, table: str) -> Path:
-    """Where runs of format 1 have the table."""
+    """Return the path of the table in runs of format 1."""
     return run / f"{_OF_OLD.get(table, table)}.parquet"

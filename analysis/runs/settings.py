@@ -1,4 +1,4 @@
-"""What a run was made with, as values by name: from ``run.json`` and from its scenario file."""
+"""Settings of a run as values by name, from ``run.json`` and its scenario file."""
 
 import json
 from collections.abc import Iterator, Mapping, Sequence

@@ -1,4 +1,4 @@
-"""Where the rows of one table of a run go while it is written: into a Parquet file, or into memory."""
+"""Destinations of the rows of one table of a run: a Parquet file, or memory."""
 
 from collections.abc import Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
@@ -19,7 +19,7 @@ _ROWS_PER_BATCH = 512  # turned into Arrow data at once: about a millisecond of 
 
 
 class Table(Protocol):
-    """Where the rows of one table of a run go."""
+    """Destination of the rows of one table of a run."""
 
     def append(self, row: Mapping[str, Any]) -> None:
         """Add one row; columns that it does not name are null."""

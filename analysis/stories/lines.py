@@ -54,7 +54,7 @@ class Line(NamedTuple):
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Story:
-    """What became of one message or key. ``left_out``: events between the first and the last that are not told."""
+    """Story of one message or key. ``left_out``: number of events that were left out between the first and the last."""
 
     subject: str
     detail: str

@@ -1,4 +1,4 @@
-"""Where each group stands in each partition of a run with ordered messages, and why one stands still.
+"""Progress of each group in each partition of a run with ordered messages, and the reasons for standstills.
 
 It works from what is on disk, so a run that goes on, or whose lab was killed, can be asked as well.
 """

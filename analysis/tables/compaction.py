@@ -1,4 +1,4 @@
-"""Makes one file of many small ones, so that tables over thousands of runs are read quickly."""
+"""Compaction: many small files become one, so that tables over thousands of runs are read quickly."""
 
 from collections import defaultdict
 from collections.abc import Iterator, Sequence

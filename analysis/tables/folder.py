@@ -119,7 +119,7 @@ class TableFolder:
         return list(names)
 
     def compactions(self) -> list[Mapping[str, Any]]:
-        """What the manifest says of compactions, in their order."""
+        """Return the compactions in the manifest, in their order."""
         return [_read(path) for path in sorted((self.path / "manifest").glob("compaction-*.json"))]
 
     def name_of(self, path: Path) -> str:

@@ -39,7 +39,7 @@ class Deadlines:
             self._arm(deadline_ns)
 
     def clear(self) -> None:
-        """Nothing is in flight any more."""
+        """Drop all deadlines: nothing is in flight any more."""
         if self._timer is not None:
             self._timer.cancel()
             self._timer = None

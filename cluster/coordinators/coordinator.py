@@ -23,7 +23,7 @@ COORDINATOR_DIED = "coordinator: connection reset"
 
 
 class Coordinator(ABC):
-    """Serves the clients of ``zone``. ``channels`` lead to all that it asks, by name, its own zone among them.
+    """Coordinator of the clients of ``zone``. ``channels`` lead to the zones that it asks, its own among them, by name.
 
     ``statistics`` may be those of another coordinator of the zone that this one counts for.
 

@@ -1,4 +1,4 @@
-"""Makes one answer of many where parts of a pipeline, or of a command, went to different nodes and data centres."""
+"""Join of the answers to parts of a pipeline, or of a command, that went to different nodes and data centres."""
 
 from collections.abc import Callable, Sequence
 from functools import partial
@@ -148,7 +148,7 @@ class SplitPipeline:
 
 
 class _GradualPart(GradualDone):
-    """Hears of one part of ``split``, whose ``done`` takes the first answers early."""
+    """Callback of one part of ``split``, whose ``done`` takes the first answers early."""
 
     __slots__ = ("_dc", "_done", "_fragments", "_known", "_split")
 

@@ -44,7 +44,7 @@ class RingStatistics(CoordinatorStatistics):
 
 
 class MakeCoordinator(Protocol):
-    """Makes the coordinator of a group of owners, such as ``PlainCoordinator``."""
+    """Maker of the coordinator of a group of owners, such as ``PlainCoordinator``."""
 
     def __call__(
         self, *, zone: str, channels: Mapping[str, Channel], runtime: Runtime, statistics: CoordinatorStatistics

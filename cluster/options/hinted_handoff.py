@@ -37,7 +37,7 @@ WINDOW_BYTES = 1024 * 1024
 
 
 class HandoffSettings(Section):
-    """How many writes are kept for each zone, and how long clients wait behind them."""
+    """Bounds of the writes that are kept for each zone, and of the wait behind them."""
 
     queue: Count = 100_000
     """So many are kept for each zone by each coordinator; those beyond are dropped."""
@@ -337,6 +337,6 @@ def _wire_bytes(batch: Batch) -> int:
 
 
 def _command_bytes(command: Command) -> int:
-    """Its length as a RESP array of bulk strings."""
+    """Return the length of ``command`` as a RESP array of bulk strings."""
     lengths = [len(key_bytes(argument)) for argument in command]
     return len(f"*{len(lengths)}\r\n") + sum(len(f"${length}\r\n") + length + 2 for length in lengths)

@@ -11,7 +11,7 @@ _BACKLOG = 4096
 
 
 class RespServer(PortHost):
-    """Serves clients through its coordinator."""
+    """Server of a port: passes its clients' commands to the coordinator."""
 
     _listener: asyncio.Server | None = None
 

@@ -53,7 +53,7 @@ class FirstAnswers:
 
 
 class Arrivals:
-    """When the zones have answered one pipeline."""
+    """Virtual times at which the zones have answered one pipeline."""
 
     __slots__ = ("_at_ns", "_drawn", "_environment", "_first_answers", "_own_failed", "_refused", "_sent_ns")
 
@@ -144,7 +144,7 @@ class SimUniformPipeline(UniformPipeline):
 
 
 class SimMixedPipeline(MixedPipeline):
-    """Its votes know which answers have arrived together."""
+    """Pipeline whose votes count answers that arrive at the same time together."""
 
     __slots__ = ("_arrivals",)
 

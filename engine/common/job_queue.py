@@ -69,7 +69,7 @@ class JobQueue(Startable):
         self._runtime, self._polled = runtime, settings
 
     async def start(self) -> None:
-        """Nothing works in the background of an instance."""
+        """Do nothing: an instance has no work in the background."""
 
     async def close(self) -> None:
         """Leases and jobs stay as they are."""

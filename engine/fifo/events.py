@@ -8,7 +8,7 @@ from typing import Any, Protocol
 
 
 class Observer(Protocol):
-    """Hears of questions to the zones, which begin and end, and of moments."""
+    """Observer of questions to the zones, which begin and end, and of single events."""
 
     def begin(self, kind: str, /, **columns: Any) -> int:
         """A question begins: produce, grant, renew, release, commit or dead_letter; the number to end it with.

@@ -60,7 +60,7 @@ class GmqStore:
         return Job.of(flat) if flat else None
 
     async def add_to_bucket(self, bucket: str, job_id: str, *, due_s: int) -> None:
-        """It counts as delayed from now on; nothing happens if its job is gone."""
+        """Add a job to ``bucket`` and mark it as delayed; does nothing if it is gone."""
         keys = [bucket, self.keys.job(job_id)]
         await self._eval("add_to_bucket", keys, [due_s, job_id, int(JobStatus.DELAY)], original=self._compat)
 

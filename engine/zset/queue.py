@@ -25,10 +25,10 @@ class ZsetQueue:
         self._runtime, self._clock, self._quorum, self._local = runtime, clock, quorum, local
 
     async def start(self) -> None:
-        """Nothing works in the background."""
+        """Do nothing: the queue has no work in the background."""
 
     async def close(self) -> None:
-        """Nothing to stop."""
+        """Do nothing: there is nothing to stop."""
 
     async def push(self, messages: Sequence[Message]) -> list[Receipt]:
         """Put ``messages`` into the set by one pipeline. An id and payload that are there get the new due time."""

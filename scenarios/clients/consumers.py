@@ -43,7 +43,7 @@ WorkOf = Callable[[Actor], Work]
 
 
 class OpenConsumerQueue(Protocol):
-    """Makes the queue instance of one consumer program in ``zone``, all of whose commands pass through ``wrap``."""
+    """Maker of the queue instance of one consumer program in ``zone``, all of whose commands pass through ``wrap``."""
 
     async def __call__(self, zone: str, wrap: Wrap) -> Queue: ...
 
@@ -59,7 +59,7 @@ class ConsumerProgram(Protocol):
 
     async def run(self) -> None: ...
     def stop(self) -> None:
-        """It finishes what it holds, and ends."""
+        """Stop after the deliveries in hand are finished."""
 
 
 class PoppingProgram:

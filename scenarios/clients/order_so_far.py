@@ -36,7 +36,7 @@ class _GroupHead:
 
 
 class OrderSoFar:
-    """Hears every row of the order history, at a cost that does not grow with the run.
+    """Running counts over the order history, at a cost that does not grow with the run.
 
     ``wait_ms``: a partition whose head waits longer stands still.
     """

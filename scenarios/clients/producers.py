@@ -36,7 +36,7 @@ def untold(left: Sequence[Message]) -> None:
 
 
 class OpenProducerQueue(Protocol):
-    """Makes the queue instance of one producer program in ``zone``, all of whose commands pass through ``wrap``."""
+    """Maker of the queue instance of one producer program in ``zone``, all of whose commands pass through ``wrap``."""
 
     async def __call__(self, zone: str, wrap: Wrap) -> Queue: ...
 

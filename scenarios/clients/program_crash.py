@@ -30,7 +30,7 @@ def wrapped(connection: Connection, process: str, wrap: Callable[[Connection], C
 
 
 class CrashSwitch:
-    """Ends the program ``process``: after ``crash`` none of its commands is sent; it stops where it would send one."""
+    """Switch that ends the program ``process``: after ``crash`` it stops where it would send its next command."""
 
     def __init__(self, process: str) -> None:
         self.view = ProgramView()
@@ -106,7 +106,7 @@ class CrashSwitch:
 
 @dataclass(frozen=True)
 class ProgramWrapper:
-    """Makes a connection, a runtime and a clock those of one program."""
+    """Wrapper that gives a connection, a runtime and a clock to one program."""
 
     process: str
     view: ProgramView

@@ -16,7 +16,7 @@ CLOSE_BOUND_S = 10.0
 
 
 class OpenService(Protocol):
-    """Makes the service ``name`` of ``zone``, not started yet, all of whose commands pass through ``wrap``."""
+    """Maker of the service ``name`` of ``zone``, not started yet, all of whose commands pass through ``wrap``."""
 
     async def __call__(self, name: str, zone: str, wrap: Wrap) -> Startable: ...
 

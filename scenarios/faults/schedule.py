@@ -50,7 +50,7 @@ def plan_faults(faults: Iterable[AnyFault], stage: Stage) -> list[PlannedFault]:
 
 
 class FaultSchedule:
-    """Makes the faults of a run happen. ``table`` gets a row when one begins, and a completed one when it has ended."""
+    """Task that starts and ends a run's faults. ``table`` gets a row when one begins, and a complete one at its end."""
 
     def __init__(self, faults: Iterable[PlannedFault], *, table: Table, runtime: Runtime, halt: Halt) -> None:
         self._faults = tuple(faults)

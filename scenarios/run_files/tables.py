@@ -20,7 +20,7 @@ DEPTH_NAME = "depth"
 
 
 class Tables(Protocol):
-    """Makes the tables of a run. Whoever asks for one closes it."""
+    """Maker of the tables of a run. The caller closes each."""
 
     def __call__(self, name: str, schema: pa.Schema) -> Table: ...
     def cut(self, now_ns: int) -> None:

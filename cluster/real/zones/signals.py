@@ -1,4 +1,4 @@
-"""Makes SIGTERM and SIGHUP act as Ctrl-C does while zones are up, so that the same clean-up runs."""
+"""SIGTERM and SIGHUP act as Ctrl-C does while zones are up, so that the same clean-up runs."""
 
 import contextlib
 import signal

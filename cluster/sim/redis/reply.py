@@ -10,7 +10,7 @@ class StatusReply(bytes):
 
 
 class CommandError(Exception):
-    """Ends a command with an error reply of this text."""
+    """Error that ends a command with an error reply of this text."""
 
 
 OK = StatusReply(b"OK")

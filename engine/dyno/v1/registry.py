@@ -15,7 +15,7 @@ from zonelab.engine.ports import Clock, Connection, Runtime
 
 
 class DynoQueues:
-    """Makes each queue when it is first asked for, starts its handler, and closes all of them together.
+    """Registry that makes each queue at its first use, starts its handler, and closes all of them together.
 
     Shards are those of ``settings`` for good: a change of topology is not seen. All queues share ``strategy``, so with
     round robin the pushes of one queue move the turn of the others.
@@ -50,7 +50,7 @@ class DynoQueues:
         return queue
 
     def queues(self) -> list[DynoQueue]:
-        """Those asked for so far."""
+        """Return the queues used so far."""
         return list(self._queues.values())
 
     async def close(self) -> None:

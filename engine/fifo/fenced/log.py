@@ -198,10 +198,7 @@ class FencedLog:
             return state.first - before.first
 
     async def floor(self) -> int:
-        """Return the lowest offset at which a group may begin. Raises ``Unadmitted``.
-
-        The group's register must have been promised before this call.
-        """
+        """Return the lowest first offset of a group whose register was promised before. Raises ``Unadmitted``."""
         if self.writes:
             return self._state.floor
         found = await self._store.views.admitted(self.partition, [LOG_REGISTER])

@@ -23,7 +23,7 @@ class Members:
         self._expiry_ms, self._scan_ms = expiry_ms, scan_ms
 
     async def heartbeat(self, member: str, *, topics: str = "") -> None:
-        """It is a member from now on, if it was none, and subscribes to ``topics``."""
+        """Register the member if it is not yet one, with its subscription to ``topics``."""
         await write(self._level, [run("heartbeat", self._keys, member, topics)], name="heartbeat")
 
     async def leave(self, member: str) -> None:

@@ -28,7 +28,7 @@ class ParkedKeys:
         return [LogEntry.parse(raw) for raw in raws]
 
     async def take_up(self, partition: Partition, group: str, key: str) -> list[LogEntry]:
-        """Those of ``key``, in order, which are parked no more: whoever asks for them is to handle them."""
+        """Unpark the messages of ``key`` and return them in order: the caller must handle them."""
         taken = [entry for entry in await self.listed(partition, group) if entry.record.key == key]
         if taken:
             texts = [f"{entry.offset} {entry.record.text()}" for entry in taken]

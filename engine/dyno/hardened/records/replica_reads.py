@@ -46,7 +46,7 @@ class Replicas:
         }
 
     async def payloads(self, zone: str, ids: Sequence[str]) -> dict[str, bytes]:
-        """Those that ``zone`` has; none if it does not answer."""
+        """Return the payloads of ``ids`` that ``zone`` has; none if it does not answer."""
         answer = await _attempt(self._zones[zone], [("HMGET", self._keys.messages, *ids)])
         found = answer[0] if answer is not None else [None] * len(ids)
         return {message_id: raw for message_id, raw in zip(ids, found, strict=True) if raw is not None}

@@ -18,7 +18,7 @@ _ON_MESSAGES["lease_same"] = f"{_RECORDS}\n{_SAME_PAYLOAD}\n{_TEXTS['lease']}"
 
 
 class RecordScripts:
-    """Makes the commands for the queue whose ``keys`` and ``shards`` are given."""
+    """Maker of the commands for the queue whose ``keys`` and ``shards`` are given."""
 
     def __init__(self, *, keys: HardenedKeys, shards: Sequence[str]) -> None:
         names = keys.of_scripts(shards)

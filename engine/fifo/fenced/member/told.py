@@ -31,7 +31,7 @@ def told(
 
 
 def until_ns(context: MemberContext, asked_ns: int) -> int:
-    """When a lease ends that was asked for then."""
+    """Return the end of a lease that was requested at that time."""
     return asked_ns + context.times_ms.lease * NS_PER_MS
 
 
