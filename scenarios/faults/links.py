@@ -115,7 +115,7 @@ class LinksFault(EachLink):
 
 
 class LagFault(LinksFault):
-    """Change the lag of links."""
+    """Replace the one-way lag of links."""
 
     amount_field = "lag"
     colour = "#1f77b4"
@@ -180,7 +180,7 @@ class LossFault(LinksFault):
 
 
 class DuplicateFault(LinksFault):
-    """Make messages arrive twice, as behind a proxy that tries again."""
+    """Make transmissions on links arrive twice, as behind a proxy that sends requests again."""
 
     amount_field = "share"
     colour = "#7fc97f"
@@ -188,9 +188,9 @@ class DuplicateFault(LinksFault):
 
     kind: Literal["duplicate"]
     share: Annotated[float, Field(strict=True, gt=0, le=1)] = 0.1
-    """Share of messages that arrive twice, e.g. 0.1."""
+    """Share of transmissions that arrive twice, e.g. 0.1."""
     after_ms: NonNegative = 0.0
-    """Time after a message at which its copy is sent, in ms."""
+    """Time from a transmission to its copy, in ms."""
 
     @property
     def amount(self) -> str:
@@ -221,7 +221,7 @@ class DuplicateFault(LinksFault):
 
 
 class Clog(LinksFault):
-    """Make links black holes: nothing arrives, without any notice, and all of it arrives when they are mended."""
+    """Hold back all that links carry, without an error; when the fault ends it arrives."""
 
     colour = "#c5b0d5"
     harm = 7
@@ -304,7 +304,7 @@ class SwizzleClog(OfLinks):
 
 
 class CutFault(EachLink):
-    """Cut links: their connections are reset, and what is sent fails at once."""
+    """Cut links: their connections are reset, and sends fail at once."""
 
     where = ("isolate", "halves", "one_way")
     colour = "#9467bd"

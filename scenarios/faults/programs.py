@@ -246,7 +246,7 @@ class CoordinatorStop(OfCoordinator):
 
 
 class CoordinatorCrash(CoordinatorDeath):
-    """Kill a coordinator (SIGKILL), as the death of a Dynomite: others get errors of its zone at once.
+    """Kill a coordinator (SIGKILL), as if a Dynomite died: others get errors from its zone at once.
 
     Its connections to the others, and theirs to it, are reset.
     """
@@ -264,7 +264,7 @@ class CoordinatorCrash(CoordinatorDeath):
 
 
 class CoordinatorPause(CoordinatorStop):
-    """Freeze a coordinator (SIGSTOP), as a Dynomite that stands still: others wait for its zone until a time-out."""
+    """Freeze a coordinator (SIGSTOP), as if a Dynomite stood still: others wait for its zone until a time-out."""
 
     cut = Cut.FREEZE
 

@@ -66,7 +66,7 @@ class ServerDeath(OfServer):
 
 
 class Kill(ServerDeath):
-    """Kill a zone's server (SIGKILL). When the fault ends it comes back, by default with its data."""
+    """Kill a zone's server (SIGKILL), which comes back with its data by default when the fault ends."""
 
     colour = "#d62728"
     harm = 10
@@ -86,7 +86,7 @@ class Kill(ServerDeath):
 
 
 class Wipe(ServerDeath):
-    """Kill a zone's server (SIGKILL). When the fault ends it comes back without data."""
+    """Kill a zone's server (SIGKILL), which comes back without data when the fault ends."""
 
     colour = "#8b0000"
     harm = 12
@@ -160,7 +160,7 @@ class Pause(OfServer):
 
 
 class Memory(OfServer):
-    """Let a zone's server refuse what needs more memory (OOM); it carries out the rest."""
+    """Make a zone's server refuse commands that need more memory (OOM); it executes all others."""
 
     colour = "#393b79"
     harm = 5
@@ -177,7 +177,7 @@ class Memory(OfServer):
 
 
 class SlowZone(OfServer):
-    """Make a zone's server slow. A real one runs for only a part of every 100 ms (SIGSTOP, SIGCONT)."""
+    """Make a zone's server slow: a real one runs for only a part of every 100 ms (SIGSTOP, SIGCONT)."""
 
     amount_field = "factor"
     colour = "#ffbb78"
