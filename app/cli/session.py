@@ -13,11 +13,10 @@ import typer
 
 from zonelab.app.cli.options import AsJson, MonitorPort, RunsDirectory, containers_possible
 from zonelab.app.terminal.json_output import print_json
-from zonelab.cluster.options.versions.settings import VoteBy
 from zonelab.cluster.random_streams import SEED_MAX
 from zonelab.cluster.resp.busy_poll import BUSY_POLL_US
 from zonelab.cluster.topology.topology import ZONES_MAX
-from zonelab.cluster.votes.levels import Level
+from zonelab.cluster.votes.levels import Level, VoteBy
 from zonelab.cluster.zone import Persistence
 from zonelab.scenarios.arms import ZoneKind
 from zonelab.scenarios.durations import parse_duration_s

@@ -22,6 +22,13 @@ class Decision(StrEnum):
     ERRORS = "errors"  # too many errors for a quorum: the first of them
 
 
+class VoteBy(StrEnum):
+    """The criterion between differing replies of a quorum."""
+
+    VALUE = "value"  # Dynomite's rule: equal values, or whichever came first
+    VERSION = "version"  # the newest version
+
+
 def quorum(zones: int) -> int:
     """Return the smallest majority."""
     return zones // 2 + 1

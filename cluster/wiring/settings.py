@@ -12,8 +12,9 @@ from zonelab.cluster.links.lag import ConstantLag, Lag
 from zonelab.cluster.links.lag_text import parse_lag
 from zonelab.cluster.options.hinted_handoff import HandoffSettings
 from zonelab.cluster.options.versions.clock import COORDINATORS_MAX
-from zonelab.cluster.options.versions.settings import AntiEntropySettings, VoteBy
+from zonelab.cluster.options.versions.settings import AntiEntropySettings
 from zonelab.cluster.topology.topology import Topology
+from zonelab.cluster.votes.levels import VoteBy
 from zonelab.cluster.zone import ClusterError
 
 

@@ -11,7 +11,8 @@ from zonelab.analysis.checkers.consistency.anomalies import FORBIDDEN_OF, Anomal
 from zonelab.analysis.observation import Observation
 from zonelab.analysis.workloads import WorkloadKind
 from zonelab.cluster.options.hinted_handoff import HandoffSettings
-from zonelab.cluster.options.versions.settings import AntiEntropySettings, VoteBy
+from zonelab.cluster.options.versions.settings import AntiEntropySettings
+from zonelab.cluster.votes.levels import VoteBy
 from zonelab.scenarios.arms import Arm
 from zonelab.scenarios.fault_draws.fault_classes import EngineMode, FaultClass, scenario_of_class
 from zonelab.scenarios.fault_draws.loads import LOAD_S

@@ -13,8 +13,7 @@ from zonelab.cluster.links.lag import ConstantLag
 from zonelab.cluster.links.link import Cut
 from zonelab.cluster.options.versions import scripts
 from zonelab.cluster.options.versions.coordinator import VersionedCoordinator, _ReadVote
-from zonelab.cluster.options.versions.settings import VoteBy
-from zonelab.cluster.votes.levels import Level
+from zonelab.cluster.votes.levels import Level, VoteBy
 from zonelab.cluster.votes.vote import Vote
 from zonelab.scenarios.fault_draws.fault_classes import FaultClass
 from zonelab.scenarios.run.trial import attempt

@@ -15,7 +15,7 @@ from support.scenarios.short_runs import Ran, run_short
 
 from zonelab.analysis.message_classes import MessageClass
 from zonelab.cluster.coordinators.coordinator import COORDINATOR_DOWN
-from zonelab.scenarios.faults.catalogue import COLOURS
+from zonelab.scenarios.faults.catalogue import CLASSES
 
 pytestmark = pytest.mark.real
 
@@ -84,7 +84,7 @@ def test_every_fault_is_recorded_with_its_name_its_times_and_its_colour(tmp_path
     assert list(rows) == [f"{index}:{fault['kind']} {target}" for index, (fault, target) in enumerate(CATALOGUE)]
     begin_ns = run.json("run.json")["phases"]["load"][0]
     for row, (fault, target) in zip(rows.values(), CATALOGUE, strict=True):
-        assert (row["kind"], row["target"], row["colour"]) == (fault["kind"], target, COLOURS[fault["kind"]])
+        assert (row["kind"], row["target"], row["colour"]) == (fault["kind"], target, CLASSES[fault["kind"]].colour)
         assert json.loads(row["detail"]).items() >= fault.items()
         assert fault["at_s"] <= (row["begin_ns"] - begin_ns) / 1e9
         assert fault["at_s"] + fault["for_s"] <= (row["end_ns"] - begin_ns) / 1e9

@@ -16,8 +16,8 @@ from zonelab.cluster.connections.timeouts import Timeouts
 from zonelab.cluster.links.link import Cut
 from zonelab.cluster.options.versions import scripts
 from zonelab.cluster.options.versions.script_commands import rewritten
-from zonelab.cluster.options.versions.settings import AntiEntropySettings, VoteBy
-from zonelab.cluster.votes.levels import Level
+from zonelab.cluster.options.versions.settings import AntiEntropySettings
+from zonelab.cluster.votes.levels import Level, VoteBy
 from zonelab.cluster.zone import Restart
 from zonelab.engine.ports import Indeterminate
 

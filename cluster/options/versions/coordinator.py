@@ -29,8 +29,7 @@ from zonelab.cluster.options.versions.script_commands import (
     may_have_version,
     rewritten,
 )
-from zonelab.cluster.options.versions.settings import VoteBy
-from zonelab.cluster.votes.levels import Decision, Level, Setting
+from zonelab.cluster.votes.levels import Decision, Level, Setting, VoteBy
 from zonelab.cluster.votes.pipeline import Done, FailureAccount, Outcome, PipelineFailure
 from zonelab.cluster.votes.rules import CustomVoteRule, Rule
 from zonelab.cluster.votes.statistics import CoordinatorStatistics

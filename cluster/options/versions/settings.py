@@ -1,18 +1,10 @@
 """Settings of versions: whether votes go by them, and how zones are compared in the background."""
 
-from enum import StrEnum
 from typing import Annotated
 
 from pydantic import Field
 
 from zonelab.cluster.fields import Count, Millis, Positive, Section
-
-
-class VoteBy(StrEnum):
-    """The criterion between differing replies of a quorum."""
-
-    VALUE = "value"  # Dynomite's rule: equal values, or whichever came first
-    VERSION = "version"  # the newest version
 
 
 class AntiEntropySettings(Section):

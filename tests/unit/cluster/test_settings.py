@@ -12,7 +12,7 @@ from zonelab.cluster.connections.timeouts import Timeouts
 from zonelab.cluster.links.lag import ConstantLag
 from zonelab.cluster.options.hinted_handoff import HandoffSettings
 from zonelab.cluster.options.versions.clock import COORDINATORS_MAX
-from zonelab.cluster.options.versions.settings import AntiEntropySettings, VoteBy
+from zonelab.cluster.options.versions.settings import AntiEntropySettings
 from zonelab.cluster.real.cluster import RealSettings
 from zonelab.cluster.real.zones.settings import DockerZoneSettings, ProcessZoneSettings, checked_name
 from zonelab.cluster.resp.protocol.scanner import CommandLimits
@@ -22,6 +22,7 @@ from zonelab.cluster.sim.schedule import Schedule, TieBreak
 from zonelab.cluster.sim.server import ServerSettings
 from zonelab.cluster.sim.station import StationSettings
 from zonelab.cluster.topology.described import topology_of
+from zonelab.cluster.votes.levels import VoteBy
 from zonelab.cluster.wiring.settings import Links, NetworkSettings, ReplicationOptions
 from zonelab.cluster.zone import ClusterError, Persistence, ZoneError
 

@@ -14,8 +14,8 @@ from zonelab.cluster.links.link import Cut
 from zonelab.cluster.options.versions import scripts
 from zonelab.cluster.options.versions.anti_entropy import CONFLICTS, COPIED, FAILED, PAGE, AntiEntropy
 from zonelab.cluster.options.versions.clock import COORDINATORS_MAX
-from zonelab.cluster.options.versions.settings import AntiEntropySettings, VoteBy
-from zonelab.cluster.votes.levels import Level
+from zonelab.cluster.options.versions.settings import AntiEntropySettings
+from zonelab.cluster.votes.levels import Level, VoteBy
 from zonelab.cluster.zone import Restart
 
 MS, S = 1_000_000, 1_000_000_000

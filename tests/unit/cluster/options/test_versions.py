@@ -16,9 +16,8 @@ from zonelab.cluster.links.lag import ConstantLag
 from zonelab.cluster.links.link import Cut
 from zonelab.cluster.options.versions.clock import COORDINATORS_MAX, VersionClock
 from zonelab.cluster.options.versions.script_commands import rewritten
-from zonelab.cluster.options.versions.settings import VoteBy
 from zonelab.cluster.topology.topology import DataCentre, Topology
-from zonelab.cluster.votes.levels import Level, Levels
+from zonelab.cluster.votes.levels import Level, Levels, VoteBy
 from zonelab.cluster.zone import Restart
 from zonelab.engine.ports import Indeterminate, ServerError, Unavailable
 

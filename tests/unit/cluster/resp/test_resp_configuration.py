@@ -15,12 +15,12 @@ from support.project_files import ROOT
 from zonelab.cluster.connections.timeouts import Timeouts
 from zonelab.cluster.links.lag import ConstantLag
 from zonelab.cluster.options.hinted_handoff import HandoffSettings
-from zonelab.cluster.options.versions.settings import AntiEntropySettings, VoteBy
+from zonelab.cluster.options.versions.settings import AntiEntropySettings
 from zonelab.cluster.resp.gateway.configuration import GatewayConfiguration, read_configuration
 from zonelab.cluster.resp.protocol.scanner import CommandLimits
 from zonelab.cluster.resp.settings import PortSettings
 from zonelab.cluster.topology.described import Placement
-from zonelab.cluster.votes.levels import Level
+from zonelab.cluster.votes.levels import Level, VoteBy
 from zonelab.cluster.wiring.settings import Links, NetworkSettings, ReplicationOptions
 from zonelab.cluster.zone import Address, ClusterError
 

@@ -6,9 +6,9 @@ Method: documents with one value changed, printed and read again; short simulate
 import pytest
 import yaml
 
-from zonelab.cluster.options.versions.settings import AntiEntropySettings, VoteBy
+from zonelab.cluster.options.versions.settings import AntiEntropySettings
 from zonelab.cluster.real.cluster import RealSettings
-from zonelab.cluster.votes.levels import Level
+from zonelab.cluster.votes.levels import Level, VoteBy
 from zonelab.scenarios.errors import ScenarioError
 from zonelab.scenarios.run.network_settings import network_of
 from zonelab.scenarios.run.simulated import recorded, simulate

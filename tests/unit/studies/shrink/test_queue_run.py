@@ -26,7 +26,7 @@ from zonelab.engine.dyno.hardened import Hardening
 from zonelab.engine.message import Delivery, Message, Receipt
 from zonelab.engine.queue import Queue
 from zonelab.scenarios.fault_draws.fault_classes import EngineMode, FaultClass, scenario_of_class
-from zonelab.scenarios.faults.catalogue import CLASSES, COLOURS
+from zonelab.scenarios.faults.catalogue import CLASSES
 from zonelab.scenarios.faults.fault import Fault
 from zonelab.scenarios.queues.dyno import DynoUnderTest
 from zonelab.scenarios.queues.under_test import Wrap
@@ -311,4 +311,4 @@ def test_what_a_kind_of_fault_does_shrinks_to_that_fault_and_few_operations(kind
 
 
 def test_every_kind_of_fault_is_shrunk() -> None:
-    assert {*BREAKING, *RARELY_BREAKING} == set(COLOURS)
+    assert {*BREAKING, *RARELY_BREAKING} == set(CLASSES)
