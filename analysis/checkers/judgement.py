@@ -72,7 +72,7 @@ class Case:
 
     @property
     def words(self) -> str:
-        """What there is to say of it, with its place in the log if it has one."""
+        """Return what there is to say of it, with its place in the log if it has one."""
         where = f"{self.what}, {self.partition} at {self.offset}" if self.what else ""
         return ": ".join(filter(None, [where, self.detail]))
 

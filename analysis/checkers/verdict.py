@@ -152,7 +152,7 @@ class Verdict:
 
     @property
     def queue(self) -> QueueSection:
-        """What became of the messages. Raises ``KeyError`` if the clients of the run used no queue.
+        """Return what became of the messages. Raises ``KeyError`` if the clients of the run used no queue.
 
         Example::
 
@@ -162,7 +162,7 @@ class Verdict:
 
     @property
     def order(self) -> OrderSection | None:
-        """What became of the order of messages; None if the queue keeps none.
+        """Return what became of the order of messages; None if the queue keeps none.
 
         Example::
 
@@ -172,7 +172,7 @@ class Verdict:
 
     @property
     def consistency(self) -> ConsistencySection:
-        """What became of the data of a workload. Raises ``KeyError`` if the run has none.
+        """Return what became of the data of a workload. Raises ``KeyError`` if the run has none.
 
         Example::
 
@@ -182,7 +182,7 @@ class Verdict:
 
     @property
     def totals(self) -> Totals:
-        """How many messages there were: ``queue.totals``. Raises ``KeyError`` if the clients used no queue.
+        """Return how many messages there were: ``queue.totals``. Raises ``KeyError`` if the clients used no queue.
 
         Example::
 

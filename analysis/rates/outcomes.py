@@ -51,7 +51,7 @@ class Outcomes:
         return self._once((cell, "messages"), lambda: Sample.of([run.begun for run in self._of(cell)]))
 
     def operations(self, cell: RunKind, operation: TimedOperation) -> Sample:
-        """How many of them a run has."""
+        """Return how many of them a run has."""
         return self._once(
             (cell, operation), lambda: Sample.of([times_s(run, operation).size for run in self._of(cell)])
         )
@@ -77,7 +77,7 @@ class Outcomes:
         return self._lengths[operation]
 
     def has(self, operation: TimedOperation) -> bool:
-        """Whether any run has one, confirmed or not."""
+        """Return whether any run has one, confirmed or not."""
         return any(run.samples.get(operation) for cell in self.runs for run in self._of(cell))
 
     def total(self, name: str, fault: str | None) -> tuple[int, int]:

@@ -1,4 +1,4 @@
-"""What results mean, in plain words, worked out from the verdicts and the figures."""
+"""Conclusions of results in plain words, from the verdicts and the figures."""
 
 import math
 from collections import Counter
@@ -17,7 +17,7 @@ STALL_SHARE_MAX = 0.2
 """A stall above this share of the shortest time-out is reported with the result."""
 
 MEDIAN_SHARE_MAX = 0.5
-"""As late as this share of a median in one of a hundred looks: then the machine was busy for longer than in these."""
+"""Lateness in one of a hundred looks, as a share of a median, beyond which the machine was busy for longer."""
 
 LATE_MS = 1_000
 """Lateness whose p99 is above this, or above a lease, is told."""
@@ -55,7 +55,7 @@ def meanings(results: Sequence[Result]) -> list[str]:
 
 
 def cautions(results: Sequence[Result]) -> list[str]:
-    """What must be said of runs on a machine that was too busy for them."""
+    """Return what must be said of runs on a machine that was too busy for them."""
     return [sentence for sentence in (_starved(results), _late(results)) if sentence]
 
 
@@ -138,14 +138,14 @@ def _claimed(name: MessageClass, result: Result) -> bool:
 
 
 def _kept(result: Result) -> str:
-    """What became of the promise to deliver; of the order of messages another sentence tells."""
+    """Return what became of the promise to deliver; of the order of messages another sentence tells."""
     if result.verdict.order is None or result.words != "invalid":
         return {"valid": "kept", "invalid": "broke", "unknown": "left open"}[result.words]
     return "broke" if any(isinstance(name, MessageClass) for name in result.verdict.violated) else "kept"
 
 
 def _order(results: Sequence[Result]) -> Iterator[str]:
-    """What became of the order, and what a run cannot tell since it was not tried."""
+    """Yield what became of the order, and what a run cannot tell since it was not tried."""
     for result in results:
         order = result.verdict.order
         if order is None:
@@ -186,7 +186,7 @@ def _listings(run: Path, message_class: MessageClass) -> list[tuple[str, ...]]:
 
 
 def overload_words(results: Sequence[Result]) -> Iterator[str]:
-    """What keeps a result from saying anything about its level, or a part of it."""
+    """Yield what keeps a result from saying anything about its level, or a part of it."""
     for result in results:
         in_order = result.verdict.order is not None  # then only deliveries are told as pops, and there may be none
         if not result.summary.has_consumers and not in_order:

@@ -91,7 +91,7 @@ def _doubts(valid: Valid, reasons: Sequence[str]) -> Iterator[str]:
 
 
 def _noticed(operations: Sequence[OperationSummary], names: Sequence[str]) -> Iterator[str]:
-    """What whoever uses the cluster would have noticed: how long things took, and when they did not work."""
+    """Yield what whoever uses the cluster would have noticed: how long things took, and when they did not work."""
     found = [row for row in operations if row.zone == "all" and row.f in names]
     timed = [(row.f, took) for row in found if (took := _time_ms(row)).get("count")]
     times = ", ".join(f"{f} {digits(took['p50'])} and {digits(took['p99'])} ms" for f, took in timed)

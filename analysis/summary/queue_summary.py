@@ -169,7 +169,9 @@ def load_summary(run: RunDirectory) -> Summary:
 
 @contextmanager
 def recorded(run: RunDirectory, name: str) -> Iterator[Any]:
-    """What the file ``name`` of ``run`` holds, or None. Raises ``RunError`` if the block can make no sense of it."""
+    """Yield what the file ``name`` of ``run`` holds, or None. Raises ``RunError`` if the block can make no
+    sense of it.
+    """
     try:
         yield run.read_json(name) if (run.path / name).exists() else None
     except (KeyError, TypeError, ValueError, AttributeError) as error:

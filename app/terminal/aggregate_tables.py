@@ -11,7 +11,7 @@ from zonelab.analysis.spark.inputs import left_out_words
 
 
 def words_before(aggregates: Aggregates) -> Iterator[str]:
-    """What must be known before the tables are read: what was left out, and what the settings differ in."""
+    """Yield what must be known before the tables are read: what was left out, and what the settings differ in."""
     if aggregates.left_out:
         yield left_out_words(aggregates.left_out.values())
     for left in aggregates.left_out.values():

@@ -6,7 +6,7 @@ from typing import Any, Protocol
 
 
 class Printable(Protocol):
-    """What a verb found out."""
+    """A result of a verb that can be printed."""
 
     def to_json(self) -> Any: ...
     def print(self) -> None: ...

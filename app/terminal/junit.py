@@ -54,7 +54,7 @@ class Case:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Suite:
-    """What a verb judged; ``command`` does so again."""
+    """Suite of a verb's judgements; ``command`` repeats them."""
 
     verb: str
     command: str
@@ -63,7 +63,7 @@ class Suite:
 
 @dataclass(frozen=True, slots=True)
 class JUnitFile:
-    """Where a verb writes its suite, and when it began."""
+    """File of a verb's suite, and the time at which the verb began."""
 
     path: Path
     began: datetime = field(default_factory=lambda: datetime.now(UTC))

@@ -1,4 +1,4 @@
-"""What became of the order of messages: rows of a table of results, and a table of partitions."""
+"""Results on the order of messages: rows of a table of results, and a table of partitions."""
 
 from collections import Counter
 from collections.abc import Iterator, Sequence

@@ -14,7 +14,7 @@ from zonelab.studies.reporting.console import Cell
 NONE = "–"
 
 SHOWN = (0.5, 0.999)
-"""Of the latencies."""
+"""Percentiles of the latencies that are shown."""
 
 
 def prediction_table(prediction: Prediction) -> Table:

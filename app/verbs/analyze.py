@@ -27,7 +27,7 @@ class SparkStep:
 
     @property
     def words(self) -> str:
-        """What became of the aggregation, in one line."""
+        """Return what became of the aggregation, in one line."""
         if self.aggregates is None:
             return f"Spark aggregation left out: {self.problem}"
         if self.disagreements:

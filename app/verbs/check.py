@@ -1,4 +1,4 @@
-"""What follows a run, from its directory alone: verdict, figures, plots, report."""
+"""Steps after a run, from its directory alone: verdict, figures, plots, report."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass

@@ -61,7 +61,7 @@ class Demo:
         print_lines("", *(f"{label:<15} {_short(path)}" for label, path in self._files()), "", repeated(self.command))
 
     def _files(self) -> Iterator[tuple[str, Path]]:
-        """Where to look, with a label in front of the first line of each run."""
+        """Yield where to look, with a label in front of the first line of each run."""
         for run in self.runs:
             yield run.scenario.level, run.directory
             if run.illustrations.plots:
@@ -112,7 +112,7 @@ def _spark(performed: Sequence[Performed], shown: Display) -> "SparkStep | None"
 
 
 def _short(path: Path) -> Path:
-    """As seen from here, if it lies below."""
+    """Return the path relative to the working directory, if it lies below."""
     here, whole = Path.cwd(), path.absolute()
     return whole.relative_to(here) if whole.is_relative_to(here) else whole
 

@@ -21,7 +21,7 @@ from zonelab.studies.reporting.progress import Display
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class EngineRun:
-    """What became of the scenario under one engine: a run, or why it does not go with the scenario."""
+    """Result of the scenario under one engine: a run, or why the engine does not fit the scenario."""
 
     engine: str
     mode: str

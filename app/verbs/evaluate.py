@@ -103,7 +103,7 @@ def run_evaluation(
 
 
 def _words_before(rollout: Rollout, budget: Budget) -> str:
-    """What will be run, and how long that may take; a time is that of the runs alone."""
+    """Return what will be run, and how long that may take; a time is that of the runs alone."""
     runs = f"{len(rollout.settings)} settings x {len(rollout.year.cells)} kinds of runs"
     load = f"{rollout.year.run_s:g} s of load each, simulated"
     if budget.runs is not None:

@@ -1,4 +1,4 @@
-"""What the verbs of single runs judged, as ``--junit`` tells it: a case for each class that must stay empty."""
+"""JUnit suites of the verbs of single runs: a case for each class that must stay empty."""
 
 from collections.abc import Iterable, Iterator
 from pathlib import Path
@@ -15,13 +15,13 @@ if TYPE_CHECKING:
     from zonelab.app.verbs.run import Performed
 
 SHOWN = 5
-"""So many cases of a class are named."""
+"""Cases of a class that are named."""
 
 _DECIDED = "carried out and decided"
 
 
 def run_suite(verb: str, runs: "Iterable[Performed]", *, command: str) -> Suite:
-    """Of the runs that ``verb`` made."""
+    """Return the suite of the runs that ``verb`` made."""
     return Suite(verb=verb, command=command, cases=[case for run in runs for case in _of_run(run)])
 
 
@@ -36,7 +36,7 @@ def _of_run(run: "Performed", *, group: str | None = None) -> Iterator[Case]:
 
 
 def check_suite(verdict: Verdict, info: "RunInfo", directory: Path, *, command: str) -> Suite:
-    """Of a run of before."""
+    """Return the suite of a run made earlier."""
     where = _where(info.seed, directory, info.command)
     cases = _of_verdict(verdict, group=f"zonelab.{info.scenario}.{info.level}", where=where)
     return Suite(verb="check", command=command, cases=list(cases))
@@ -64,7 +64,7 @@ def _of_verdict(verdict: Verdict, *, group: str, where: Iterable[str]) -> Iterat
 
 
 def machine_suite(again: "ReplayedMachine", *, command: str) -> Suite:
-    """Of the steps that a failure of a state machine left."""
+    """Return the suite of the steps that a failure of a state machine left."""
     case = Case.of("zonelab.machine", "the failure is gone", Outcome.FAILURE, again.fails)
     return Suite(verb="replay", command=command, cases=[case])
 

@@ -1,4 +1,4 @@
-"""What the verbs of many runs judged, as ``--junit`` tells it: a case for each class, over all seeds."""
+"""JUnit suites of the verbs of many runs: a case for each class, over all seeds."""
 
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any

@@ -50,7 +50,7 @@ class MeasuredService:
 
     @property
     def coordinator(self) -> str | None:
-        """As ``simulation.service.coordinator`` takes it."""
+        """Return the value of ``simulation.service.coordinator``."""
         return None if self.work is None else _text(self.work.value_ms)
 
     def to_json(self) -> dict[str, Any]:
@@ -92,7 +92,7 @@ class MeasuredService:
         print_lines(*self.sentences())
 
     def sentences(self) -> Iterator[str]:
-        """What was found, how, and what it does not tell."""
+        """Yield what was found, how, and what it does not tell."""
         scenario = self.scenario
         queue = scenario.queue.factory or f"{scenario.queue.engine} in mode {scenario.queue.mode}"
         what = f"{queue} at {scenario.level}, {self.on} zones, links of {LAG}, no fault"
@@ -152,7 +152,7 @@ class MeasuringService:
         return found, None
 
     def _simulated(self, work_ms: float | None) -> list[Medians]:
-        """Of as many runs, with the same seeds."""
+        """Return the medians of as many runs, with the same seeds."""
         scenarios = (_working(self._seeded(place), work_ms) for place in range(self.repeats))
         return [_medians(scenario.model_copy(update={"arm": Arm.SIM})) for scenario in scenarios]
 

@@ -13,7 +13,7 @@ from zonelab.studies.reporting.console import print_table
 
 @dataclass(frozen=True, slots=True)
 class Partitions:
-    """Of the run in ``directory``."""
+    """Partitions of the run in ``directory``."""
 
     directory: Path
     states: Sequence[PartitionState]

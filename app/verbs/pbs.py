@@ -58,7 +58,7 @@ def predicted(
     trials: int,
     seed: int,
 ) -> Found:
-    """What the quorum, or every quorum, of ``model`` does. Raises ``NotAccepted``."""
+    """Return what the quorum, or every quorum, of ``model`` does. Raises ``NotAccepted``."""
     if not 0 < probability < 1:
         raise NotAccepted(f"--probability: got {probability:g}; accepted: above 0 and below 1, e.g. 0.999")
     rules = rules_of(_quorums(replicas, r, w), replicas=replicas)

@@ -20,7 +20,7 @@ def plotted(
 
 
 def destination(kind: PlotKind, *, format_: Format | None, out: Path | None) -> Path:
-    """Where the figure goes; its ending is its format. Raises ``NotAccepted``."""
+    """Return where the figure goes; its ending is its format. Raises ``NotAccepted``."""
     if out is None:
         return Path(f"{kind}.{format_ or Format.PNG}")
     ending = out.suffix.removeprefix(".").lower()

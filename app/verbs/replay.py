@@ -63,7 +63,7 @@ def replayed_machine(path: Path) -> ReplayedMachine | None:
 
 
 def _mapping(path: Path) -> dict[str, Any]:
-    """What ``path`` says; nothing if it is no YAML, or no mapping, of which the reading of scenarios tells."""
+    """Return what ``path`` says; nothing if it is no YAML, or no mapping, of which the reading of scenarios tells."""
     try:
         told = read_yaml_file(path)
     except NotAccepted:

@@ -23,7 +23,9 @@ RUNS = Path("runs")
 
 
 def class_of(scenario: Scenario, wanted: str | None) -> CaseClass:
-    """What the shrunk run must violate. Raises ``NotFailing`` if that is open, or if the clients have no such thing."""
+    """Return what the shrunk run must violate. Raises ``NotFailing`` if that is open, or if the clients have
+    no such thing.
+    """
     kinds: Sequence[CaseClass] = list(Anomaly)
     if scenario.workload is None:
         kinds = [*MessageClass, *(Property if scenario.features.order else ())]

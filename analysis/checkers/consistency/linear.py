@@ -82,7 +82,7 @@ class Searched:
 def check_register(
     operations: Iterable[RegisterOperation], *, initial: Value = None, budget: SearchBudget | None = None
 ) -> Searched:
-    """Whether ``operations`` on one register that held ``initial`` before are linearizable."""
+    """Return whether ``operations`` on one register that held ``initial`` before are linearizable."""
     return _Search(list(operations), initial, budget or SearchBudget()).run()
 
 
@@ -103,7 +103,7 @@ def relevant(operations: Sequence[RegisterOperation]) -> list[RegisterOperation]
 
 
 def _seen(operations: Iterable[RegisterOperation]) -> Counter[Value]:
-    """How many operations need the register to hold each value."""
+    """Return how many operations need the register to hold each value."""
     seen: Counter[Value] = Counter()
     for operation in operations:
         if operation.kind is Kind.READ:

@@ -48,7 +48,9 @@ class _Shrinking:
         return check_register(operations, initial=self._initial, budget=self._budget).valid is False
 
     def near_failure(self, operations: list[RegisterOperation]) -> list[RegisterOperation]:
-        """What lies around the failure, if that fails by itself: most violations are local, most histories long."""
+        """Return what lies around the failure, if that fails by itself: most violations are local, most
+        histories long.
+        """
         ends = sorted(one.end for one in operations if one.end is not None)
         place, width = self._first_failure(operations, ends), NEAR
         while width < len(ends):
@@ -110,7 +112,7 @@ class _Shrinking:
 
 
 def _prefix(operations: Sequence[RegisterOperation], until: int) -> list[RegisterOperation]:
-    """What had begun by ``until``; of what had not returned only the updates, which are then in doubt."""
+    """Return what had begun by ``until``; of what had not returned only the updates, which are then in doubt."""
     return [
         one if one.end is not None and one.end <= until else _in_doubt(one)
         for one in operations

@@ -25,7 +25,7 @@ def by_key(accesses: Iterable[Access]) -> dict[str, list[Access]]:
 
 
 def updated(access: Access) -> bool:
-    """Whether it certainly changed the register."""
+    """Return whether it certainly changed the register."""
     return access.ok and access.f in UPDATING and access.applied is not False
 
 
@@ -34,7 +34,7 @@ def may_have_updated(access: Access) -> bool:
 
 
 def saw(access: Access) -> bool:
-    """Whether it was told what the register held."""
+    """Return whether it was told what the register held."""
     return access.ok and (access.f == "read" or (access.f == "cas" and access.applied is False))
 
 

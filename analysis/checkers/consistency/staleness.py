@@ -69,7 +69,7 @@ def reads_with_newer(accesses: Sequence[Access]) -> Iterator[tuple[Access, list[
 
 
 def staleness_ms(read: Access, newer: Sequence[Access]) -> float:
-    """How stale the read is in time; 0 if it missed nothing."""
+    """Return how stale the read is in time; 0 if it missed nothing."""
     return (read.begin_ns - (newer[0].end_ns or 0)) / 1e6 if newer else 0.0
 
 

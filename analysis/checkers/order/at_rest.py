@@ -70,7 +70,7 @@ def _rows(table: pa.Table, texts: Mapping[str, Names]) -> Rows:
 
 
 def _decided_log(rows: Rows, zone: Ints, zones: int) -> tuple[Rows, dict[int, tuple[int, int]]]:
-    """What a majority holds alike at each offset. A zone that could not be read holds nothing."""
+    """Return what a majority holds alike at each offset. A zone that could not be read holds nothing."""
     order = np.lexsort((zone, rows.message_id, rows.spot))
     rows, zone = rows.where(order), zone[order]
     kept = first_of_each(rows.spot, rows.message_id, zone)

@@ -69,7 +69,7 @@ def count_takeovers(rows: Rows, gone: Rows, findings: OrderFindings) -> None:
 
 
 def _took_effect(rows: Rows, op_id: Ints, since_ns: Ints) -> Bools:
-    """Whether the sink took, or may have taken, something of each delivery since that time."""
+    """Return whether the sink took, or may have taken, something of each delivery since that time."""
     taken = rows.of_kind(OrderKind.SINK, outcomes=(OK, INFO))
     last = latest_before(taken.op_id, taken.time_ns * 0, taken.time_ns, op_id, np.ones(len(op_id), dtype=np.int64))
     return (last >= 0) & (taken.time_ns[last] > since_ns) if len(taken) else np.zeros(len(op_id), dtype=np.bool_)

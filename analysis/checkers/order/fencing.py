@@ -65,14 +65,14 @@ def _confirmed(rows: Rows, starts: Rows, tenure: Ints) -> Ints:
 
 
 def _aside(rows: Rows, starts: Rows, granted: Ints) -> Ints:
-    """How many messages between the granted cursor and each start were put aside."""
+    """Return how many messages between the granted cursor and each start were put aside."""
     aside = np.unique(rows.of_kind(*PUT_ASIDE, outcomes=(OK, INFO)).message)
     low = starts.place << BITS | np.maximum(granted, 0)
     return np.searchsorted(aside, starts.message) - np.searchsorted(aside, low)
 
 
 def _failed_since(rows: Rows, starts: Rows, tenure: Ints, findings: OrderFindings) -> Bools:
-    """Whether a delivery of the tenure failed between each start and the one in front of it."""
+    """Return whether a delivery of the tenure failed between each start and the one in front of it."""
     failed = ends_with(rows, (*FAILURES, "rollback"), findings.books)
     counted = count_before(tenure_of(rows, failed), failed.index, tenure, starts.index)
     since = np.zeros(len(starts), dtype=np.bool_)

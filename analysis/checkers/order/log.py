@@ -182,7 +182,7 @@ _NUMBERED = ("producer", "key", "sequence", "partition", "offset")
 
 
 def _first_offset(log: Rows, partition: Ints) -> Ints:
-    """Where the log of each partition begins; nothing of an empty one was trimmed."""
+    """Return where the log of each partition begins; nothing of an empty one was trimmed."""
     known, at = np.unique(log.partition, return_index=True)
     first = log.offset[at]
     if not len(known):

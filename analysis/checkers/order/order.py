@@ -253,7 +253,9 @@ class _Check:
         return _of_places(messages, self._first, otherwise=NEVER)
 
     def _cursors(self, rows: Rows, rest: AtRest, messages: Messages) -> Ints:
-        """Where the group of each message has come to: decided at rest, otherwise the furthest that was confirmed."""
+        """Return where the group of each message has come to: decided at rest, otherwise the furthest that
+        was confirmed.
+        """
         told = rows.of_kind(OrderKind.COMMIT, OrderKind.GRANT, *PUT_ASIDE, outcomes=(OK,))
         told = told.where(np.argsort(told.cursor, kind="stable"))
         return _of_places(messages, cursor_by_place(told) | cursor_by_place(rest.cursors), otherwise=-1)

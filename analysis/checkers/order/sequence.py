@@ -98,7 +98,7 @@ def check_duplicates(rows: Rows, replay_max: int, findings: OrderFindings) -> No
 
 
 def _failed_between(rows: Rows, ends: Rows, findings: OrderFindings) -> Bools:
-    """Whether its place had a failed end between each success and that in front of it."""
+    """Return whether its place had a failed end between each success and that in front of it."""
     failed = ends_with(rows, FAILURES, findings.books)
     until = count_before(failed.place, failed.time_ns, ends.place, ends.time_ns)
     found = np.zeros(len(ends), dtype=np.bool_)

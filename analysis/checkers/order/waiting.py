@@ -41,7 +41,7 @@ def _ready(messages: Messages) -> tuple[Ints, Bools]:
 
 
 def _with_faults(faults: Sequence[FaultBand], begin: Ints, end: Ints, end_ns: int) -> Ints:
-    """How much of each time had some fault in force."""
+    """Return how much of each time had some fault in force."""
     bands = sorted((band.begin_ns, end_ns if band.end_ns is None else band.end_ns) for band in faults)
     edges: list[tuple[int, int]] = []
     for since, until in bands:
@@ -128,7 +128,7 @@ def _out_of_credit(seen: Rows, grants: Rows, books: Books) -> bool:
 
 
 def _of_the_owner(seen: Rows, grants: Rows, members: Rows, books: Books, begin_ns: int, end_ns: int) -> Blocked | None:
-    """What is wrong with the owner, if he is the cause."""
+    """Return what is wrong with the owner, if he is the cause."""
     if not len(grants):
         return Blocked.ORPHAN
     session = int(grants.session[-1])
@@ -144,7 +144,7 @@ def _of_the_owner(seen: Rows, grants: Rows, members: Rows, books: Books, begin_n
 
 
 def _at_work(at_head: Rows, during: Rows, end_ns: int) -> Blocked:
-    """What a living owner does with the head."""
+    """Return what a living owner does with the head."""
     starts, ends = at_head.of_kind(OrderKind.START), at_head.of_kind(OrderKind.END)
     if len(starts) and not np.isin(starts.op_id[-1], ends.op_id):
         return Blocked.HUNG

@@ -94,7 +94,9 @@ class Messages:
         leases: bool,
         end: EndState,
     ) -> "Messages":
-        """What the events of ``partition`` say of each of its messages: pushed, delivered, acknowledged, due when."""
+        """Return what the events of ``partition`` say of each of its messages: pushed, delivered,
+        acknowledged, due when.
+        """
         push_ok, push_doubtful, push_failed = _outcomes(partition, PUSH)
         acked, ack_doubtful, _ = _outcomes(partition, ACK)
         pops = _pops(partition.events, epoch_ns)
@@ -116,7 +118,7 @@ class Messages:
         )
 
     def totals(self) -> Totals:
-        """How many messages were pushed with which outcome, delivered and acknowledged."""
+        """Return how many messages were pushed with which outcome, delivered and acknowledged."""
         return Totals(
             pushed=int(self.pushed.sum()),
             acknowledged=int(self.push_ok.sum()),
@@ -250,7 +252,7 @@ class Messages:
         return Cases(self.partition.ids.take(pa.array(messages)), index[messages], detail=detail)
 
     def _whereabouts(self, chosen: Bools) -> list[str]:
-        """Where each ``chosen`` message sits, zone by zone."""
+        """Return where each ``chosen`` message sits, zone by zone."""
         states, found = self.partition.states, defaultdict[int, dict[str, list[str]]](dict)
         rows = np.flatnonzero(chosen[states.message])
         for row in rows[np.lexsort((states.place[rows], states.zone[rows]))].tolist():

@@ -46,7 +46,7 @@ class DivergenceCounter:
             self.short[place, shard] += int((count < self.zones).sum())
 
     def result(self, shards: Names) -> tuple[Divergence, ...]:
-        """What was counted, by place and shard, in the order in which reports show it."""
+        """Return what was counted, by place and shard, in the order in which reports show it."""
         rows = [
             Divergence(place=PLACES[place], shard=shards[shard], ids=held, divergent=self.short[place, shard])
             for (place, shard), held in self.held.items()
