@@ -73,7 +73,7 @@ class _Refused(yaml.MarkedYAMLError):
     """Beyond a bound."""
 
 
-class _Bounded(Composer):
+class _BoundedComposer(Composer):
     """Makes nodes out of what the parser finds, within the bounds; no key of a mapping comes twice."""
 
     def __init__(self) -> None:
@@ -136,10 +136,10 @@ class _InPython(Reader, Scanner, Parser):
 _Events: Any = CParser if yaml.__with_libyaml__ else _InPython
 
 
-class _Loader(_Bounded, _Events, SafeConstructor, Resolver):  # type: ignore[misc]
+class _Loader(_BoundedComposer, _Events, SafeConstructor, Resolver):  # type: ignore[misc]
     def __init__(self, text: str) -> None:
         _Events.__init__(self, text)
-        _Bounded.__init__(self)
+        _BoundedComposer.__init__(self)
         SafeConstructor.__init__(self)
         Resolver.__init__(self)
 

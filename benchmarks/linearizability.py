@@ -23,7 +23,7 @@ sys.path[:0] = [str(ROOT), str(ROOT / "tests")]
 
 from support.analysis.register_histories import register_history  # noqa: E402
 
-from zonelab.analysis.checkers.consistency.linear import Kind, RegisterOperation, SearchBudget, check_register  # noqa: E402
+from zonelab.analysis.checkers.consistency.linear import RegisterOperation, RegisterStep, SearchBudget, check_register  # noqa: E402
 from zonelab.analysis.checkers.consistency.linear_shrink import smallest_violation  # noqa: E402
 
 CASES = ("easy 3 1", "easy 12 1", "easy 40 1", "easy 12 100", "spoilt 12 1", "far 12 1", "hard 40 1")
@@ -80,16 +80,16 @@ def measure(case: str, operations: int) -> dict[str, float | str]:
 def hard_history(writers: int) -> list[RegisterOperation]:
     """Two values over and over, and a refusal, so that every subset of the open writes is a configuration."""
     writes = [
-        RegisterOperation(id=number, kind=Kind.WRITE, value=number % 2, begin=number, end=1_000 + number)
+        RegisterOperation(id=number, kind=RegisterStep.WRITE, value=number % 2, begin=number, end=1_000 + number)
         for number in range(writers)
     ]
-    return [*writes, RegisterOperation(id=writers, kind=Kind.DIFFERS, value=5, begin=900, end=2_000)]
+    return [*writes, RegisterOperation(id=writers, kind=RegisterStep.DIFFERS, value=5, begin=900, end=2_000)]
 
 
 def spoil(history: list[RegisterOperation], *, near: bool) -> None:
     """Let a read in the middle return a value of some hundred operations before, or one at the end the first value."""
-    writes = [place for place, one in enumerate(history) if one.kind is Kind.WRITE and one.end is not None]
-    reads = [place for place, one in enumerate(history) if one.kind is Kind.READ]
+    writes = [place for place, one in enumerate(history) if one.kind is RegisterStep.WRITE and one.end is not None]
+    reads = [place for place, one in enumerate(history) if one.kind is RegisterStep.READ]
     chosen = reads[len(reads) // 2] if near else reads[-1]
     old = history[max(place for place in writes if place < chosen - 200) if near else writes[0]]
     one = history[chosen]

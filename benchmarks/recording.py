@@ -16,7 +16,7 @@ from time import perf_counter
 
 from environment import environment
 
-from zonelab.analysis.runs.history import OPERATIONS, History, Touched
+from zonelab.analysis.runs.history import OPERATIONS, History, MessageColumns
 from zonelab.analysis.runs.segments import SEGMENT_ROWS, SegmentedTable
 from zonelab.analysis.runs.tables import Table, TableWriter
 
@@ -27,7 +27,7 @@ def record(table: Table, *, operations: int, cut_rows: int) -> tuple[float, floa
     begin_s = perf_counter()
     for number in range(operations):
         before_s = perf_counter()
-        touched = [Touched(message_id=f"m{number}", shard="a", priority=0)]
+        touched = [MessageColumns(message_id=f"m{number}", shard="a", priority=0)]
         op = history.invoke(time_ns=number, process="p", zone="a", f="push", messages=touched)
         history.complete(op, time_ns=number, type="ok")
         if isinstance(table, SegmentedTable) and number % (cut_rows // 2) == cut_rows // 2 - 1:

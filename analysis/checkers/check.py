@@ -3,14 +3,14 @@
 from pathlib import Path
 
 from zonelab.analysis.checkers.consistency.consistency import check_access_files, check_accesses
-from zonelab.analysis.checkers.judgement import Section
+from zonelab.analysis.checkers.judgement import VerdictSection
 from zonelab.analysis.checkers.order.order import OrderRun, check_order
-from zonelab.analysis.checkers.queue.queue import ROWS_PER_PARTITION, Recorded, check_message_files, check_messages
+from zonelab.analysis.checkers.queue.queue import ROWS_PER_PARTITION, RunTables, check_message_files, check_messages
 from zonelab.analysis.checkers.verdict import Verdict
 from zonelab.analysis.runs.directory import ROWS_PER_BATCH, RunDirectory
 
 
-def check_recorded(run: Recorded) -> Verdict:
+def check_recorded(run: RunTables) -> Verdict:
     """Check a run that fits into memory; nothing is written."""
     if run.info.workload is not None:
         return Verdict.of(check_accesses(run))
@@ -24,7 +24,7 @@ def check(run: Path, *, rows_per_partition: int = ROWS_PER_PARTITION, batch_rows
     The verdict does not depend on ``rows_per_partition`` and ``batch_rows``; they trade memory for speed.
     """
     directory = RunDirectory.open(run)
-    sections: list[Section]
+    sections: list[VerdictSection]
     if directory.info.workload is not None:
         sections = [check_access_files(directory)]
     else:

@@ -87,7 +87,7 @@ class Case:
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Section:
+class VerdictSection:
     """The part of a verdict that one checker answers for.
 
     ``forbid``: the classes that must have no cases. ``counts``: cases of every class. ``cases``: the first 20 of each.

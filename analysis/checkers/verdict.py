@@ -7,13 +7,13 @@ from typing import Any, TypeVar
 from zonelab.analysis.case_class import CaseClass
 from zonelab.analysis.checkers.consistency.anomalies import Anomaly
 from zonelab.analysis.checkers.consistency.section import ConsistencySection
-from zonelab.analysis.checkers.judgement import Case, Section, Valid, Validity, judge
+from zonelab.analysis.checkers.judgement import Case, Valid, Validity, VerdictSection, judge
 from zonelab.analysis.checkers.order.properties import Property
 from zonelab.analysis.checkers.order.section import OrderSection
 from zonelab.analysis.checkers.queue.section import QueueSection, Totals
 from zonelab.analysis.message_classes import MessageClass
 
-KINDS: Mapping[str, type[Section]] = {one.title: one for one in (QueueSection, OrderSection, ConsistencySection)}
+KINDS: Mapping[str, type[VerdictSection]] = {one.title: one for one in (QueueSection, OrderSection, ConsistencySection)}
 """The sections that a verdict can have."""
 
 AnyClass = MessageClass | Property | Anomaly
@@ -21,7 +21,7 @@ AnyClass = MessageClass | Property | Anomaly
 CLASSES: Mapping[str, AnyClass] = {str(one): one for kind in (Anomaly, MessageClass, Property) for one in kind}
 """Every class by its name; ``undecided``, which is an anomaly, too, is that of messages."""
 
-Kind = TypeVar("Kind", bound=Section)
+Kind = TypeVar("Kind", bound=VerdictSection)
 
 
 def class_named(name: str) -> AnyClass:
@@ -52,10 +52,10 @@ class Verdict:
             ...
     """
 
-    sections: Mapping[str, Section]
+    sections: Mapping[str, VerdictSection]
 
     @classmethod
-    def of(cls, *sections: Section) -> "Verdict":
+    def of(cls, *sections: VerdictSection) -> "Verdict":
         """Return the verdict that has ``sections``."""
         return cls({section.title: section for section in sections})
 

@@ -24,7 +24,7 @@ WHOLE_MS = 1.0
 _CONFIDENCE = 0.95
 
 
-class Confirmed(StrEnum):
+class ConfirmationStatus(StrEnum):
     CONFIRMED = "confirmed"
     NOT = "not confirmed"
     UNDECIDED = "not decided"
@@ -136,7 +136,7 @@ def pairs_of(
     return tuple(found)
 
 
-def decided(pairs: Sequence[MedianPair], *, busy: bool, within: float = WITHIN) -> tuple[Confirmed, str]:
+def decided(pairs: Sequence[MedianPair], *, busy: bool, within: float = WITHIN) -> tuple[ConfirmationStatus, str]:
     """Return whether a setting is confirmed, and why if not. ``busy``: the machine kept the lab from running.
 
     A busy machine makes operations slower and never quicker, so what was measured below the prediction is not its work.
@@ -144,16 +144,16 @@ def decided(pairs: Sequence[MedianPair], *, busy: bool, within: float = WITHIN) 
     found = {pair: pair.agree(within) for pair in pairs}
     apart = [pair for pair, agrees in found.items() if agrees == "no"]
     if [pair for pair in apart if pair.relative < 0 or not busy]:
-        return Confirmed.NOT, "; ".join(f"{pair.operation} {pair.difference}" for pair in apart)
+        return ConfirmationStatus.NOT, "; ".join(f"{pair.operation} {pair.difference}" for pair in apart)
     if busy:
-        return Confirmed.UNDECIDED, "machine was busy"
+        return ConfirmationStatus.UNDECIDED, "machine was busy"
     if not pairs:
-        return Confirmed.UNDECIDED, "no median is known in both arms"
+        return ConfirmationStatus.UNDECIDED, "no median is known in both arms"
     wide = [pair for pair, agrees in found.items() if agrees == "undecided"]
     if wide:
         real, simulated = min(pair.measured.runs for pair in wide), min(pair.predicted.runs for pair in wide)
-        return Confirmed.UNDECIDED, f"{real} real runs, or {simulated} simulated ones, are too few"
-    return Confirmed.CONFIRMED, ""
+        return ConfirmationStatus.UNDECIDED, f"{real} real runs, or {simulated} simulated ones, are too few"
+    return ConfirmationStatus.CONFIRMED, ""
 
 
 def _least(operation: TimedOperation) -> float:

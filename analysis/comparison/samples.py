@@ -67,7 +67,7 @@ class Series:
 
 
 @dataclass(slots=True)
-class Thinned:
+class ThinnedValues:
     """The first of every ``stride`` values, with a stride that doubles whenever more than ``limit`` are kept."""
 
     limit: int = LIMIT
@@ -105,7 +105,7 @@ def read_series(run: RunDirectory, *, limit: int = LIMIT) -> dict[Metric, Series
     An operation belongs to the phase in which it was invoked, a lateness to that in which the message was due.
     """
     load_ns = run.info.phases.get("load", (-np.inf, np.inf))
-    operations = {metric: Thinned(limit) for metric in Metric if metric is not Metric.LATENESS}
+    operations = {metric: ThinnedValues(limit) for metric in Metric if metric is not Metric.LATENESS}
     lateness = Lateness(limit)
     for batch, first_row in first_rows(run.operations(_COLUMNS)):
         wanted = _masks(batch, first_row, load_ns)
@@ -122,14 +122,14 @@ def read_series(run: RunDirectory, *, limit: int = LIMIT) -> dict[Metric, Series
 def read_zone_medians(run: RunDirectory) -> dict[Metric, dict[str, float]]:
     """Medians (ms) by zone of latencies in the load phase, of zones with ten values or more. Raises ``RunError``."""
     load_ns = run.info.phases.get("load", (-np.inf, np.inf))
-    found: dict[Metric, dict[str, Thinned]] = {metric: {} for metric in (Metric.PUSH, Metric.POP, Metric.ACK)}
+    found: dict[Metric, dict[str, ThinnedValues]] = {metric: {} for metric in (Metric.PUSH, Metric.POP, Metric.ACK)}
     for batch, first_row in first_rows(run.operations((*_COLUMNS, "zone"))):
         wanted = _masks(batch, first_row, load_ns)
         for zone in pc.unique(batch["zone"].dictionary_decode()).to_pylist():
             of_zone = having(batch, "zone", zone)
             for metric, zones in found.items():
                 rows = chosen(batch, wanted[metric] & of_zone)
-                zones.setdefault(zone, Thinned()).add(_latency_ms(rows))
+                zones.setdefault(zone, ThinnedValues()).add(_latency_ms(rows))
     return {
         metric: {
             zone: float(np.median(one.series().values_ms))

@@ -12,7 +12,7 @@ _CONFIDENCE = 0.95
 
 
 @dataclass(frozen=True, slots=True)
-class Work:
+class CommandWork:
     """Milliseconds a command: the mean over ``runs`` runs, with Student's 95 % interval; None for a single run."""
 
     value_ms: float
@@ -27,7 +27,7 @@ class Work:
 
 def fitted(
     without_ms: Mapping[str, float], with_unit_ms: Mapping[str, float], measured_ms: Sequence[Mapping[str, float]]
-) -> Work:
+) -> CommandWork:
     """Least squares of the relative differences, run by run; never below 0.
 
     ``without_ms``, ``with_unit_ms``: medians by operation that are simulated with no work and with 1 ms of it, which
@@ -38,7 +38,7 @@ def fitted(
     if not found:
         raise ValueError("no run was measured")
     around = mean_interval(found, confidence=_CONFIDENCE)
-    return Work(max(0.0, float(np.mean(found))), around, len(found))
+    return CommandWork(max(0.0, float(np.mean(found))), around, len(found))
 
 
 def _of_run(without_ms: Mapping[str, float], with_unit_ms: Mapping[str, float], run: Mapping[str, float]) -> float:

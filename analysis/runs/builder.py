@@ -18,7 +18,7 @@ from hashlib import sha256
 from pathlib import Path
 from typing import Any, Literal
 
-from zonelab.analysis.runs.history import DEPTH, FAULTS, FINAL_STATE, HistoryWriter, Touched, body_sum
+from zonelab.analysis.runs.history import DEPTH, FAULTS, FINAL_STATE, HistoryWriter, MessageColumns, body_sum
 from zonelab.analysis.runs.info import FORMAT
 from zonelab.analysis.runs.segments import SEGMENTED, segments_of, table_in
 
@@ -41,8 +41,8 @@ class _Operation:
     begin_ms: float
     end_ms: float
     outcome: Outcome | None
-    asked: tuple[Touched, ...] = ()
-    answered: tuple[Touched, ...] = ()
+    asked: tuple[MessageColumns, ...] = ()
+    answered: tuple[MessageColumns, ...] = ()
     about: Pop | None = None
     intended_ms: float | None = None
     error: str | None = None
@@ -80,13 +80,13 @@ class RunBuilder:
         body: str = "",
         **columns: Any,
     ) -> None:
-        """Add a push. ``columns``: others of ``Touched``, such as ``lease_ms``.
+        """Add a push. ``columns``: others of ``MessageColumns``, such as ``lease_ms``.
 
         ``due_ms`` defaults to the moment of the push, unless that is in doubt; ``outcome`` ``None``: nothing is
         recorded but the attempt.
         """
         due = _wall_ms(at_ms if due_ms is None else due_ms)
-        asked = Touched(message_id=message_id, shard=shard, priority=priority, body=body_sum(body), **columns)
+        asked = MessageColumns(message_id=message_id, shard=shard, priority=priority, body=body_sum(body), **columns)
         if outcome == "info" and due_ms is not None:
             asked = asked._replace(due_ms=due)
         self._add("push", zone, at_ms, took_ms, outcome, asked, asked._replace(due_ms=due), None, intended_ms, error)
@@ -109,11 +109,11 @@ class RunBuilder:
     ) -> Pop:
         """Add a pop that delivers ``message_ids`` under a lease of one second, written at some time within the pop.
 
-        ``process``: the program that pops; one for each zone if not given. ``columns``: others of ``Touched``.
+        ``process``: the program that pops; one for each zone if not given. ``columns``: others of ``MessageColumns``.
         """
         done_ms = at_ms + took_ms
         rows = [
-            Touched(
+            MessageColumns(
                 message_id=message_id,
                 shard=shard,
                 lease_start_ms=_wall_ms(at_ms if lease_start_ms is None else lease_start_ms),
@@ -152,7 +152,7 @@ class RunBuilder:
         shard: str = "a",
         error: str | None = None,
     ) -> None:
-        row = Touched(message_id=message_id, shard=shard)
+        row = MessageColumns(message_id=message_id, shard=shard)
         self._add("ack", zone, at_ms, took_ms, outcome, row, row, pop, None, error)
 
     def extend(
@@ -167,7 +167,7 @@ class RunBuilder:
         zone: str = "a",
     ) -> None:
         """A consumer extends its lease on ``message_id``, which it got by ``pop``."""
-        row = Touched(message_id=message_id, shard=zone, lease_end_ms=_wall_ms(lease_end_ms))
+        row = MessageColumns(message_id=message_id, shard=zone, lease_end_ms=_wall_ms(lease_end_ms))
         self._add("extend", zone, at_ms, took_ms, outcome, row, row, pop, None, None)
 
     def listed(self, message_id: str, *, zone: str, place: str = "queue", shard: str = "a") -> None:
@@ -197,8 +197,8 @@ class RunBuilder:
         at_ms: float,
         took_ms: float,
         outcome: Outcome | None,
-        asked: Touched,
-        answered: Touched,
+        asked: MessageColumns,
+        answered: MessageColumns,
         about: Pop | None,
         intended_ms: float | None,
         error: str | None,
@@ -304,5 +304,5 @@ def _wall_ms(run_ms: float) -> int:
     return EPOCH_MS + int(run_ms // 1)
 
 
-def _numbered(rows: Sequence[Touched], delivery: int | None) -> tuple[Touched, ...]:
+def _numbered(rows: Sequence[MessageColumns], delivery: int | None) -> tuple[MessageColumns, ...]:
     return tuple(row._replace(delivery=delivery) for row in rows)

@@ -48,7 +48,7 @@ class Event(NamedTuple):
     op_id: _Number  # joins invocation and completion
 
 
-class Touched(NamedTuple):
+class MessageColumns(NamedTuple):
     """The columns that concern one message, in their order; all are null in an event that touches none.
 
     A new column is a field here, marked ``_LATER``: then rows, files, their readers and the views of Spark have it.
@@ -69,7 +69,7 @@ class Touched(NamedTuple):
 
 _MARKS = {
     name: hint.__metadata__
-    for part in (Event, Touched)
+    for part in (Event, MessageColumns)
     for name, hint in get_type_hints(part, include_extras=True).items()
 }
 _NEVER_NULL = ("time_ns", "process", "zone", "f", "type", "op_id")
@@ -81,7 +81,7 @@ OPERATIONS = pa.schema(
         pa.field("error", pa.string()),
     ]
 )
-"""The columns of a history: those of ``Event`` and of ``Touched`` between the index and the error."""
+"""The columns of a history: those of ``Event`` and of ``MessageColumns`` between the index and the error."""
 
 ADDED = tuple(name for name, marks in _MARKS.items() if _LATER in marks)
 """Columns that older histories lack; there they are null."""
@@ -131,7 +131,7 @@ def body_sum(body: str) -> int | None:
     return crc32(body.encode("utf-8", "surrogatepass")) if body else None
 
 
-_UNTOUCHED: Sequence[tuple[Any, ...]] = ((None,) * len(Touched._fields),)
+_UNTOUCHED: Sequence[tuple[Any, ...]] = ((None,) * len(MessageColumns._fields),)
 
 
 class History:
@@ -143,7 +143,7 @@ class History:
 
     def __init__(self, table: Table) -> None:
         self._table = table
-        self._open: dict[int, tuple[Event, Sequence[Touched]]] = {}  # by op_id: the invocation
+        self._open: dict[int, tuple[Event, Sequence[MessageColumns]]] = {}  # by op_id: the invocation
         self._next_op = 0
         self._next_index = 0
         self._last_ns = 0
@@ -156,7 +156,7 @@ class History:
         zone: str,
         f: str,
         intended_ns: int | None = None,
-        messages: Sequence[Touched] = (),
+        messages: Sequence[MessageColumns] = (),
     ) -> int:
         """Write that an operation begins, and return the number that ``complete`` takes."""
         op_id = self._next_op
@@ -172,7 +172,7 @@ class History:
         *,
         time_ns: int,
         type: Literal["ok", "fail", "info"],
-        messages: Sequence[Touched] | None = None,
+        messages: Sequence[MessageColumns] | None = None,
         error: str | None = None,
     ) -> None:
         """End the operation. ``messages`` default to those of the invocation. ``KeyError`` if it is not open."""
@@ -185,7 +185,7 @@ class History:
             self.complete(op_id, time_ns=self._last_ns, type="info", error="never completed")
         self._table.close()
 
-    def _write(self, event: Event, messages: Sequence[Touched], error: str | None) -> None:
+    def _write(self, event: Event, messages: Sequence[MessageColumns], error: str | None) -> None:
         self._last_ns = max(self._last_ns, event.time_ns)
         index = self._next_index
         self._next_index += 1

@@ -10,7 +10,7 @@ from pydantic_core import from_json
 from zonelab.analysis.message_classes import FORBIDDEN_DEFAULT, MessageClass, lacking_means
 from zonelab.analysis.runs.errors import KILLED, CutOff, RunError, TooNew, reading
 from zonelab.analysis.runs.order_rules import OrderRules
-from zonelab.analysis.runs.owner import Owner
+from zonelab.analysis.runs.owner import RunOwner
 from zonelab.analysis.units import NS_PER_MS
 
 FORMAT = 2
@@ -90,7 +90,7 @@ class RunInfo(BaseModel):
 
     format: int = 1
     run_id: str = ""
-    owner: Owner | None = None
+    owner: RunOwner | None = None
     segments: dict[str, int] = {}
     zonelab_version: str
     git_commit: str | None = None

@@ -10,7 +10,7 @@ _BOOT_ID = Path("/proc/sys/kernel/random/boot_id")
 _PID_NAMESPACE = Path("/proc/self/ns/pid")
 
 
-class Owner(BaseModel):
+class RunOwner(BaseModel):
     """A process, told apart from a later one of the same number, and from one of another machine or an earlier boot.
 
     ``zonelab.cluster.real.owner`` does the like for servers and containers, which no other package reads; ``analysis``

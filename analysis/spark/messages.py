@@ -7,13 +7,13 @@ The rows of the others are read once more, for ``zonelab.analysis.spark.leases``
 
 from collections.abc import Mapping
 
-from zonelab.analysis.runs.history import Touched
+from zonelab.analysis.runs.history import MessageColumns
 
 # Zones and shards by number, as sums cannot be made of names; ``names`` has them.
 _CODE = "IF({name} IS NULL, NULL, xxhash64({name}))"
 
 _CODED = ("message_id", "key", "shard", "delivery")
-_AS_RECORDED = ", ".join(name for name in Touched._fields if name not in _CODED)
+_AS_RECORDED = ", ".join(name for name in MessageColumns._fields if name not in _CODED)
 
 EVENTS = f"""
     SELECT run, message_id, index, op_id, f, type, time_ns, coalesce(invoke_ns, time_ns) AS invoke_ns,

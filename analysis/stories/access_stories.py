@@ -12,7 +12,7 @@ from zonelab.analysis.checkers.verdict import Verdict
 from zonelab.analysis.runs.accesses import FINAL_VALUES, FINAL_VALUES_NAME, VALUES, VALUES_NAME
 from zonelab.analysis.stories.lines import (
     STORIES_MAX,
-    Kept,
+    CaseRows,
     Line,
     Story,
     StorySource,
@@ -32,12 +32,12 @@ def access_stories(run: StorySource, verdict: Verdict) -> dict[Anomaly, tuple[St
     keys = {case.key for case in cases}
     values = keys_of(run, keys)
     spans = _spans(run, cases)
-    kept = {case: Kept(telling) for case, (_, _, telling) in spans.items()}
+    kept = {case: CaseRows(telling) for case, (_, _, telling) in spans.items()}
     for row in _events(run, values):
         for case, (first, last, _) in spans.items():
             if values[row["op_id"]]["key"] == case.key and first <= row["index"] <= last:
                 kept[case].add(row)
-    tell = _Teller(run, kept, values, values_held(run, keys))
+    tell = _AccessTeller(run, kept, values, values_held(run, keys))
     return {name: tuple(tell.story(case) for case in found) for name, found in chosen.items()}
 
 
@@ -104,11 +104,11 @@ def _spans(run: StorySource, cases: Sequence[Case]) -> dict[Case, tuple[int, int
 
 
 @dataclass(frozen=True, slots=True)
-class _Teller:
+class _AccessTeller:
     """Tells stories of one run."""
 
     run: StorySource
-    kept: Mapping[Case, Kept]
+    kept: Mapping[Case, CaseRows]
     values: Mapping[int, Mapping[str, Any]]
     held: Mapping[tuple[str, str], Sequence[str]]
 

@@ -72,7 +72,7 @@ class Story:
 
 
 @dataclass(slots=True)
-class Kept:
+class CaseRows:
     """The rows of one case: all while there are few, then the first and the last.
 
     Always those of ``telling``, deliveries and acks.

@@ -15,7 +15,7 @@ from zonelab.analysis.message_classes import MessageClass
 from zonelab.analysis.runs.fault_bands import FaultBand
 from zonelab.analysis.stories.lines import (
     STORIES_MAX,
-    Kept,
+    CaseRows,
     Line,
     Story,
     StorySource,
@@ -43,7 +43,7 @@ def message_stories(run: StorySource, verdict: Verdict) -> dict[str, tuple[Story
             telling[one.subject] |= set() if one.operation_index is None else {one.operation_index}
     events = _events(run, telling)
     held = at_rest(final_rows(run, telling))
-    tell = _Teller(run, run.faults(), events, held)
+    tell = _MessageTeller(run, run.faults(), events, held)
     return {name: tuple(tell.story(one) for one in found) for name, found in chosen.items() if found}
 
 
@@ -65,9 +65,9 @@ def _first_messages(offenders: Sequence[Case]) -> list[Case]:
     return list(by_id.values())[:STORIES_MAX]
 
 
-def _events(run: StorySource, telling: Mapping[str, set[int]]) -> dict[str, Kept]:
+def _events(run: StorySource, telling: Mapping[str, set[int]]) -> dict[str, CaseRows]:
     """Return the history rows of each message of ``telling``, which has the events that must not be left out."""
-    kept = {message_id: Kept(frozenset(indexes)) for message_id, indexes in telling.items()}
+    kept = {message_id: CaseRows(frozenset(indexes)) for message_id, indexes in telling.items()}
     for row in rows_with(run.operations(_COLUMNS), "message_id", kept):
         kept[row["message_id"]].add(row)
     return kept
@@ -79,12 +79,12 @@ def final_rows(run: StorySource, ids: Iterable[str]) -> Iterator[dict[str, Any]]
 
 
 @dataclass(frozen=True, slots=True)
-class _Teller:
+class _MessageTeller:
     """Tells stories of one run."""
 
     run: StorySource
     faults: Sequence[FaultBand]
-    events: Mapping[str, Kept]
+    events: Mapping[str, CaseRows]
     held: Mapping[tuple[str, str], list[str]]
 
     def story(self, offender: Case) -> Story:

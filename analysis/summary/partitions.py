@@ -44,7 +44,7 @@ class PartitionState:
 
 
 @dataclass(slots=True)
-class _Seen:
+class _NewestEvents:
     """The newest of each kind that one group was told of one partition."""
 
     owner: str | None = None
@@ -55,7 +55,7 @@ class _Seen:
 
 @dataclass(slots=True)
 class _Partitions:
-    groups: dict[tuple[str, str], _Seen] = field(default_factory=dict)
+    groups: dict[tuple[str, str], _NewestEvents] = field(default_factory=dict)
     ends: dict[str, int] = field(default_factory=dict)
 
     def hear(self, row: Mapping[str, Any]) -> None:
@@ -65,7 +65,7 @@ class _Partitions:
         self.ends[partition] = max(self.ends.get(partition, 0), used or 0)
         if row["group"] is None:
             return
-        seen = self.groups.setdefault((row["group"], partition), _Seen())
+        seen = self.groups.setdefault((row["group"], partition), _NewestEvents())
         if kind in _OWNS:
             seen.owner, seen.lease_end_ns = row["member"], row["until_ns"]
         if kind is OrderKind.GRANT and row["token"] is not None:

@@ -121,12 +121,12 @@ def evaluate(
     options.end(done, evaluation_suite(done))
 
 
-class Kind(StrEnum):
+class TemplateKind(StrEnum):
     ROLLOUT = "rollout"
 
 
 def new(
-    kind: Annotated[Kind, typer.Argument(metavar="KIND", help="The kind of file: rollout.")],
+    kind: Annotated[TemplateKind, typer.Argument(metavar="KIND", help="The kind of file: rollout.")],
     file: Annotated[
         Path | None, typer.Argument(metavar="FILE", help="The file to write; KIND.yaml if not given.")
     ] = None,

@@ -10,7 +10,7 @@ from contextlib import suppress
 from typing import Any
 
 from zonelab.app.terminal.json_output import print_json
-from zonelab.app.terminal.junit import Case, Outcome, Suite, file_in
+from zonelab.app.terminal.junit import JUnitCase, Outcome, Suite, file_in
 from zonelab.cluster.zone import ClusterError
 from zonelab.scenarios.errors import NotAccepted, ScenarioError, did_you_mean, explain
 
@@ -56,7 +56,7 @@ def _tell_in_junit(lines: Sequence[str], code: int, arguments: Sequence[str]) ->
     if file is None or file.path.is_dir() or (code != EXIT_USAGE and file.path.exists()):
         return
     command = shlex.join(["zonelab", *arguments])
-    case = Case.of("zonelab", arguments[0], Outcome.ERROR, *lines, f"again: {command}")
+    case = JUnitCase.of("zonelab", arguments[0], Outcome.ERROR, *lines, f"again: {command}")
     with suppress(OSError):  # the error itself has been printed, and may be that the file cannot be written
         file.write(Suite(verb=arguments[0], command=command, cases=[case]))
 

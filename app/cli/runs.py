@@ -27,7 +27,7 @@ from zonelab.scenarios.errors import NotAccepted
 
 if TYPE_CHECKING:
     from zonelab.app.monitor.run_page import RunPage
-    from zonelab.app.verbs.run import Performed
+    from zonelab.app.verbs.run import RunResult
     from zonelab.scenarios.spec.scenario import Scenario
 
 
@@ -198,7 +198,7 @@ def engines(
     _end_with(done.stopped)
 
 
-def _end_with(stopped: "Performed | None") -> None:
+def _end_with(stopped: "RunResult | None") -> None:
     """End the verb as ``stopped`` did, the first of its runs that is not complete, if there is one."""
     if stopped is None:
         return

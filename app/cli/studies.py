@@ -119,11 +119,11 @@ def shrink(
 
     Exits 1, as the smallest run fails, too; 64 if the run in FILE does not fail.
     """
-    from zonelab.app.verbs.shrink import Shrinking, class_of
+    from zonelab.app.verbs.shrink import ShrinkResult, class_of
     from zonelab.scenarios.spec.reading import load_scenario
 
     loaded = load_scenario(file, overrides=["arm=sim"])
-    done = Shrinking.of(Path(file), loaded, class_of(loaded, class_), runs_max=runs_max)
+    done = ShrinkResult.of(Path(file), loaded, class_of(loaded, class_), runs_max=runs_max)
     show(done, as_json=as_json)
     raise typer.Exit(EXIT_INVALID)
 

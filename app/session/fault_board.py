@@ -15,7 +15,7 @@ from typing import Any
 
 from zonelab.app.session.coordinator_process import CoordinatorProcess
 from zonelab.app.session.fault_requests import FaultRequest, death
-from zonelab.app.session.recording import Recording
+from zonelab.app.session.recording import SessionRecording
 from zonelab.app.session.targets import Places
 from zonelab.cluster.admin.links import LinkState
 from zonelab.cluster.real.zones.base import RealZone
@@ -76,7 +76,7 @@ class Board:
         *,
         zones: ZoneSet,
         coordinators: Mapping[str, CoordinatorProcess],
-        recording: Recording,
+        recording: SessionRecording,
         places: Places | None = None,
     ) -> None:
         self._zones = zones

@@ -15,7 +15,7 @@ import pyarrow.parquet as pq
 
 from zonelab.analysis.runs.history import DEPTH, FAULTS, FINAL_STATE, OPERATIONS, fault_row
 from zonelab.analysis.runs.manual_session import SAMPLES, VERBS
-from zonelab.analysis.runs.owner import Owner
+from zonelab.analysis.runs.owner import RunOwner
 from zonelab.analysis.whole_files import write_json
 from zonelab.analysis.yaml_text import write_yaml
 from zonelab.app.session.settings import NAME, SessionSettings
@@ -36,7 +36,7 @@ SAMPLES_MAX = 200_000
 """When there are more, every other one is dropped, and from then on half as many are taken."""
 
 
-class Recording:
+class SessionRecording:
     """Writes the directory; every file in it is whole at any time."""
 
     def __init__(self, settings: SessionSettings, *, server: str) -> None:
@@ -69,7 +69,7 @@ class Recording:
                 "data_centres": {} if settings.layout.flat else placed(settings.layout),
             },
             "command": settings.command,
-            "owner": None if (owner := Owner.current()) is None else owner.model_dump(),
+            "owner": None if (owner := RunOwner.current()) is None else owner.model_dump(),
             "forbid": [],
         }
         (self.directory / "history").mkdir()

@@ -15,7 +15,7 @@ from zonelab.app.monitor.readings import WAIT_S, GaugeReading
 from zonelab.app.monitor.watched_queues import WatchedQueues
 from zonelab.app.session.coordinator_process import CoordinatorProcess
 from zonelab.app.session.fault_board import Board
-from zonelab.app.session.recording import Recording
+from zonelab.app.session.recording import SessionRecording
 from zonelab.app.session.settings import SessionSettings
 from zonelab.app.session.targets import Places
 from zonelab.app.session.zone_sampler import Sampler
@@ -55,7 +55,7 @@ class Session:
         *,
         zone_set: ZoneSet,
         coordinators: dict[str, CoordinatorProcess],
-        recording: Recording,
+        recording: SessionRecording,
     ) -> None:
         self.settings = settings
         self.zones = zone_set
@@ -200,7 +200,7 @@ async def session(settings: SessionSettings, *, run_id: str) -> AsyncIterator[Se
         await _started(coordinators)
         await asyncio.gather(*(_until_connected(one) for one in coordinators.values()))
         server = await next(iter(zone_set)).server_version()
-        recording = Recording(settings, server=server)
+        recording = SessionRecording(settings, server=server)
         stack.enter_context(logging_to(recording.directory / "lab.log"))
         made = Session(settings, zone_set=zone_set, coordinators=coordinators, recording=recording)
         sampling = asyncio.create_task(made.sampler.run())

@@ -6,7 +6,7 @@ from typing import Any
 
 from zonelab.app.monitor.readings import SHARED_S, GaugeReading, Readings
 from zonelab.app.session.coordinator_process import CALL_S, CoordinatorProcess
-from zonelab.app.session.recording import Recording
+from zonelab.app.session.recording import SessionRecording
 from zonelab.cluster.admin.rates import PERIOD_S, CoordinatorCounts, rates
 from zonelab.cluster.real.zones.zone_set import ZoneSet
 
@@ -14,7 +14,9 @@ from zonelab.cluster.real.zones.zone_set import ZoneSet
 class Sampler:
     """Asks all coordinators every period and records a row a zone."""
 
-    def __init__(self, *, zones: ZoneSet, coordinators: Mapping[str, CoordinatorProcess], recording: Recording) -> None:
+    def __init__(
+        self, *, zones: ZoneSet, coordinators: Mapping[str, CoordinatorProcess], recording: SessionRecording
+    ) -> None:
         self._zones = zones
         self._coordinators = coordinators
         self._recording = recording

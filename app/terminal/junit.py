@@ -37,7 +37,7 @@ class Outcome(StrEnum):
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Case:
+class JUnitCase:
     """One thing that was judged. ``group`` is under what servers list it; the first line of ``told`` is its heading."""
 
     group: str
@@ -58,7 +58,7 @@ class Suite:
 
     verb: str
     command: str
-    cases: Sequence[Case]
+    cases: Sequence[JUnitCase]
 
 
 @dataclass(frozen=True, slots=True)

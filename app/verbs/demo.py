@@ -9,7 +9,7 @@ from zonelab.analysis.summary.conclusions import conclusion
 from zonelab.analysis.summary.result import Result
 from zonelab.app.terminal.run_table import result_table
 from zonelab.app.verbs.check import Illustrations, compare
-from zonelab.app.verbs.run import Performed, perform, run_command
+from zonelab.app.verbs.run import RunResult, perform, run_command
 from zonelab.cluster.votes.levels import LEVELS_OF_ONE_DC
 from zonelab.scenarios.arms import On
 from zonelab.scenarios.spec.reading import load_scenario
@@ -27,13 +27,13 @@ SCENARIO = "zone-crash"
 class Demo:
     """The runs of a demo, in the order of the levels."""
 
-    runs: tuple[Performed, ...]
+    runs: tuple[RunResult, ...]
     together: Illustrations
     spark: "SparkStep | None"
     command: str
 
     @property
-    def stopped(self) -> Performed | None:
+    def stopped(self) -> RunResult | None:
         """The first run that is not complete."""
         return next((run for run in self.runs if run.record.status != "complete"), None)
 
@@ -91,7 +91,7 @@ def run_demo(*, on: On, seed: int | None, runs: Path) -> Demo:
     return Demo(runs=tuple(performed), together=together, spark=spark, command=command)
 
 
-def _compare(performed: Sequence[Performed], runs: Path) -> Illustrations:
+def _compare(performed: Sequence[RunResult], runs: Path) -> Illustrations:
     """Plots over all levels, in a folder named after the first run: ``runs/demo/<UTC time>``."""
     results = [run.result for run in performed if isinstance(run.result, Result)]
     if len(results) < 2:
@@ -99,7 +99,7 @@ def _compare(performed: Sequence[Performed], runs: Path) -> Illustrations:
     return compare(results, runs / "demo" / results[0].directory.name.partition("-")[0])
 
 
-def _spark(performed: Sequence[Performed], shown: Display) -> "SparkStep | None":
+def _spark(performed: Sequence[RunResult], shown: Display) -> "SparkStep | None":
     if any(run.record.status != "complete" for run in performed):
         return None
     from zonelab.app.verbs.analyze import spark_step  # loads Spark
@@ -117,7 +117,7 @@ def _short(path: Path) -> Path:
     return whole.relative_to(here) if whole.is_relative_to(here) else whole
 
 
-def _faults(run: Performed) -> str:
+def _faults(run: RunResult) -> str:
     return ", ".join(f"{fault.kind} at {fault.at_s:g} s for {fault.for_s:g} s" for fault in run.scenario.faults)
 
 

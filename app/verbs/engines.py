@@ -7,7 +7,7 @@ from typing import Any
 
 from zonelab.analysis.summary.result import Result
 from zonelab.app.terminal.engine_table import compared_table
-from zonelab.app.verbs.run import Performed, perform, run_command
+from zonelab.app.verbs.run import RunResult, perform, run_command
 from zonelab.cluster.votes.levels import Level
 from zonelab.scenarios.arms import On, ZoneKind
 from zonelab.scenarios.errors import NotAccepted, ScenarioError
@@ -25,7 +25,7 @@ class EngineRun:
 
     engine: str
     mode: str
-    performed: Performed | None = None
+    performed: RunResult | None = None
     refused: str | None = None
 
     @property
@@ -50,7 +50,7 @@ class EngineComparison:
     command: str
 
     @property
-    def stopped(self) -> Performed | None:
+    def stopped(self) -> RunResult | None:
         """The first run that is not complete."""
         performed = (run.performed for run in self.runs if run.performed is not None)
         return next((run for run in performed if run.record.status != "complete"), None)

@@ -18,7 +18,7 @@ from zonelab.studies.reporting.report_table import Column, ReportTable
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Indexed:
+class IndexResult:
     """An index that was written."""
 
     index: Index
@@ -56,12 +56,12 @@ _COLUMNS = (
 )
 
 
-def index_runs(folder: Path) -> Indexed:
+def index_runs(folder: Path) -> IndexResult:
     """Read what is in ``folder`` and write its page. Raises ``NotAccepted`` if nothing is there, and ``OSError``."""
     index = read_index(folder, _many)
     if not (index.runs or index.many or index.evaluations):
         raise NotAccepted(f"{folder}: no run, hunt or evaluation in it; accepted: a folder as --dir of zonelab run")
-    return Indexed(index=index, page=write_index(index))
+    return IndexResult(index=index, page=write_index(index))
 
 
 def _many(folder: Path, known: Mapping[str, ManyRuns]) -> Sequence[ManyRuns]:

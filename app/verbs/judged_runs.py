@@ -5,14 +5,14 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from zonelab.analysis.checkers.verdict import CLASSES, Verdict
-from zonelab.app.terminal.junit import Case, Outcome, Suite
+from zonelab.app.terminal.junit import JUnitCase, Outcome, Suite
 
 if TYPE_CHECKING:
     from zonelab.analysis.comparison.compare import Comparison
     from zonelab.analysis.runs.info import RunInfo
     from zonelab.app.verbs.engines import EngineComparison, EngineRun
     from zonelab.app.verbs.replay import ReplayedMachine
-    from zonelab.app.verbs.run import Performed
+    from zonelab.app.verbs.run import RunResult
 
 SHOWN = 5
 """Cases of a class that are named."""
@@ -20,17 +20,17 @@ SHOWN = 5
 _DECIDED = "carried out and decided"
 
 
-def run_suite(verb: str, runs: "Iterable[Performed]", *, command: str) -> Suite:
+def run_suite(verb: str, runs: "Iterable[RunResult]", *, command: str) -> Suite:
     """Return the suite of the runs that ``verb`` made."""
     return Suite(verb=verb, command=command, cases=[case for run in runs for case in _of_run(run)])
 
 
-def _of_run(run: "Performed", *, group: str | None = None) -> Iterator[Case]:
+def _of_run(run: "RunResult", *, group: str | None = None) -> Iterator[JUnitCase]:
     name = group or f"zonelab.{run.scenario.name}.{run.scenario.level}"
     where = _where(run.scenario.seed, run.directory, run.command)
     if run.result is None:
         why = run.record.error or f"the run was {run.record.status} before its load: there is nothing to judge"
-        yield Case.of(name, _DECIDED, Outcome.ERROR, why, *where)
+        yield JUnitCase.of(name, _DECIDED, Outcome.ERROR, why, *where)
     else:
         yield from _of_verdict(run.result.verdict, group=name, where=where)
 
@@ -46,26 +46,26 @@ def _where(seed: int, directory: Path, command: str) -> list[str]:
     return [f"seed {seed}", f"run {directory}", f"again: {command}"]
 
 
-def _of_verdict(verdict: Verdict, *, group: str, where: Iterable[str]) -> Iterator[Case]:
-    yield Case.of(group, _DECIDED, Outcome.ERROR, *((*verdict.doubts, *where) if verdict.doubts else ()))
+def _of_verdict(verdict: Verdict, *, group: str, where: Iterable[str]) -> Iterator[JUnitCase]:
+    yield JUnitCase.of(group, _DECIDED, Outcome.ERROR, *((*verdict.doubts, *where) if verdict.doubts else ()))
     not_exercised = verdict.order.not_exercised if verdict.order else ()
     for name in dict.fromkeys(verdict.forbid):
         count = verdict.counts[name]
         if name in verdict.not_judged:
-            yield Case.of(group, name, Outcome.SKIPPED, "not judged: the queue has no means for it")
+            yield JUnitCase.of(group, name, Outcome.SKIPPED, "not judged: the queue has no means for it")
         elif name in not_exercised:
-            yield Case.of(group, name, Outcome.SKIPPED, "not exercised: nothing in the run could have broken it")
+            yield JUnitCase.of(group, name, Outcome.SKIPPED, "not exercised: nothing in the run could have broken it")
         elif count:
             told = f"{count:,} {name} in {verdict.begun:,} begun: {CLASSES[name].summary}"
             first = [": ".join(filter(None, [one.subject, one.words])) for one in verdict.cases.get(name, ())[:SHOWN]]
-            yield Case.of(group, name, Outcome.FAILURE, told, *first, *where)
+            yield JUnitCase.of(group, name, Outcome.FAILURE, told, *first, *where)
         else:
-            yield Case(group=group, name=name)
+            yield JUnitCase(group=group, name=name)
 
 
 def machine_suite(again: "ReplayedMachine", *, command: str) -> Suite:
     """Return the suite of the steps that a failure of a state machine left."""
-    case = Case.of("zonelab.machine", "the failure is gone", Outcome.FAILURE, again.fails)
+    case = JUnitCase.of("zonelab.machine", "the failure is gone", Outcome.FAILURE, again.fails)
     return Suite(verb="replay", command=command, cases=[case])
 
 
@@ -74,10 +74,10 @@ def engines_suite(compared: "EngineComparison") -> Suite:
     return Suite(verb="engines", command=compared.command, cases=cases)
 
 
-def _of_engine(run: "EngineRun") -> Iterator[Case]:
+def _of_engine(run: "EngineRun") -> Iterator[JUnitCase]:
     group = f"zonelab.engines.{run.engine}.{run.mode}"
     if run.performed is None:
-        yield Case.of(group, _DECIDED, Outcome.SKIPPED, f"left out: {run.refused}")
+        yield JUnitCase.of(group, _DECIDED, Outcome.SKIPPED, f"left out: {run.refused}")
     else:
         yield from _of_run(run.performed, group=group)
 
@@ -92,9 +92,11 @@ def comparison_suite(comparison: "Comparison", *, within: float, command: str) -
             told = f"medians of {median.first_ms:.3g} ms and {median.second_ms:.3g} ms, to agree within {within:.0%}"
         match row.agree(within):
             case "yes":
-                cases.append(Case(group=group, name=row.metric))
+                cases.append(JUnitCase(group=group, name=row.metric))
             case "no":
-                cases.append(Case.of(group, row.metric, Outcome.FAILURE, f"they differ: {told}", f"again: {command}"))
+                cases.append(
+                    JUnitCase.of(group, row.metric, Outcome.FAILURE, f"they differ: {told}", f"again: {command}")
+                )
             case "undecided":
-                cases.append(Case.of(group, row.metric, Outcome.SKIPPED, f"undecided: {told}"))
+                cases.append(JUnitCase.of(group, row.metric, Outcome.SKIPPED, f"undecided: {told}"))
     return Suite(verb="compare", command=command, cases=cases)

@@ -4,10 +4,10 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from zonelab.analysis.checkers.verdict import CLASSES
-from zonelab.analysis.comparison.confirmation import Confirmed
+from zonelab.analysis.comparison.confirmation import ConfirmationStatus
 from zonelab.analysis.number_text import counted, share_interval
 from zonelab.analysis.rates.decisions import ObjectiveStatus
-from zonelab.app.terminal.junit import Case, Outcome, Suite
+from zonelab.app.terminal.junit import JUnitCase, Outcome, Suite
 from zonelab.app.verbs.judged_runs import SHOWN
 
 if TYPE_CHECKING:
@@ -30,12 +30,12 @@ def hunt_suite(hunted: "HuntResult", scenario: "Scenario") -> Suite:
     cases = [_all_run(group, runs, complete=hunted.complete, command=hunted.command)]
     for name in dict.fromkeys((*scenario.forbidden, *found)):
         told = _of_seeds(found[name], hunted.judged) if name in found else ()
-        cases.append(Case.of(group, name, Outcome.FAILURE, *told) if hunted.judged else _unjudged(group, name))
+        cases.append(JUnitCase.of(group, name, Outcome.FAILURE, *told) if hunted.judged else _unjudged(group, name))
     if undecided := hunted.undecided:
         told = (f"not judged: {len(undecided):,} of {runs:,} seeds are neither valid nor invalid", _seeds(undecided))
-        cases.append(Case.of(group, "seeds without a verdict", Outcome.SKIPPED, *told))
+        cases.append(JUnitCase.of(group, "seeds without a verdict", Outcome.SKIPPED, *told))
     for seed, why in hunted.broken.items():
-        cases.append(Case.of(group, f"seed {seed}", Outcome.ERROR, why, f"again: {hunted.command}"))
+        cases.append(JUnitCase.of(group, f"seed {seed}", Outcome.ERROR, why, f"again: {hunted.command}"))
     return Suite(verb="hunt", command=hunted.command, cases=cases)
 
 
@@ -49,22 +49,22 @@ def matrix_suite(report: "MatrixReport") -> Suite:
     told, group = report.to_json(), "zonelab.matrix"
     cases = [_all_run(group, report.study.runs, complete=report.study.complete, command=report.command)]
     cases += [_of_cell(cell, name, found) for cell in told["cells"] for name, found in cell["classes"].items()]
-    cases += [Case.of(group, problem.partition(":")[0], Outcome.ERROR, problem) for problem in told["problems"]]
+    cases += [JUnitCase.of(group, problem.partition(":")[0], Outcome.ERROR, problem) for problem in told["problems"]]
     return Suite(verb="matrix", command=report.command, cases=cases)
 
 
-def _of_cell(cell: Mapping[str, Any], name: str, found: Mapping[str, Any]) -> Case:
+def _of_cell(cell: Mapping[str, Any], name: str, found: Mapping[str, Any]) -> JUnitCase:
     group, case = f"zonelab.matrix.{cell['engine']}.{cell['mode']}.{cell['level']}", f"{cell['faults']}: {name}"
     if not cell["decided"]:
         return _unjudged(group, case)
     if not found["failing"]:
-        return Case(group=group, name=case)
+        return JUnitCase(group=group, name=case)
     lines = [
         f"{name} in {_share(found['failing'], cell['decided'])}: {CLASSES[name].summary}",
         f"seed {found['first_seed']}",
     ]
     lines += [f"again: zonelab replay {found['counterexample']}"] if found["counterexample"] else []
-    return Case.of(group, case, Outcome.FAILURE, *lines)
+    return JUnitCase.of(group, case, Outcome.FAILURE, *lines)
 
 
 def sweep_suite(done: "SweepResult", forbidden: Mapping[str, Sequence[str]]) -> Suite:
@@ -77,12 +77,14 @@ def sweep_suite(done: "SweepResult", forbidden: Mapping[str, Sequence[str]]) -> 
             hits = row.runs_with.get(one, 0)
             told = f"{one} in {_share(hits, row.runs)}: {CLASSES[one].summary}", f"again: {done.command}"
             told_of_hits = told if hits else ()
-            cases.append(Case.of(name, one, Outcome.FAILURE, *told_of_hits) if row.judged else _unjudged(name, one))
+            cases.append(
+                JUnitCase.of(name, one, Outcome.FAILURE, *told_of_hits) if row.judged else _unjudged(name, one)
+            )
         if row.undecided:
             told = f"not judged: {len(row.undecided):,} of {row.runs:,} runs", _seeds(list(row.undecided))
-            cases.append(Case.of(name, "seeds without a verdict", Outcome.SKIPPED, *told))
+            cases.append(JUnitCase.of(name, "seeds without a verdict", Outcome.SKIPPED, *told))
         for seed, why in row.problems.items():
-            cases.append(Case.of(name, f"seed {seed}", Outcome.ERROR, why, f"again: {done.command}"))
+            cases.append(JUnitCase.of(name, f"seed {seed}", Outcome.ERROR, why, f"again: {done.command}"))
     return Suite(verb="sweep", command=done.command, cases=cases)
 
 
@@ -93,9 +95,9 @@ def limit_suite(done: "LimitResult") -> Suite:
     for row in done.rows:
         without = row.seeds - row.found
         told = (f"not judged: {without:,} of {row.seeds:,} searches found no limit, {row.told}",) if without else ()
-        cases.append(Case.of(group, row.setting, Outcome.SKIPPED, *told))
+        cases.append(JUnitCase.of(group, row.setting, Outcome.SKIPPED, *told))
         failed = ((f"{row.setting}, {why.partition(':')[0]}", why) for why in row.failures)
-        cases += [Case.of(group, name, Outcome.ERROR, why, again) for name, why in failed]
+        cases += [JUnitCase.of(group, name, Outcome.ERROR, why, again) for name, why in failed]
     return Suite(verb="limit", command=done.command, cases=cases)
 
 
@@ -105,9 +107,9 @@ def ablation_suite(report: "AblationReport") -> Suite:
     cases = [_all_run(group, report.study.runs, complete=report.study.complete, command=report.command)]
     for row in report.to_json()["rows"]:
         name, few = ", ".join(row["off"]), f"not judged: nothing got worse without it in {counted(row['runs'], 'seed')}"
-        cases.append(Case.of(group, name, Outcome.SKIPPED, "" if row["detected"] else few))
+        cases.append(JUnitCase.of(group, name, Outcome.SKIPPED, "" if row["detected"] else few))
         for seed, problem in row["problems"].items():
-            cases.append(Case.of(group, f"{name}, seed {seed}", Outcome.ERROR, problem))
+            cases.append(JUnitCase.of(group, f"{name}, seed {seed}", Outcome.ERROR, problem))
     return Suite(verb="ablate", command=report.command, cases=cases)
 
 
@@ -117,8 +119,8 @@ def options_suite(report: "OptionReport") -> Suite:
     for row in (row for row in report.to_json()["rows"] if row["on"]):
         group, name = f"zonelab.options.{row['workload']}", f"{row['faults']}: {' + '.join(row['on'])}"
         told = (f"more {', '.join(row['more'])} than without, in {row['runs']:,} seeds", f"again: {report.command}")
-        cases.append(Case.of(group, name, Outcome.FAILURE, *(told if row["more"] else ())))
-        cases += [Case.of(group, f"{name}, run without a verdict", Outcome.ERROR, one) for one in row["problems"]]
+        cases.append(JUnitCase.of(group, name, Outcome.FAILURE, *(told if row["more"] else ())))
+        cases += [JUnitCase.of(group, f"{name}, run without a verdict", Outcome.ERROR, one) for one in row["problems"]]
     return Suite(verb="ablate", command=report.command, cases=cases)
 
 
@@ -131,26 +133,26 @@ def evaluation_suite(done: "EvaluationResult") -> Suite:
     cases = [_all_run(group, sum(done.done.runs.values()), complete=done.done.complete, command=done.command)]
     none = Outcome.SKIPPED if found.undecided else Outcome.FAILURE
     told = () if found.recommended is not None else (done.answer, *done.reasons, again)
-    cases.append(Case.of(group, "a setting is recommended", none, *told))
+    cases.append(JUnitCase.of(group, "a setting is recommended", none, *told))
     for row in found.rows:
         lines = [f"{one.objective} is {one.status}, {one}" for one in row.judged if one.status in _UNMET]
         of_setting = Outcome.SKIPPED if found.recommended is not None else none
-        cases.append(Case.of(group, row.setting, of_setting, *(lines and (*lines, again))))
+        cases.append(JUnitCase.of(group, row.setting, of_setting, *(lines and (*lines, again))))
     for one in done.confirmation.rows if done.confirmation is not None else ():
-        outcome = Outcome.FAILURE if one.status is Confirmed.NOT else Outcome.SKIPPED
-        why = () if one.status is Confirmed.CONFIRMED else (f"{one.status}: {one.why}", again)
-        cases.append(Case.of(f"{group}.real", f"{one.setting}, {one.kind}", outcome, *why))
-    cases += [Case.of(group, which, Outcome.ERROR, why, again) for which, why in done.done.failures.items()]
+        outcome = Outcome.FAILURE if one.status is ConfirmationStatus.NOT else Outcome.SKIPPED
+        why = () if one.status is ConfirmationStatus.CONFIRMED else (f"{one.status}: {one.why}", again)
+        cases.append(JUnitCase.of(f"{group}.real", f"{one.setting}, {one.kind}", outcome, *why))
+    cases += [JUnitCase.of(group, which, Outcome.ERROR, why, again) for which, why in done.done.failures.items()]
     return Suite(verb="evaluate", command=done.command, cases=cases)
 
 
-def _all_run(group: str, runs: int, *, complete: bool, command: str) -> Case:
+def _all_run(group: str, runs: int, *, complete: bool, command: str) -> JUnitCase:
     told = () if complete else (f"interrupted after {counted(runs, 'run')}", f"repeat or continue with: {command}")
-    return Case.of(group, "every run was made", Outcome.ERROR, *told)
+    return JUnitCase.of(group, "every run was made", Outcome.ERROR, *told)
 
 
-def _unjudged(group: str, name: str) -> Case:
-    return Case.of(group, name, Outcome.SKIPPED, "not judged: no run is valid or invalid")
+def _unjudged(group: str, name: str) -> JUnitCase:
+    return JUnitCase.of(group, name, Outcome.SKIPPED, "not judged: no run is valid or invalid")
 
 
 def _share(hits: int, runs: int) -> str:

@@ -6,7 +6,7 @@ from importlib.metadata import version
 from typing import Any
 
 from zonelab.analysis.comparison.confirmation import MedianPair, Typical, medians_ms, pairs_of
-from zonelab.analysis.comparison.work import Work, fitted
+from zonelab.analysis.comparison.work import CommandWork, fitted
 from zonelab.analysis.number_text import counted
 from zonelab.analysis.observation import Observation
 from zonelab.cluster.wiring.settings import Links
@@ -42,7 +42,7 @@ class MeasuredService:
     on: ZoneKind
     busy: tuple[Observation, ...]
     runs: tuple[str, ...]
-    work: Work | None = None
+    work: CommandWork | None = None
     without: tuple[MedianPair, ...] = ()
     with_it: tuple[MedianPair, ...] = ()
     failure: str | None = None

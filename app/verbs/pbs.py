@@ -27,7 +27,7 @@ VALUES_MAX = 150_000_000
 
 
 @dataclass(frozen=True)
-class Found:
+class PbsResult:
     """A result, and what was found, as a table and as sentences."""
 
     result: Prediction | Reproduction
@@ -57,7 +57,7 @@ def predicted(
     probability: float,
     trials: int,
     seed: int,
-) -> Found:
+) -> PbsResult:
     """Return what the quorum, or every quorum, of ``model`` does. Raises ``NotAccepted``."""
     if not 0 < probability < 1:
         raise NotAccepted(f"--probability: got {probability:g}; accepted: above 0 and below 1, e.g. 0.999")
@@ -75,10 +75,10 @@ def predicted(
         trials=trials,
         seed=seed,
     )
-    return Found(result, prediction_table(result), list(_sentences(result)))
+    return PbsResult(result, prediction_table(result), list(_sentences(result)))
 
 
-def reproduced(*, trials: int, seed: int) -> Found:
+def reproduced(*, trials: int, seed: int) -> PbsResult:
     """The paper's table 4 beside ours. Raises ``NotAccepted``."""
     if not 1 <= trials <= TRIALS_MAX:
         raise NotAccepted(f"--trials: got {trials:,}; accepted: 1 to {TRIALS_MAX:,}")
@@ -90,7 +90,7 @@ def reproduced(*, trials: int, seed: int) -> Found:
         "exact: the quantile. docs/pbs.md explains the gap.",
         "ymmr has the shape 3.5 of the authors' program for slow writes, ymmr-3.35 that of the paper's table 3.",
     )
-    return Found(result, reproduction_table(result), sentences)
+    return PbsResult(result, reproduction_table(result), sentences)
 
 
 def model_of(name: str | None, *, lag: str | None, own: str | None) -> Model:

@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import Any
 
 from zonelab.analysis.runs.directory import RunDirectory
-from zonelab.app.verbs.run import Performed, perform
+from zonelab.app.verbs.run import RunResult, perform
 from zonelab.scenarios.arms import Arm, On, ZoneKind
 from zonelab.scenarios.errors import NotAccepted
 from zonelab.scenarios.extras import Extra, require
@@ -18,10 +18,10 @@ from zonelab.studies.reporting.progress import Display
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Replayed:
+class ReplayResult:
     """``same``: whether every event was that of the run that was found; None if nothing tells."""
 
-    performed: Performed
+    performed: RunResult
     same: bool | None
     words: str
 
@@ -71,18 +71,20 @@ def _mapping(path: Path) -> dict[str, Any]:
     return told if isinstance(told, dict) else {}
 
 
-def replayed(file: str, scenario: Scenario, *, zones: ZoneKind, runs: Path, shown: Display) -> Replayed:
+def replayed(file: str, scenario: Scenario, *, zones: ZoneKind, runs: Path, shown: Display) -> ReplayResult:
     """Run ``scenario`` of ``file`` once more. Raises ``OSError``."""
     where = ["--on", On.of(scenario.arm, zones)]
     command = command_line(["zonelab", "replay", file, *where], runs=runs)
     performed = perform(scenario, zones=zones, runs=runs, shown=shown, command=command)
     if scenario.arm is Arm.REAL:
-        return Replayed(performed=performed, same=None, words="On real servers: the same operations and faults.")
+        return ReplayResult(performed=performed, same=None, words="On real servers: the same operations and faults.")
     if scenario.found is None:
-        return Replayed(performed=performed, same=None, words="The file does not tell what the run was like before.")
+        return ReplayResult(
+            performed=performed, same=None, words="The file does not tell what the run was like before."
+        )
     trace_hash = getattr(RunDirectory.open(performed.directory).info, "trace_hash", None)
     same = trace_hash == scenario.found.trace_hash
-    return Replayed(performed=performed, same=same, words=_words(scenario, str(trace_hash), same=same))
+    return ReplayResult(performed=performed, same=same, words=_words(scenario, str(trace_hash), same=same))
 
 
 def _words(scenario: Scenario, trace_hash: str, *, same: bool) -> str:

@@ -21,7 +21,7 @@ from zonelab.studies.reporting.progress import Display
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Performed:
+class RunResult:
     """A run and what the analysis made of it.
 
     ``result`` is None if the lab failed, or the run was interrupted before its load: there is nothing to judge then.
@@ -71,7 +71,7 @@ def perform(
     command: str,
     make_queue: MakeQueue = queue_under_test,
     page: RunPage | None = None,
-) -> Performed:
+) -> RunResult:
     """Run on ``scenario.arm``, check, draw; ``zones`` and ``page`` are for real servers.
 
     Raises ``OSError`` if the run directory cannot be written.
@@ -89,7 +89,7 @@ def perform(
         shown.phase("plots", None)
         illustrations = illustrate(directory)
     shown.done(record.status if result is None else result.words)
-    return Performed(
+    return RunResult(
         scenario=scenario,
         directory=directory,
         record=record,

@@ -48,7 +48,7 @@ def _smaller(scenario: Scenario, kept: CaseClass, *, runs_max: int, on_smaller: 
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Shrinking:
+class ShrinkResult:
     """A shrunk counterexample and the files that were written."""
 
     before: Scenario

@@ -53,7 +53,7 @@ class HandoffSettings(Section):
         return min(WINDOW_BYTES, max(1, self.queue_bytes // 2))
 
 
-class _Kept:
+class _Hint:
     """A batch in the queue, or under way out of it: a hint, or, with ``done``, a client's batch behind the hints.
 
     ``done`` is called with the answer; the client waits until ``deadline_ns``. With ``way`` the batch is sent on that
@@ -97,10 +97,10 @@ class HintedChannel:
         self._settings = settings
         self._count = count
         self._codec = codec or PlainCodec()
-        self._hints: deque[_Kept] = deque()
-        self._behind: deque[_Kept] = deque()  # newer than every hint
+        self._hints: deque[_Hint] = deque()
+        self._behind: deque[_Hint] = deque()  # newer than every hint
         self._sent = self._sent_commands = self._sent_bytes = 0
-        self._refused: list[_Kept] = []  # of those sent; they go back to the front once all have answers
+        self._refused: list[_Hint] = []  # of those sent; they go back to the front once all have answers
         self._commands = 0
         self._bytes = 0
         self._pumping = self._looking = self._ending = False
@@ -166,12 +166,12 @@ class HintedChannel:
                 answer = ZoneFailure(str(answer), maybe_applied=True)
         done(answer)
 
-    def _hint(self, batch: Batch) -> _Kept | None:
+    def _hint(self, batch: Batch) -> _Hint | None:
         """A hint of what ``batch`` writes; None if it writes nothing that can be one, or there is no room."""
         made = _writes_of(batch, self._codec)
         if made is None or self._ending:
             return None
-        hint = _Kept(made)
+        hint = _Hint(made)
         if not self._has_room_for(hint):
             self._count("hints dropped", len(made.commands))
             return None
@@ -182,7 +182,7 @@ class HintedChannel:
     def _queue(self, batch: Batch, done: Callable[[Answer], None], *, way: Channel | None = None) -> bool:
         """Put ``batch`` behind the hints; False if there is no room. A write without room is refused here and now."""
         deadline_ns = self._runtime.now_ns() + self._settings.wait_ms * NS_PER_MS
-        waiting = _Kept(batch, done, deadline_ns=deadline_ns, way=way)
+        waiting = _Hint(batch, done, deadline_ns=deadline_ns, way=way)
         if self._has_room_for(waiting):
             self._remember(waiting)
             self._behind.append(waiting)
@@ -193,22 +193,22 @@ class HintedChannel:
             return False
         return True
 
-    def _has_room_for(self, kept: _Kept) -> bool:
+    def _has_room_for(self, kept: _Hint) -> bool:
         return (
             self._commands + len(kept.batch.commands) <= self._settings.queue
             and self._bytes + kept.bytes <= self._settings.queue_bytes
         )
 
-    def _remember(self, kept: _Kept) -> None:
+    def _remember(self, kept: _Hint) -> None:
         self._commands += len(kept.batch.commands)
         self._bytes += kept.bytes
         self._look_later()
 
-    def _forget(self, kept: _Kept) -> None:
+    def _forget(self, kept: _Hint) -> None:
         self._commands -= len(kept.batch.commands)
         self._bytes -= kept.bytes
 
-    def _drop(self, hint: _Kept) -> None:
+    def _drop(self, hint: _Hint) -> None:
         self._forget(hint)
         self._count("hints dropped", len(hint.batch.commands))
 
@@ -240,7 +240,7 @@ class HintedChannel:
             self._hints.append(hint)
         _tell(kept, failure)
 
-    def _failed(self, kept: _Kept, failure: ZoneFailure) -> tuple[_Kept | None, ZoneFailure]:
+    def _failed(self, kept: _Hint, failure: ZoneFailure) -> tuple[_Hint | None, ZoneFailure]:
         """Return what is kept of a write that was certainly not applied, and the failure that its client gets."""
         if kept.done is None and not self._ending:
             return kept, failure
@@ -262,7 +262,7 @@ class HintedChannel:
         finally:
             self._pumping = False
 
-    def _send(self, kept: _Kept) -> None:
+    def _send(self, kept: _Hint) -> None:
         if kept.way is None:
             self._count_sent(kept, 1)
             self._channel.submit(kept.batch, partial(self._replayed, kept))
@@ -271,7 +271,7 @@ class HintedChannel:
             self._forget(kept)
             kept.way.submit(kept.batch, kept.done)
 
-    def _next(self) -> _Kept | None:
+    def _next(self) -> _Hint | None:
         queue = self._hints or self._behind
         if not queue or self._refused or self._ending or not self._channel.connected:
             return None
@@ -282,12 +282,12 @@ class HintedChannel:
             return None
         return queue.popleft()
 
-    def _count_sent(self, kept: _Kept, number: int) -> None:
+    def _count_sent(self, kept: _Hint, number: int) -> None:
         self._sent += number
         self._sent_commands += number * len(kept.batch.commands)
         self._sent_bytes += number * kept.bytes
 
-    def _replayed(self, kept: _Kept, answer: Answer) -> None:
+    def _replayed(self, kept: _Hint, answer: Answer) -> None:
         """A batch out of the queue has this answer. What is refused again keeps its order until the next look."""
         self._count_sent(kept, -1)
         if isinstance(answer, ZoneFailure) and not answer.maybe_applied:
@@ -309,7 +309,7 @@ class HintedChannel:
         self._pump()
 
 
-def _tell(kept: _Kept, answer: Answer) -> None:
+def _tell(kept: _Hint, answer: Answer) -> None:
     if kept.done is not None:
         kept.done(answer)
 

@@ -12,7 +12,7 @@ from zonelab.engine.queue import ExtendableQueue, ExtendsLeases, Queue, Repairab
 from zonelab.engine.units import NS_PER_MS
 from zonelab.scenarios.clients.program_crash import CrashSwitch, ProgramCrashed
 from zonelab.scenarios.clients.program_view import ProgramView
-from zonelab.scenarios.clients.recorder import Actor, Delivered, Recorder
+from zonelab.scenarios.clients.recorder import OperationActor, RecordedDelivery, Recorder
 from zonelab.scenarios.queues.under_test import Wrap
 from zonelab.scenarios.spec import scenario as spec
 from zonelab.scenarios.tasks import TaskGroup
@@ -39,7 +39,7 @@ STOP_MARGIN_S = 2.0
 Work = Callable[[str], Awaitable[None]]
 """Work of a program on the message of an id, before it acks it."""
 
-WorkOf = Callable[[Actor], Work]
+WorkOf = Callable[[OperationActor], Work]
 
 
 class OpenConsumerQueue(Protocol):
@@ -71,7 +71,7 @@ class PoppingProgram:
 
     def __init__(
         self,
-        actor: Actor,
+        actor: OperationActor,
         *,
         settings: spec.ConsumerSection,
         poison: Collection[str],
@@ -141,7 +141,7 @@ class PoppingProgram:
             self.switch.check()
             await self._recorder.ack(queue, self._actor, held)
 
-    async def _extended_lease(self, queue: Queue, delivered: Delivered) -> Delivered | None:
+    async def _extended_lease(self, queue: Queue, delivered: RecordedDelivery) -> RecordedDelivery | None:
         """Now and then work until the lease has to be extended, or until it has ended, and extend it.
 
         None if that was refused: somebody else may have the message.
@@ -190,7 +190,7 @@ class Consumers:
         self,
         *,
         settings: spec.ConsumerSection,
-        make: Callable[[Actor], ConsumerProgram],
+        make: Callable[[OperationActor], ConsumerProgram],
         runtime: Runtime,
         tasks: TaskGroup,
         deaths: dict[str, int],
@@ -207,7 +207,7 @@ class Consumers:
     def start(self, zone: str, number: int) -> None:
         life = self._lives[zone, number] = self._lives.get((zone, number), 0) + 1
         name = f"consumer-{zone}-{number}" + (f".{life}" if life > 1 else "")
-        program = self._make(Actor(name, zone))
+        program = self._make(OperationActor(name, zone))
         program.switch.when_crashed(lambda: self._deaths.update({name: self._runtime.now_ns()}))
         self._programs[zone, number] = program
         self._tasks.spawn(self._live(program, zone, number), name=name)

@@ -10,7 +10,7 @@ from zonelab.engine.fifo.events import Observer
 from zonelab.engine.ports import Promise, Runtime
 from zonelab.scenarios.clients.consumers import WorkOf
 from zonelab.scenarios.clients.program_crash import CrashSwitch
-from zonelab.scenarios.clients.recorder import Actor, Recorder
+from zonelab.scenarios.clients.recorder import OperationActor, Recorder
 from zonelab.scenarios.clients.recorder import Outcome as Fate
 from zonelab.scenarios.clients.sinks import FENCED, Effect, Sink
 from zonelab.scenarios.queues.under_test import OrderedQueueUnderTest
@@ -27,7 +27,7 @@ class ListeningProgram:
 
     def __init__(
         self,
-        actor: Actor,
+        actor: OperationActor,
         *,
         settings: spec.ConsumerSection,
         poison: Collection[str],
@@ -149,7 +149,7 @@ class PopRecorder:
 
     inner: Observer
     recorder: Recorder
-    actor: Actor
+    actor: OperationActor
     counts: bool = True
     _handed: dict[str, list[_DeliveredMessage]] = field(default_factory=dict)
     _acks: dict[int, list[int]] = field(default_factory=dict)

@@ -6,7 +6,7 @@ What is lost cannot: a message that nobody has got may still come.
 from collections.abc import Sequence
 from heapq import heappop, heappush
 
-from zonelab.analysis.runs.history import Touched
+from zonelab.analysis.runs.history import MessageColumns
 
 OVERDUE_MS = 1_000
 """A confirmed message that nobody has got so long after it was due is overdue."""
@@ -28,7 +28,7 @@ class MessagesSoFar:
         """Messages, however often each was delivered."""
         return len(self._delivered)
 
-    def heard(self, f: str, outcome: str, messages: Sequence[Touched]) -> None:
+    def heard(self, f: str, outcome: str, messages: Sequence[MessageColumns]) -> None:
         """Take in the end of an operation: what is confirmed, delivered, overdue and delivered twice."""
         if outcome != "ok":
             return

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from zonelab.analysis.checkers.order.properties import GONE, THRASH_GRANTS, Blocked
+from zonelab.analysis.checkers.order.properties import GONE, THRASH_GRANTS, Blockage
 from zonelab.analysis.runs.order import OrderKind
 from zonelab.engine.units import NS_PER_MS
 
@@ -114,17 +114,17 @@ class OrderSoFar:
         elif kind is OrderKind.FAIL and row.get("outcome") == "ok":
             place.failed, place.suspended_ns = place.failed + 1, row.get("until_ns") or 0
 
-    def _cause(self, place: _GroupHead, now_ns: int) -> Blocked:
+    def _cause(self, place: _GroupHead, now_ns: int) -> Blockage:
         """The first whose signs were seen since the head became it."""
         signs = (
-            (Blocked.UNADMITTED, "unadmitted" in place.statuses),
-            (Blocked.CURSOR_AHEAD, "cursor ahead" in place.statuses),
-            (Blocked.POISON, place.failed > 1),
-            (Blocked.THRASH, place.grants >= THRASH_GRANTS),
-            (Blocked.CREDIT, "credit" in place.statuses),
-            (Blocked.DEAD_HOLDER, place.session in self._gone),
-            (Blocked.ORPHAN, place.owner is None or place.until_ns < now_ns),
-            (Blocked.HUNG, place.open is not None),
-            (Blocked.SUSPENDED, place.suspended_ns > now_ns),
+            (Blockage.UNADMITTED, "unadmitted" in place.statuses),
+            (Blockage.CURSOR_AHEAD, "cursor ahead" in place.statuses),
+            (Blockage.POISON, place.failed > 1),
+            (Blockage.THRASH, place.grants >= THRASH_GRANTS),
+            (Blockage.CREDIT, "credit" in place.statuses),
+            (Blockage.DEAD_HOLDER, place.session in self._gone),
+            (Blockage.ORPHAN, place.owner is None or place.until_ns < now_ns),
+            (Blockage.HUNG, place.open is not None),
+            (Blockage.SUSPENDED, place.suspended_ns > now_ns),
         )
-        return next((cause for cause, seen in signs if seen), Blocked.SLOW)
+        return next((cause for cause, seen in signs if seen), Blockage.SLOW)

@@ -16,7 +16,7 @@ from zonelab.engine.queue import Queue
 from zonelab.engine.units import NS_PER_MS
 from zonelab.scenarios.clients.program_crash import CrashSwitch, ProgramCrashed
 from zonelab.scenarios.clients.program_view import ProgramView
-from zonelab.scenarios.clients.recorder import Actor, Recorder
+from zonelab.scenarios.clients.recorder import OperationActor, Recorder
 from zonelab.scenarios.queues.under_test import Wrap
 from zonelab.scenarios.spec.push_plan import PlannedPush
 from zonelab.scenarios.tasks import Halt, TaskGroup
@@ -45,7 +45,7 @@ class OpenProducerQueue(Protocol):
 class _ProducerProgram:
     """One producer program, from its start to its stop or crash."""
 
-    actor: Actor
+    actor: OperationActor
     queue: Queue
     switch: CrashSwitch
 
@@ -90,7 +90,7 @@ class ZoneProducer:
         name = f"producer-{self._zone}" + (f".{life}" if life > 1 else "")
         switch = CrashSwitch(name)
         queue = await self._open_queue(self._zone, switch.wrap_deaf)
-        self._programs.append(_ProducerProgram(Actor(name, self._zone), queue, switch))
+        self._programs.append(_ProducerProgram(OperationActor(name, self._zone), queue, switch))
 
     @property
     def view(self) -> ProgramView:

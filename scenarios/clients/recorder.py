@@ -4,7 +4,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
-from zonelab.analysis.runs.history import NO_LEASE, History, Touched, body_sum
+from zonelab.analysis.runs.history import NO_LEASE, History, MessageColumns, body_sum
 from zonelab.cluster.clock import NodeClock
 from zonelab.engine.message import Delivery, Message, Receipt
 from zonelab.engine.ports import Indeterminate, PortError, Runtime, ServerError
@@ -21,11 +21,11 @@ CRASHED = "consumer crashed"
 PRODUCER_CRASHED = "producer crashed"
 
 Outcome = Literal["ok", "fail", "info"]
-Heard = Callable[[str, Outcome, Sequence[Touched]], None]
+Heard = Callable[[str, Outcome, Sequence[MessageColumns]], None]
 
 
 @dataclass(frozen=True, slots=True)
-class Actor:
+class OperationActor:
     """The actor of an operation: the process, and the zone whose coordinator it talks to."""
 
     process: str
@@ -33,19 +33,19 @@ class Actor:
 
 
 @dataclass(frozen=True, slots=True)
-class Delivered:
+class RecordedDelivery:
     """A delivery as the queue gave it, and as the history has it: in true time, with the number of its pop."""
 
     delivery: Delivery
-    touched: Touched
+    touched: MessageColumns
 
 
 @dataclass(frozen=True, slots=True)
-class Popped:
+class PopResult:
     """Deliveries of one pop, and the number of its operation."""
 
     op: int
-    delivered: tuple[Delivered, ...]
+    delivered: tuple[RecordedDelivery, ...]
 
 
 class OperationRecorder:
@@ -61,7 +61,9 @@ class OperationRecorder:
         """Listener that is called with every operation as it ends."""
         self.counts: dict[tuple[str, Outcome], int] = {}
 
-    def _begin(self, actor: Actor, f: str, messages: Sequence[Touched] = (), intended_ns: int | None = None) -> int:
+    def _begin(
+        self, actor: OperationActor, f: str, messages: Sequence[MessageColumns] = (), intended_ns: int | None = None
+    ) -> int:
         return self._history.invoke(
             time_ns=self._runtime.now_ns(),
             process=actor.process,
@@ -72,7 +74,13 @@ class OperationRecorder:
         )
 
     def _end(
-        self, op: int, f: str, outcome: Outcome, messages: Sequence[Touched] | None = None, *, error: str | None = None
+        self,
+        op: int,
+        f: str,
+        outcome: Outcome,
+        messages: Sequence[MessageColumns] | None = None,
+        *,
+        error: str | None = None,
     ) -> None:
         touched = 1 if messages is None else len(messages)
         self.counts[f, outcome] = self.counts.get((f, outcome), 0) + touched
@@ -92,7 +100,7 @@ class Recorder(OperationRecorder):
         self._clock = clock or _true_clock
 
     async def push(
-        self, queue: Queue, actor: Actor, messages: Sequence[Message], *, intended_ns: int
+        self, queue: Queue, actor: OperationActor, messages: Sequence[Message], *, intended_ns: int
     ) -> tuple[Message, ...]:
         """Push ``messages`` in one call; those that were not confirmed come back.
 
@@ -124,18 +132,18 @@ class Recorder(OperationRecorder):
             self._end(op, "push", "ok", [_pushed(message, receipt, reading)])
         return tuple(messages[index] for index in _unconfirmed(messages, receipts))
 
-    def refuse(self, actor: Actor, messages: Sequence[Message], *, intended_ns: int, error: str) -> None:
+    def refuse(self, actor: OperationActor, messages: Sequence[Message], *, intended_ns: int, error: str) -> None:
         """Record a push that the load generator itself could not begin."""
         for op in self._begin_pushes(actor, messages, intended_ns):
             self._end(op, "push", "fail", error=error)
 
-    async def pop(self, queue: Queue, actor: Actor, *, count: int, wait_ms: int) -> Popped | None:
+    async def pop(self, queue: Queue, actor: OperationActor, *, count: int, wait_ms: int) -> PopResult | None:
         """Return what was delivered, or None if the pop failed."""
         op = self._begin(actor, "pop")
         reading = ClockReading.of(self._clock(actor.zone))
         try:
             deliveries = await queue.pop(count, wait_ms=wait_ms)
-            delivered = tuple(Delivered(each, _delivered(each, op, reading)) for each in deliveries)
+            delivered = tuple(RecordedDelivery(each, _delivered(each, op, reading)) for each in deliveries)
         except OPERATION_ERRORS as error:
             self._end(op, "pop", outcome_of(error), error=text_of(error))
             return None
@@ -143,9 +151,9 @@ class Recorder(OperationRecorder):
             self._end(op, "pop", "info", error=CRASHED)
             raise
         self._end(op, "pop", "ok", [each.touched for each in delivered])
-        return Popped(op, delivered)
+        return PopResult(op, delivered)
 
-    async def ack(self, queue: Queue, actor: Actor, delivered: Delivered) -> None:
+    async def ack(self, queue: Queue, actor: OperationActor, delivered: RecordedDelivery) -> None:
         op = self._begin(actor, "ack", [delivered.touched])
         try:
             acknowledged = await acknowledge(queue, delivered.delivery)
@@ -158,8 +166,8 @@ class Recorder(OperationRecorder):
             self._end(op, "ack", "ok" if acknowledged else "fail", error=None if acknowledged else NO_LEASE)
 
     async def extend(
-        self, queue: ExtendableQueue, actor: Actor, delivered: Delivered, *, timeout_ms: int
-    ) -> Delivered | None:
+        self, queue: ExtendableQueue, actor: OperationActor, delivered: RecordedDelivery, *, timeout_ms: int
+    ) -> RecordedDelivery | None:
         """Extend a lease by ``timeout_ms`` from now on; the delivery that is to be acknowledged, None if it is refused.
 
         Whoever is granted a lease that had ended is given the message once more: a delivery like that of a pop. The
@@ -180,35 +188,35 @@ class Recorder(OperationRecorder):
             raise
         if not late:
             self._end(op, f, "ok" if granted else "fail", [changed], error=None if granted else NO_LEASE)
-            return Delivered(delivered.delivery, changed) if granted else None
+            return RecordedDelivery(delivered.delivery, changed) if granted else None
         leased_ms = ClockReading.of(self._clock(actor.zone)).true_ms
         given = changed._replace(delivery=op, lease_start_ms=reading.true_ms, leased_ms=leased_ms)
         self._end(op, f, "ok", [given] if granted else [], error=LATE if granted else None)
         self._end(self._begin(actor, "extend", [changed]), "extend", "fail", [changed], error=LATE)
-        return Delivered(delivered.delivery, given) if granted else None
+        return RecordedDelivery(delivered.delivery, given) if granted else None
 
-    def handed(self, actor: Actor, messages: Sequence[tuple[str, str]], *, shard: str) -> int:
+    def handed(self, actor: OperationActor, messages: Sequence[tuple[str, str]], *, shard: str) -> int:
         """Record that messages, by id and key, were handed to a listener: as a pop that takes no time."""
         op = self._begin(actor, "pop")
-        touched = [Touched(message_id=name, key=key, shard=shard, delivery=op) for name, key in messages]
+        touched = [MessageColumns(message_id=name, key=key, shard=shard, delivery=op) for name, key in messages]
         self._end(op, "pop", "ok", touched)
         return op
 
-    def committing(self, actor: Actor, message_id: str, delivery: int, *, shard: str) -> int:
+    def committing(self, actor: OperationActor, message_id: str, delivery: int, *, shard: str) -> int:
         """Record that a cursor is to pass a message that was handed out: its ack begins. The number to end it with."""
-        return self._begin(actor, "ack", [Touched(message_id=message_id, shard=shard, delivery=delivery)])
+        return self._begin(actor, "ack", [MessageColumns(message_id=message_id, shard=shard, delivery=delivery)])
 
     def committed(self, op: int, outcome: Outcome, *, error: str | None) -> None:
         self._end(op, "ack", outcome, error=error)
 
-    def extended(self, actor: Actor, message_id: str, *, popped_by: int, lease_end_ms: int) -> None:
+    def extended(self, actor: OperationActor, message_id: str, *, popped_by: int, lease_end_ms: int) -> None:
         """Record that the queue moved the end of a lease by itself, and just had this confirmed."""
         ahead_ms = ClockReading.of(self._clock(actor.zone)).offset_ms
-        touched = [Touched(message_id=message_id, delivery=popped_by, lease_end_ms=lease_end_ms - ahead_ms)]
+        touched = [MessageColumns(message_id=message_id, delivery=popped_by, lease_end_ms=lease_end_ms - ahead_ms)]
         op = self._begin(actor, "extend", touched)
         self._end(op, "extend", "ok", touched)
 
-    def _begin_pushes(self, actor: Actor, messages: Sequence[Message], intended_ns: int) -> list[int]:
+    def _begin_pushes(self, actor: OperationActor, messages: Sequence[Message], intended_ns: int) -> list[int]:
         return [self._begin(actor, "push", [_asked(message)], intended_ns) for message in messages]
 
 
@@ -227,8 +235,8 @@ def _true_clock(zone: str) -> NodeClock:
     return NodeClock(epoch_ns=0, run_ns=lambda: 0)
 
 
-def _asked(message: Message) -> Touched:
-    return Touched(
+def _asked(message: Message) -> MessageColumns:
+    return MessageColumns(
         message_id=message.id,
         key=message.key,
         priority=message.priority,
@@ -237,12 +245,12 @@ def _asked(message: Message) -> Touched:
     )
 
 
-def _pushed(message: Message, receipt: Receipt, reading: ClockReading) -> Touched:
+def _pushed(message: Message, receipt: Receipt, reading: ClockReading) -> MessageColumns:
     due_ms = receipt.due_ms - reading.ahead_ms(receipt.due_ms - message.timeout_ms)
     return _asked(message)._replace(shard=receipt.shard, due_ms=due_ms)
 
 
-def _doubtful(message: Message, reading: ClockReading) -> Touched:
+def _doubtful(message: Message, reading: ClockReading) -> MessageColumns:
     """If the queue took it, it is not due before this."""
     return _asked(message)._replace(due_ms=reading.true_ms + message.timeout_ms)
 
@@ -253,9 +261,9 @@ def _unconfirmed(messages: Sequence[Message], receipts: Sequence[Receipt]) -> li
     return [index for index, message in enumerate(messages) if message.id not in confirmed]
 
 
-def _delivered(delivery: Delivery, op: int, reading: ClockReading) -> Touched:
+def _delivered(delivery: Delivery, op: int, reading: ClockReading) -> MessageColumns:
     ahead_ms = reading.ahead_ms(delivery.lease_start_ms)
-    return Touched(
+    return MessageColumns(
         message_id=delivery.message.id,
         shard=delivery.shard,
         delivery=op,

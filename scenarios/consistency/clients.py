@@ -10,7 +10,14 @@ from zonelab.analysis.runs.tables import Table
 from zonelab.analysis.workloads import WorkloadKind
 from zonelab.engine.ports import Connection, Runtime, ServerError
 from zonelab.scenarios.clients.producers import IN_FLIGHT_MAX, OVERLOADED
-from zonelab.scenarios.clients.recorder import OPERATION_ERRORS, Actor, OperationRecorder, Outcome, outcome_of, text_of
+from zonelab.scenarios.clients.recorder import (
+    OPERATION_ERRORS,
+    OperationActor,
+    OperationRecorder,
+    Outcome,
+    outcome_of,
+    text_of,
+)
 from zonelab.scenarios.consistency.operations import AccessAnswer, AccessRequest, answer_of, command
 from zonelab.scenarios.consistency.plan import PlannedAccess
 from zonelab.scenarios.run_files.tables import OPERATIONS_NAME, Tables
@@ -30,7 +37,7 @@ class AccessRecorder(OperationRecorder):
         self.keys: dict[str, None] = {}
 
     async def perform(
-        self, connection: Connection, actor: Actor, request: AccessRequest, *, intended_ns: int
+        self, connection: Connection, actor: OperationActor, request: AccessRequest, *, intended_ns: int
     ) -> AccessAnswer | None:
         """Carry out one operation and return its answer, or None if it got none."""
         op = self._begun(actor, request, intended_ns)
@@ -45,7 +52,7 @@ class AccessRecorder(OperationRecorder):
         self._ended(op, "ok", answer)
         return answer
 
-    def refuse(self, actor: Actor, request: AccessRequest, *, intended_ns: int, error: str) -> None:
+    def refuse(self, actor: OperationActor, request: AccessRequest, *, intended_ns: int, error: str) -> None:
         """Record an operation that the load generator itself could not begin."""
         self._ended(self._begun(actor, request, intended_ns), "fail", error=error)
 
@@ -55,7 +62,7 @@ class AccessRecorder(OperationRecorder):
         with closing(self._values):
             self._history.close()
 
-    def _begun(self, actor: Actor, request: AccessRequest, intended_ns: int) -> int:
+    def _begun(self, actor: OperationActor, request: AccessRequest, intended_ns: int) -> int:
         op = self._begin(actor, request.f, intended_ns=intended_ns)
         self._open[op] = request
         self.keys[request.key] = None
@@ -97,7 +104,7 @@ class ZoneClients:
             intended_ns = begin_ns + planned.offset_ns
             if await self._halt.sleep(intended_ns - self._runtime.now_ns()):
                 return
-            actor = Actor(f"client-{self._zone}-{planned.client}", self._zone)
+            actor = OperationActor(f"client-{self._zone}-{planned.client}", self._zone)
             request = planned.request
             if planned.expects_last:
                 request = replace(request, expected=self._last_seen.get((planned.client, request.key)))
@@ -110,7 +117,7 @@ class ZoneClients:
     async def close(self) -> None:
         await self._accesses.dismiss()
 
-    async def _access(self, client: int, actor: Actor, request: AccessRequest, intended_ns: int) -> None:
+    async def _access(self, client: int, actor: OperationActor, request: AccessRequest, intended_ns: int) -> None:
         answer = await self._recorder.perform(self._connection, actor, request, intended_ns=intended_ns)
         if answer is None:
             return

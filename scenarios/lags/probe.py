@@ -33,7 +33,7 @@ class Probe:
     """Why it ended early."""
 
 
-class _Connection(asyncio.Protocol):
+class _ProbeConnection(asyncio.Protocol):
     def __init__(self, probe: Probe, command: Command) -> None:
         self._probe = probe
         self._packed = command.packed
@@ -113,8 +113,8 @@ async def measure(
     return probes
 
 
-async def _connected(probe: Probe, command: Command) -> _Connection | None:
-    loop, connection = asyncio.get_running_loop(), _Connection(probe, command)
+async def _connected(probe: Probe, command: Command) -> _ProbeConnection | None:
+    loop, connection = asyncio.get_running_loop(), _ProbeConnection(probe, command)
     try:
         opening = loop.create_connection(lambda: connection, probe.address.host, probe.address.port)
         await asyncio.wait_for(opening, ANSWER_S)
@@ -134,7 +134,9 @@ async def _until(at_s: float, stop: asyncio.Event) -> None:
         await asyncio.wait_for(stop.wait(), left_s)
 
 
-async def _answered(probes: Sequence[Probe], connections: Sequence[_Connection | None], stop: asyncio.Event) -> None:
+async def _answered(
+    probes: Sequence[Probe], connections: Sequence[_ProbeConnection | None], stop: asyncio.Event
+) -> None:
     """Wait for what is on its way, so that the slowest are not left out."""
     loop = asyncio.get_running_loop()
     deadline_s = loop.time() + ANSWER_S

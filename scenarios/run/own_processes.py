@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from zonelab.engine.ports import Promise, Runtime
 from zonelab.scenarios.clients.consumers import Work, WorkOf
 from zonelab.scenarios.clients.producers import ZoneProducer
-from zonelab.scenarios.clients.recorder import Actor
+from zonelab.scenarios.clients.recorder import OperationActor
 from zonelab.scenarios.spec.own_process import process_of
 from zonelab.scenarios.spec.push_plan import Compose, composer
 from zonelab.scenarios.spec.scenario import Scenario
@@ -51,7 +51,7 @@ def own_work(guests: "Guests | None", scenario: Scenario, runtime: Runtime) -> W
         return None
     process = process_of(named)
 
-    def work_of(actor: Actor) -> Work:
+    def work_of(actor: OperationActor) -> Work:
         lab = guests.lab(actor.process, actor.zone)
 
         async def work(message_id: str) -> None:

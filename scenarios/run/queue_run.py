@@ -12,7 +12,7 @@ from zonelab.scenarios.clients.listening import ListeningProgram
 from zonelab.scenarios.clients.messages_so_far import MessagesSoFar
 from zonelab.scenarios.clients.order_so_far import OrderSoFar
 from zonelab.scenarios.clients.producers import ZoneProducer
-from zonelab.scenarios.clients.recorder import Actor, Outcome, Recorder
+from zonelab.scenarios.clients.recorder import OperationActor, Outcome, Recorder
 from zonelab.scenarios.clients.services import Services
 from zonelab.scenarios.faults.fault import Stage
 from zonelab.scenarios.faults.schedule import plan_faults
@@ -111,7 +111,7 @@ class QueueRun(RunPhases):
             await self._halt.sleep(begin_ns + start_ns - self._runtime.now_ns())
             self._consumers.start(zone, number)
 
-    def _consumer_programs(self) -> Callable[[Actor], ConsumerProgram]:
+    def _consumer_programs(self) -> Callable[[OperationActor], ConsumerProgram]:
         shared: dict[str, Any] = {
             "settings": self._scenario.consumers,
             "poison": self._scenario.load.poison,

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from zonelab.analysis.runs.info import FORMAT
-from zonelab.analysis.runs.owner import Owner
+from zonelab.analysis.runs.owner import RunOwner
 from zonelab.analysis.whole_files import write_json
 from zonelab.scenarios.run_files.directory import environment, program_fingerprint
 from zonelab.scenarios.run_files.record import RunRecord
@@ -44,7 +44,7 @@ class RunFile:
             "started_utc": f"{started:%Y-%m-%dT%H:%M:%SZ}",
             "command": command,
         }
-        owner = Owner.current()
+        owner = RunOwner.current()
         self._owner = None if owner is None else owner.model_dump()
         self.running(RunRecord())
 

@@ -4,7 +4,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Any
 
-from zonelab.analysis.comparison.confirmation import Confirmed, MedianPair
+from zonelab.analysis.comparison.confirmation import ConfirmationStatus, MedianPair
 from zonelab.scenarios.arms import ZoneKind
 from zonelab.studies.reporting.footer import INTERRUPTED
 from zonelab.studies.reporting.report_table import Column, ReportTable
@@ -22,7 +22,7 @@ class ConfirmationRow:
 
     setting: str
     kind: str
-    status: Confirmed
+    status: ConfirmationStatus
     why: str = ""
     pairs: tuple[MedianPair, ...] = ()
     runs: tuple[str, ...] = ()
@@ -54,8 +54,8 @@ class Confirmation:
     @property
     def holds(self) -> bool:
         """Return whether all is confirmed that can be."""
-        wanted = [row for row in self.rows if row.status is not Confirmed.NOT_CONFIRMABLE]
-        return self.complete and bool(wanted) and all(row.status is Confirmed.CONFIRMED for row in wanted)
+        wanted = [row for row in self.rows if row.status is not ConfirmationStatus.NOT_CONFIRMABLE]
+        return self.complete and bool(wanted) and all(row.status is ConfirmationStatus.CONFIRMED for row in wanted)
 
     def to_json(self) -> dict[str, Any]:
         return {
@@ -74,7 +74,7 @@ class Confirmation:
 
     def sentences(self) -> Iterator[str]:
         """Yield what the runs on real zones showed, in the words of the report."""
-        in_words = {status: sum(row.status is status for row in self.rows) for status in Confirmed}
+        in_words = {status: sum(row.status is status for row in self.rows) for status in ConfirmationStatus}
         counted = ", ".join(f"{count} {status}" for status, count in in_words.items() if count)
         yield f"On real zones ({self.on}): {counted}. Medians are geometric means over runs, with 95 % intervals."
         if self.cautions:

@@ -4,7 +4,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from zonelab.analysis.comparison.confirmation import Confirmed, MedianPair, decided, medians_ms, pairs_of
+from zonelab.analysis.comparison.confirmation import ConfirmationStatus, MedianPair, decided, medians_ms, pairs_of
 from zonelab.analysis.lags.distributions import quantiles_ms
 from zonelab.analysis.observation import Observation
 from zonelab.analysis.rates.decisions import ObjectiveStatus
@@ -126,7 +126,7 @@ class ConfirmationRuns:
             measured = quiet if len(quiet) >= QUIET else made
             pairs = pairs_of(predicted, [run.numbers for run in measured])
             status, why = decided(pairs, busy=len(quiet) < len(measured))
-            notes = self._notes(name, measured, pairs) if status is Confirmed.NOT else ()
+            notes = self._notes(name, measured, pairs) if status is ConfirmationStatus.NOT else ()
             yield ConfirmationRow(
                 setting=name,
                 kind=str(cell),
@@ -141,7 +141,7 @@ class ConfirmationRuns:
                 yield ConfirmationRow(
                     setting=name,
                     kind=str(one.cells[-1]),
-                    status=Confirmed.NOT_CONFIRMABLE,
+                    status=ConfirmationStatus.NOT_CONFIRMABLE,
                     why=f"{kind} is {reason}",
                 )
 

@@ -29,7 +29,7 @@ class ZoneAnswer:
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Sent:
+class SentCommand:
     """One command on its way: the program that sent it, the zone of its coordinator, and the answers by zone."""
 
     time_ns: int
@@ -43,18 +43,19 @@ class CommandLog:
     """``commands`` in the order in which they were sent. Pass ``testbed`` to a run as its observer."""
 
     def __init__(self) -> None:
-        self.commands: list[Sent] = []
+        self.commands: list[SentCommand] = []
         self.program = _LAB
-        self._by_batch: dict[Batch, list[Sent]] = {}
+        self._by_batch: dict[Batch, list[SentCommand]] = {}
 
     def testbed(self, cluster: SimCluster) -> "LoggedTestbed":
         return LoggedTestbed(cluster, self)
 
-    def sent(self, batch: Batch, *, time_ns: int, source: str, target: str) -> list[Sent]:
+    def sent(self, batch: Batch, *, time_ns: int, source: str, target: str) -> list[SentCommand]:
         """Note that ``batch`` goes from ``source`` to ``target``. Its commands, whose answers are still open."""
         if batch not in self._by_batch:
             self._by_batch[batch] = [
-                Sent(time_ns=time_ns, program=self.program, zone=source, command=command) for command in batch.commands
+                SentCommand(time_ns=time_ns, program=self.program, zone=source, command=command)
+                for command in batch.commands
             ]
             self.commands += self._by_batch[batch]
         for sent in self._by_batch[batch]:

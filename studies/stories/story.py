@@ -14,14 +14,14 @@ from zonelab.analysis.checkers.judgement import Case
 from zonelab.analysis.checkers.order.properties import Property
 from zonelab.analysis.runs.order import FINAL_ORDER, FINAL_ORDER_NAME, ORDER, ORDER_NAME, OrderKind
 from zonelab.analysis.stories.access_stories import access_words, keys_of, values_held
-from zonelab.analysis.stories.lines import Kept, Line, StorySource, fault_lines, held_in, outcome_words, table_rows
+from zonelab.analysis.stories.lines import CaseRows, Line, StorySource, fault_lines, held_in, outcome_words, table_rows
 from zonelab.analysis.stories.message_stories import at_rest, final_rows
 from zonelab.engine.units import NS_PER_MS
 from zonelab.scenarios.consistency.operations import redis_key
 from zonelab.scenarios.queues.catalogue import MakeQueue, queue_under_test
 from zonelab.scenarios.run.trial import Trial, attempt
 from zonelab.scenarios.spec.scenario import Scenario
-from zonelab.studies.stories.command_log import CommandLog, Sent
+from zonelab.studies.stories.command_log import CommandLog, SentCommand
 from zonelab.studies.stories.timeline import TIMES, command_lines, timeline_block
 
 MESSAGES_MAX = 3
@@ -110,7 +110,7 @@ def _naming(message_id: str) -> re.Pattern[bytes]:
     return re.compile(rb"(?<![\w-])" + re.escape(message_id.encode()) + rb"(?![\w-])")
 
 
-def _touches(sent: Sent, naming: re.Pattern[bytes]) -> bool:
+def _touches(sent: SentCommand, naming: re.Pattern[bytes]) -> bool:
     """Return whether the command names the message, or a zone's reply to it does."""
     replies = (answer.reply for answer in sent.answers.values() if answer is not None)
     return any(_named(value, naming) for value in (*sent.command, *replies))
@@ -160,7 +160,7 @@ def _of_partition(trial: Trial, violation: Property) -> Iterator[str]:
         yield "It does not break that any more."
         return
     case, begin_ns = cases[0], trial.run.record.phases["load"][0]
-    kept = Kept(frozenset() if case.index is None else frozenset({case.index}))
+    kept = CaseRows(frozenset() if case.index is None else frozenset({case.index}))
     for row in _that_change_something(run, case):
         kept.add(row)
     lines = [

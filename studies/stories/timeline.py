@@ -9,7 +9,7 @@ from zonelab.analysis.stories.lines import Line
 from zonelab.cluster.commands.routes import is_write
 from zonelab.cluster.connections.failures import ZoneFailure
 from zonelab.engine.ports import Argument, Command, Reply, ServerError
-from zonelab.studies.stories.command_log import Sent
+from zonelab.studies.stories.command_log import SentCommand
 
 LINES_MAX = 200
 """Lines of a timeline that are shown, unless more are ``kept``; a shrunk run has far fewer."""
@@ -41,7 +41,9 @@ def _left_out(ordered: Sequence[Line]) -> list[bool]:
     return [number in dropped for number in range(len(ordered))]
 
 
-def command_lines(commands: Iterable[Sent], *, through: bool, between: Sequence[int] | None = None) -> Iterator[Line]:
+def command_lines(
+    commands: Iterable[SentCommand], *, through: bool, between: Sequence[int] | None = None
+) -> Iterator[Line]:
     """``through``: say which zone's coordinator a command was sent to, since it need not be the program's own.
 
     ``between``: times of what else happened; looks that show nothing new until the next of them share a line.
@@ -71,7 +73,7 @@ def _fold(looks: int, last_ns: int) -> Iterator[Line]:
         yield Line(last_ns, "", f"  ({looks} more commands like these, with the same answers)")
 
 
-def _look(sent: Sent) -> object | None:
+def _look(sent: SentCommand) -> object | None:
     """The command and its answers without times in it; None if it may have changed anything."""
     found = [answer.reply for answer in sent.answers.values() if answer is not None]
     if is_write(sent.command) and any(found):
@@ -89,7 +91,7 @@ def _is_number(word: str) -> bool:
     return True
 
 
-def _answers(sent: Sent) -> Iterator[Line]:
+def _answers(sent: SentCommand) -> Iterator[Line]:
     """Zones that answered the same at the same time share a line."""
     together: dict[tuple[int, str], list[str]] = {}
     for zone, answer in sent.answers.items():

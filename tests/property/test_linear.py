@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from support.analysis.linear import crowded_history, operation, some_order_is_legal, zones_conflict
 from support.analysis.register_histories import register_history
 
-from zonelab.analysis.checkers.consistency.linear import Kind, check_register
+from zonelab.analysis.checkers.consistency.linear import RegisterStep, check_register
 from zonelab.analysis.checkers.consistency.linear_shrink import smallest_violation
 
 VALUES = st.sampled_from([None, 1, 2, 3])
@@ -25,26 +25,26 @@ def histories(draw, kinds, *, doubt, most=7, different=False):
     for number in range(count):
         begin, end = sorted(moments[2 * number : 2 * number + 2])
         kind = draw(st.sampled_from(kinds))
-        value = number + 1 if different and kind in (Kind.WRITE, Kind.CAS) else draw(VALUES)
+        value = number + 1 if different and kind in (RegisterStep.WRITE, RegisterStep.CAS) else draw(VALUES)
         unanswered = doubt and draw(st.booleans())
         made.append(operation(number, kind, value, begin, None if unanswered else end, draw(VALUES)))
     return made
 
 
 @settings(max_examples=250, deadline=None)
-@given(histories(list(Kind), doubt=True))
+@given(histories(list(RegisterStep), doubt=True))
 def test_any_history_is_judged_as_by_trying_every_order(history):
     assert check_register(history).valid is some_order_is_legal(history)
 
 
 @settings(max_examples=250, deadline=None)
-@given(histories([Kind.READ, Kind.WRITE, Kind.CAS], doubt=True, different=True))
+@given(histories([RegisterStep.READ, RegisterStep.WRITE, RegisterStep.CAS], doubt=True, different=True))
 def test_a_history_in_which_no_value_is_written_twice_is_judged_as_by_trying_every_order(history):
     assert check_register(history).valid is some_order_is_legal(history)
 
 
 @settings(max_examples=200, deadline=None)
-@given(histories([Kind.READ, Kind.WRITE], doubt=False, different=True, most=12))
+@given(histories([RegisterStep.READ, RegisterStep.WRITE], doubt=False, different=True, most=12))
 def test_reads_and_writes_of_different_values_are_judged_as_by_gibbons_and_korach(history):
     assert check_register(history).valid is not zones_conflict(history)
 
@@ -77,7 +77,7 @@ def test_a_history_that_stops_among_updates_holds_those_that_were_read():
 def test_a_larger_history_with_one_answer_changed_is_judged_as_by_gibbons_and_korach(seed, clients):
     random = Random(seed)
     history = register_history(random, 200, clients)
-    reads = [place for place, one in enumerate(history) if one.kind is Kind.READ]
+    reads = [place for place, one in enumerate(history) if one.kind is RegisterStep.READ]
     place, donor = random.choice(reads), random.choice(history)
     one = history[place]
     history[place] = operation(one.id, one.kind, donor.value, one.begin, one.end)
@@ -85,7 +85,7 @@ def test_a_larger_history_with_one_answer_changed_is_judged_as_by_gibbons_and_ko
 
 
 @settings(max_examples=150, deadline=None)
-@given(histories([Kind.READ, Kind.WRITE, Kind.CAS], doubt=True, different=True))
+@given(histories([RegisterStep.READ, RegisterStep.WRITE, RegisterStep.CAS], doubt=True, different=True))
 def test_a_smallest_violation_is_a_violation_and_nothing_can_be_left_out(history):
     if check_register(history).valid:
         return
@@ -94,10 +94,10 @@ def test_a_smallest_violation_is_a_violation_and_nothing_can_be_left_out(history
     assert {one.id for one in small} <= {one.id for one in history}
     for left_out in small:
         rest = [one for one in small if one is not left_out]
-        if left_out.kind is Kind.READ:
+        if left_out.kind is RegisterStep.READ:
             assert some_order_is_legal(rest)
     kinds = Counter(one.kind for one in small)
-    assert kinds[Kind.READ] + kinds[Kind.CAS] >= 1
+    assert kinds[RegisterStep.READ] + kinds[RegisterStep.CAS] >= 1
 
 
 def test_the_drawn_histories_are_of_both_sorts():

@@ -15,7 +15,7 @@ from zonelab.engine.message import Delivery, Message, Receipt
 from zonelab.engine.ports import PortError
 from zonelab.engine.queue import ExtendableQueue, Queue
 from zonelab.scenarios.clients.listening import PopRecorder
-from zonelab.scenarios.clients.recorder import OPERATION_ERRORS, Actor, Delivered, Recorder
+from zonelab.scenarios.clients.recorder import OPERATION_ERRORS, OperationActor, RecordedDelivery, Recorder
 from zonelab.scenarios.queues.acknowledging import acknowledge, extend_lease
 from zonelab.scenarios.queues.end_state import with_text
 from zonelab.scenarios.queues.under_test import OrderedQueueUnderTest, QueueUnderTest
@@ -34,7 +34,7 @@ class ProgramRecording:
         self._history = History(self.tables(OPERATIONS_NAME, OPERATIONS))
         self.faults = self.tables(FAULTS_NAME, FAULTS)
         self.recorder = Recorder(self._history, testbed.runtime, clock=testbed.clock)
-        self.deliveries: dict[Delivery, Delivered] = {}
+        self.deliveries: dict[Delivery, RecordedDelivery] = {}
         """The deliveries as the history has them: one may be acknowledged through another program."""
         if isinstance(adapter, OrderedQueueUnderTest):
             adapter.record(OrderHistory(self.tables(ORDER_NAME, ORDER)))
@@ -45,11 +45,11 @@ class ProgramRecording:
 
     def of(self, queue: Queue, process: str, zone: str) -> "RecordedQueue":
         """Return ``queue`` for the program named ``process``, with every operation recorded."""
-        return RecordedQueue(queue, self, Actor(process, zone))
+        return RecordedQueue(queue, self, OperationActor(process, zone))
 
     def acknowledging(self, observer: Observer, process: str, zone: str, *, counts: bool) -> PopRecorder:
         """Return the observer of a member of a consumer group: see ``PopRecorder``."""
-        return PopRecorder(observer, self.recorder, Actor(process, zone), counts=counts)
+        return PopRecorder(observer, self.recorder, OperationActor(process, zone), counts=counts)
 
     async def verdict(self, *, drained: bool, drain_begin_ns: int) -> Verdict:
         """Return the verdict on all messages so far. Nothing may use the queue, and no fault be in force."""
@@ -83,7 +83,7 @@ class ProgramRecording:
 class RecordedQueue:
     """Queue of one program whose operations are recorded; the caller gets results and errors unchanged."""
 
-    def __init__(self, queue: Queue, recording: ProgramRecording, actor: Actor) -> None:
+    def __init__(self, queue: Queue, recording: ProgramRecording, actor: OperationActor) -> None:
         self._queue, self._recording, self._actor = queue, recording, actor
 
     async def push(self, messages: Sequence[Message]) -> list[Receipt]:

@@ -29,7 +29,7 @@ from typing import Literal
 Value = Hashable
 
 
-class Kind(IntEnum):
+class RegisterStep(IntEnum):
     READ = 0
     """The register holds ``value``."""
     WRITE = 1
@@ -40,7 +40,7 @@ class Kind(IntEnum):
     """The register holds anything but ``value``: a compare-and-set, or a set-if-absent, that was refused."""
 
 
-UPDATES = (Kind.WRITE, Kind.CAS)
+UPDATES = (RegisterStep.WRITE, RegisterStep.CAS)
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -52,7 +52,7 @@ class RegisterOperation:
     """
 
     id: int
-    kind: Kind
+    kind: RegisterStep
     value: Value
     expected: Value = None
     begin: int
@@ -71,7 +71,7 @@ class SearchBudget:
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Searched:
+class SearchResult:
     """``failed``: id of the operation whose return nothing explains, if the history is not linearizable."""
 
     valid: Literal[True, False, "unknown"]
@@ -81,7 +81,7 @@ class Searched:
 
 def check_register(
     operations: Iterable[RegisterOperation], *, initial: Value = None, budget: SearchBudget | None = None
-) -> Searched:
+) -> SearchResult:
     """Return whether ``operations`` on one register that held ``initial`` before are linearizable."""
     return _Search(list(operations), initial, budget or SearchBudget()).run()
 
@@ -92,7 +92,7 @@ def relevant(operations: Sequence[RegisterOperation]) -> list[RegisterOperation]
     An update in doubt may simply not have happened, unless something else depends on it.
     """
     kept = [operation for operation in operations if operation.end is not None or operation.kind in UPDATES]
-    if any(operation.kind is Kind.DIFFERS for operation in kept):
+    if any(operation.kind is RegisterStep.DIFFERS for operation in kept):
         return kept
     while True:
         seen = _seen(kept)
@@ -106,9 +106,9 @@ def _seen(operations: Iterable[RegisterOperation]) -> Counter[Value]:
     """Return how many operations need the register to hold each value."""
     seen: Counter[Value] = Counter()
     for operation in operations:
-        if operation.kind is Kind.READ:
+        if operation.kind is RegisterStep.READ:
             seen[operation.value] += 1
-        elif operation.kind is Kind.CAS:
+        elif operation.kind is RegisterStep.CAS:
             seen[operation.expected] += 1
     return seen
 
@@ -157,7 +157,7 @@ class _Search:
         self._wanted = _seen(self._operations)
         self._optional = self._may_not_have_happened()
         self._owed = _seen(filter(self._happened, self._operations))  # less those that have returned
-        self._can_hide = not any(one.kind is Kind.DIFFERS for one in self._operations)
+        self._can_hide = not any(one.kind is RegisterStep.DIFFERS for one in self._operations)
         self._free: list[int] = []
         self._slots = 0
         self._bits: dict[int, int] = {}  # of the open operations, by position in the list
@@ -169,16 +169,16 @@ class _Search:
         self._doubtful: dict[int, RegisterOperation] = {}  # open for ever, by bit
         self._twins: dict[int, int] = {}  # bits of equal updates in doubt that began earlier
 
-    def run(self) -> Searched:
+    def run(self) -> SearchResult:
         try:
             for kind, position in self._events():
                 if kind == _BEGIN:
                     self._begin(position)
                 elif not self._end(position):
-                    return Searched(valid=False, steps=self._steps, failed=self._operations[position].id)
+                    return SearchResult(valid=False, steps=self._steps, failed=self._operations[position].id)
         except _OverBudgetError:
-            return Searched(valid="unknown", steps=self._steps)
-        return Searched(valid=True, steps=self._steps)
+            return SearchResult(valid="unknown", steps=self._steps)
+        return SearchResult(valid=True, steps=self._steps)
 
     def _may_not_have_happened(self) -> set[int]:
         """Ids of updates in doubt. What something that happened saw, and nothing else can have written, happened."""
@@ -210,14 +210,14 @@ class _Search:
             self._slots += 1
         self._bits[position] = bit
         kind, value = operation.kind, operation.value
-        if kind is Kind.READ:
+        if kind is RegisterStep.READ:
             self._readers[value] = self._readers.get(value, 0) | bit
             self._plain_readers[value] = self._plain_readers.get(value, 0) | bit
-        elif kind is Kind.DIFFERS:
+        elif kind is RegisterStep.DIFFERS:
             self._differing[bit] = value
         else:
             self._updates[bit] = operation
-            if kind is Kind.CAS:
+            if kind is RegisterStep.CAS:
                 if self._happened(operation):
                     self._readers[operation.expected] = self._readers.get(operation.expected, 0) | bit
             elif self._can_hide and value in self._once and not self._wanted[value]:
@@ -300,7 +300,7 @@ class _Search:
         readers = self._readers.get(value, 0)
         owed = self._owed[value]
         for bit, update in self._updates.items():
-            if done & bit or (update.kind is Kind.CAS and update.expected != value):
+            if done & bit or (update.kind is RegisterStep.CAS and update.expected != value):
                 continue
             twins = self._twins.get(bit, 0)
             if twins & ~done:
@@ -308,7 +308,7 @@ class _Search:
             after = done | bit
             if once and owed > (after & readers).bit_count():
                 continue
-            if update.kind is Kind.WRITE:
+            if update.kind is RegisterStep.WRITE:
                 after |= self._unread
             reached.append((update.value, self._settled(update.value, after)))
         return reached
@@ -338,16 +338,16 @@ class _Search:
 
     def _close(self, operation: RegisterOperation, bit: int) -> None:
         kind, value = operation.kind, operation.value
-        if kind is Kind.READ:
+        if kind is RegisterStep.READ:
             self._forget(self._plain_readers, value, bit)
             self._forget(self._readers, value, bit)
             self._owed[value] -= 1
-        elif kind is Kind.DIFFERS:
+        elif kind is RegisterStep.DIFFERS:
             del self._differing[bit]
         else:
             del self._updates[bit]
             self._unread &= ~bit
-            if kind is Kind.CAS and self._happened(operation):
+            if kind is RegisterStep.CAS and self._happened(operation):
                 self._forget(self._readers, operation.expected, bit)
                 self._owed[operation.expected] -= 1
 

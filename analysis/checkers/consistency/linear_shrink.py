@@ -12,8 +12,8 @@ from collections.abc import Iterable, Sequence
 
 from zonelab.analysis.checkers.consistency.linear import (
     UPDATES,
-    Kind,
     RegisterOperation,
+    RegisterStep,
     SearchBudget,
     Value,
     check_register,
@@ -31,7 +31,7 @@ def smallest_violation(
 
     Raises ``ValueError`` if ``operations`` are linearizable, or if it cannot be told within ``budget``.
     """
-    shrinking = _Shrinking(initial, budget or SearchBudget())
+    shrinking = _Shrinker(initial, budget or SearchBudget())
     whole = sorted(relevant(list(operations)), key=lambda one: (one.begin, one.id))
     if not shrinking.fails(whole):
         raise ValueError("the history is linearizable, or too costly to tell: there is no violation to shrink")
@@ -39,7 +39,7 @@ def smallest_violation(
     return tuple(shrinking.without_chunks(shrinking.shortest_prefix(near)))
 
 
-class _Shrinking:
+class _Shrinker:
     def __init__(self, initial: Value, budget: SearchBudget) -> None:
         self._initial = initial
         self._budget = budget
@@ -139,10 +139,12 @@ def _supported(
     lost = list(gone)
     while True:
         if any(one.kind in UPDATES for one in lost):
-            kept = [one for one in kept if one.kind is not Kind.DIFFERS]
+            kept = [one for one in kept if one.kind is not RegisterStep.DIFFERS]
         written = {one.value for one in kept if one.kind in UPDATES} | {initial}
         removed = {one.value for one in lost if one.kind in UPDATES} - written
-        unsupported = [one for one in kept if _needs(one) in removed and one.kind in (Kind.READ, Kind.CAS)]
+        unsupported = [
+            one for one in kept if _needs(one) in removed and one.kind in (RegisterStep.READ, RegisterStep.CAS)
+        ]
         if not unsupported:
             return kept
         missing = {one.id for one in unsupported}
@@ -151,4 +153,4 @@ def _supported(
 
 
 def _needs(operation: RegisterOperation) -> Value:
-    return operation.expected if operation.kind is Kind.CAS else operation.value
+    return operation.expected if operation.kind is RegisterStep.CAS else operation.value

@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 
-from zonelab.analysis.checkers.consistency.linear import Kind, RegisterOperation
+from zonelab.analysis.checkers.consistency.linear import RegisterOperation, RegisterStep
 
 COLUMN = 6
 """Characters between two neighbouring events."""
@@ -32,11 +32,11 @@ def timeline(
 
 def words(operation: RegisterOperation) -> str:
     value = _value(operation.value)
-    if operation.kind is Kind.READ:
+    if operation.kind is RegisterStep.READ:
         return f"read {value}"
-    if operation.kind is Kind.WRITE:
+    if operation.kind is RegisterStep.WRITE:
         return f"write {value}"
-    if operation.kind is Kind.CAS:
+    if operation.kind is RegisterStep.CAS:
         return f"cas {_value(operation.expected)} to {value}"
     return f"refused for not being {value}"
 

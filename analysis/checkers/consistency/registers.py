@@ -5,7 +5,7 @@ from collections.abc import Iterable, Mapping, Sequence
 
 from zonelab.analysis.checkers.consistency.anomalies import Anomaly
 from zonelab.analysis.checkers.consistency.findings import AccessFindings
-from zonelab.analysis.checkers.consistency.linear import Kind, RegisterOperation, SearchBudget, check_register
+from zonelab.analysis.checkers.consistency.linear import RegisterOperation, RegisterStep, SearchBudget, check_register
 from zonelab.analysis.checkers.consistency.linear_shrink import smallest_violation
 from zonelab.analysis.checkers.consistency.linear_timeline import timeline
 from zonelab.analysis.checkers.consistency.section import Counterexample
@@ -40,13 +40,13 @@ def saw(access: Access) -> bool:
 
 def register_operation(access: Access) -> RegisterOperation | None:
     """As the search for an order takes it; None if it certainly did nothing and was told nothing."""
-    kind, value, expected = Kind.READ, access.result, None
+    kind, value, expected = RegisterStep.READ, access.result, None
     if saw(access):
         pass
     elif access.f == "create" and access.applied is False:
-        kind, value = Kind.DIFFERS, None
+        kind, value = RegisterStep.DIFFERS, None
     elif may_have_updated(access):
-        kind = Kind.WRITE if access.f == "write" else Kind.CAS
+        kind = RegisterStep.WRITE if access.f == "write" else RegisterStep.CAS
         value, expected = access.argument, access.expected
     else:
         return None

@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from zonelab.analysis.checkers.consistency.anomalies import Anomaly
-from zonelab.analysis.checkers.judgement import Section
+from zonelab.analysis.checkers.judgement import VerdictSection
 from zonelab.analysis.workloads import WorkloadKind
 
 
@@ -28,7 +28,7 @@ class Counterexample:
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class ConsistencySection(Section):
+class ConsistencySection(VerdictSection):
     """The data of a workload.
 
     ``workload``: its kind. ``operations``: by f and outcome. ``shares``: by name, what share of its possible places an

@@ -36,7 +36,7 @@ class _Latest:
         return self._newest[place - 1] if place else None
 
 
-class _Tally:
+class _SessionTally:
     def __init__(self, findings: AccessFindings) -> None:
         self._findings = findings
         self._trials: dict[Anomaly, Counter[str]] = defaultdict(Counter)
@@ -59,7 +59,7 @@ class _Tally:
 
 def check_sessions(keys: Mapping[str, Sequence[Access]], findings: AccessFindings) -> None:
     """``shares``: of the reads that had something to miss, how many missed it."""
-    tally = _Tally(findings)
+    tally = _SessionTally(findings)
     for key, accesses in keys.items():
         versions = Versions(accesses)
         clients: dict[str, list[Access]] = defaultdict(list)
@@ -76,7 +76,7 @@ def _reads(accesses: Iterable[Access]) -> list[Access]:
     return [one for one in accesses if one.f == "read" and one.ok]
 
 
-def _own_writes(key: str, own: Sequence[Access], versions: Versions, tally: _Tally) -> None:
+def _own_writes(key: str, own: Sequence[Access], versions: Versions, tally: _SessionTally) -> None:
     writes = _Latest((one.end or 0, one.begin, one) for one in own if updated(one))
     for read in _reads(own):
         latest, span = writes.before(read.begin), versions.span(read.result)
@@ -84,7 +84,7 @@ def _own_writes(key: str, own: Sequence[Access], versions: Versions, tally: _Tal
             tally.count(Anomaly.READ_YOUR_WRITES, key, latest[1], read, broken=span[1] < latest[0])
 
 
-def _own_reads(key: str, own: Sequence[Access], versions: Versions, tally: _Tally) -> None:
+def _own_reads(key: str, own: Sequence[Access], versions: Versions, tally: _SessionTally) -> None:
     reads = _reads(own)
     spans = {one.op: versions.span(one.result) for one in reads}
     earlier = _Latest((one.end or 0, span[0], one) for one in reads if (span := spans[one.op]) is not None)
@@ -110,7 +110,7 @@ def _left_and_returned(read: Access, seen: Sequence[Access]) -> Access | None:
     return None
 
 
-def _order_of_writes(key: str, accesses: Sequence[Access], versions: Versions, tally: _Tally) -> None:
+def _order_of_writes(key: str, accesses: Sequence[Access], versions: Versions, tally: _SessionTally) -> None:
     """A read of a client's earlier write, begun after a read of its later write was answered."""
     first_seen: dict[str | None, Access] = {}
     reads = _reads(accesses)

@@ -9,7 +9,7 @@ import pyarrow.compute as pc
 
 from zonelab.analysis.checkers.order.intervals import first_of_each
 from zonelab.analysis.checkers.order.log import same_records
-from zonelab.analysis.checkers.order.rows import BITS, TEXTS, Books, Ints, Names, Rows, ballots
+from zonelab.analysis.checkers.order.rows import BITS, TEXTS, Books, Ints, Rows, StringNumbers, ballots
 from zonelab.analysis.runs.order import PLACES
 
 FINAL_COLUMNS_MORE = ("sequence", "position")
@@ -23,10 +23,10 @@ FINAL_EVENTS = pa.schema(
 )
 
 
-def encode_final(batch: pa.RecordBatch, books: Books, zones: Names) -> pa.RecordBatch:
+def encode_final(batch: pa.RecordBatch, books: Books, zones: StringNumbers) -> pa.RecordBatch:
     """A batch of the table of what is held at rest, as ``FINAL_EVENTS``."""
     columns = {
-        "place": Names({name: code for code, name in enumerate(PLACES)}).encode(batch["place"]),
+        "place": StringNumbers({name: code for code, name in enumerate(PLACES)}).encode(batch["place"]),
         "zone": zones.encode(batch["zone"]),
         "token": ballots(batch),
         **{name: pc.fill_null(batch[name], -1) for name in _PLAIN},
@@ -51,7 +51,7 @@ class AtRest:
     divergence: Mapping[int, tuple[int, int]]
 
     @classmethod
-    def of(cls, table: pa.Table, texts: Mapping[str, Names], *, zones: int) -> "AtRest":
+    def of(cls, table: pa.Table, texts: Mapping[str, StringNumbers], *, zones: int) -> "AtRest":
         """``zones``: how many there are, read or not."""
         place, zone = table["place"].to_numpy(), table["zone"].to_numpy()
         rows = _rows(table, texts)
@@ -62,7 +62,7 @@ class AtRest:
         return cls(log, cursors, rows.where(place == SINK), waiting, divergence)
 
 
-def _rows(table: pa.Table, texts: Mapping[str, Names]) -> Rows:
+def _rows(table: pa.Table, texts: Mapping[str, StringNumbers]) -> Rows:
     nothing = np.full(table.num_rows, -1, dtype=np.int64)
     columns = {name: table[name].to_numpy() for name in ("group", "partition", "producer", "token", *_PLAIN)}
     columns |= {name: texts[name].encode(table[name].combine_chunks()) for name in TEXTS}

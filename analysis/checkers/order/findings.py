@@ -8,7 +8,7 @@ import numpy as np
 from zonelab.analysis.checkers.findings import Findings
 from zonelab.analysis.checkers.judgement import FIRST_CASES, Case
 from zonelab.analysis.checkers.order.properties import HARMLESS, Property
-from zonelab.analysis.checkers.order.rows import Books, Ints, Names, Rows
+from zonelab.analysis.checkers.order.rows import Books, Ints, Rows, StringNumbers
 
 
 class OrderFindings(Findings):
@@ -22,10 +22,10 @@ class OrderFindings(Findings):
         self.books = books
         self.sorts: Counter[tuple[Property, str]] = Counter()
         self.opportunities: Counter[Property] = Counter()
-        self._messages = Names()
+        self._messages = StringNumbers()
         self._ids: list[str] | None = None
 
-    def judging(self, messages: Names) -> None:
+    def judging(self, messages: StringNumbers) -> None:
         """From now on rows are of a part with these ids of messages."""
         self._messages, self._ids = messages, None
 

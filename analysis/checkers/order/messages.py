@@ -21,7 +21,7 @@ def ends_with(rows: Rows, statuses: tuple[str, ...], books: Books) -> Rows:
 
 
 @dataclass(frozen=True, slots=True)
-class Messages:
+class OrderMessages:
     """One row a message and place, sorted by unit, epoch and offset; -1 for what is unknown.
 
     ``appended_ns``: its append was confirmed. ``started_ns``, ``disposed_ns``: first begun; finished, or put aside:
@@ -56,7 +56,7 @@ class Messages:
         return np.where(known[at] == message, order[at], -1) if len(known) else np.full(len(message), -1)
 
 
-def messages_of(rows: Rows, log: Rows, places: Ints, books: Books, *, by_key: bool) -> Messages:
+def messages_of(rows: Rows, log: Rows, places: Ints, books: Books, *, by_key: bool) -> OrderMessages:
     """``log``: the decided logs at rest. ``places``: of the run. ``by_key``: messages are in order by key, not by
     partition.
     """
@@ -72,7 +72,7 @@ def messages_of(rows: Rows, log: Rows, places: Ints, books: Books, *, by_key: bo
     unit = (known.group << BITS) + known.key + 1 if by_key else place
     order = np.lexsort((known.index, offset, known.epoch, unit))
     first = first_of_each(unit[order])
-    return Messages(
+    return OrderMessages(
         place=place[order],
         group=known.group[order],
         partition=known.partition[order],

@@ -20,10 +20,10 @@ from zonelab.analysis.checkers.order.exclusion import check_exclusion, check_own
 from zonelab.analysis.checkers.order.fencing import check_cursors, check_redelivery, check_tokens
 from zonelab.analysis.checkers.order.findings import OrderFindings
 from zonelab.analysis.checkers.order.log import check_due_in_order, check_log, check_produced_in_order, placed
-from zonelab.analysis.checkers.order.messages import NEVER, PUT_ASIDE, Messages, messages_of
+from zonelab.analysis.checkers.order.messages import NEVER, PUT_ASIDE, OrderMessages, messages_of
 from zonelab.analysis.checkers.order.properties import FORBIDDEN, Property
 from zonelab.analysis.checkers.order.retries import check_retries
-from zonelab.analysis.checkers.order.rows import EVENTS, KINDS, OK, TEXTS, Books, Ints, Names, Rows, places_in
+from zonelab.analysis.checkers.order.rows import EVENTS, KINDS, OK, TEXTS, Books, Ints, Rows, StringNumbers, places_in
 from zonelab.analysis.checkers.order.section import OrderDivergence, OrderSection, Standstill
 from zonelab.analysis.checkers.order.sequence import (
     check_duplicates,
@@ -52,7 +52,7 @@ _HELD = pa.array(["log", "sink"])
 _KEYED = [KINDS[one] for one in (OrderKind.PRODUCE, OrderKind.START, OrderKind.END, OrderKind.SINK, *PUT_ASIDE)]
 
 
-class Tables(Protocol):
+class OrderTables(Protocol):
     """A run whose tables are at hand as wholes."""
 
     @property
@@ -88,7 +88,7 @@ class OrderRun:
         )
 
     @classmethod
-    def in_memory(cls, run: Tables) -> "OrderRun":
+    def in_memory(cls, run: OrderTables) -> "OrderRun":
         """The tables of a run that was not written to disk, as what the checker reads."""
         events, at_rest = run.table(ORDER_NAME, ORDER), run.table(FINAL_ORDER_NAME, FINAL_ORDER)
         events = ORDER.empty_table() if events is None else events
@@ -109,7 +109,7 @@ class OrderRun:
 
 def check_order(run: OrderRun) -> OrderSection:
     """Check every ordering property of ``run``. Its rows are divided into parts on disk, to bound the memory used."""
-    check = _Check(run)
+    check = _OrderCheck(run)
     parts = min(PARTS_MAX, 1 + run.rows // ROWS_PER_PART)
     with TemporaryDirectory(prefix="zonelab-order-") as directory, ExitStack() as spills:
         made = [
@@ -125,13 +125,13 @@ def check_order(run: OrderRun) -> OrderSection:
     return check.section()
 
 
-class _Check:
+class _OrderCheck:
     """What is known of a run while its parts are judged one after the other."""
 
     def __init__(self, run: OrderRun) -> None:
         self._run, self._rules = run, run.rules
         self._by_key = run.rules.unit == "key"
-        self._books, self._zones = Books(), Names()
+        self._books, self._zones = Books(), StringNumbers()
         self._findings = OrderFindings(self._books)
         self._members: list[pa.RecordBatch] = []
         self._first: dict[tuple[int, int], int] = {}
@@ -161,7 +161,7 @@ class _Check:
             _add(held, coded.filter(keyed), batch["key"].filter(keyed), parts)
 
     def judge_partitions(self, events: pa.Table, final: pa.Table) -> None:
-        texts = {name: Names() for name in TEXTS}
+        texts = {name: StringNumbers() for name in TEXTS}
         rest = AtRest.of(final, texts, zones=self._number_of_zones)
         rows = placed(Rows.of(events, texts, self._places), rest.log, self._books)
         self._findings.judging(texts["message_id"])
@@ -186,7 +186,7 @@ class _Check:
             self._divergence.append(OrderDivergence(partition=name, offsets=offsets, divergent=divergent))
 
     def judge_keys(self, events: pa.Table, final: pa.Table) -> None:
-        texts = {name: Names() for name in TEXTS}
+        texts = {name: StringNumbers() for name in TEXTS}
         rest = AtRest.of(final, texts, zones=self._number_of_zones)
         rows, held = placed(Rows.of(events, texts, self._places), rest.log, self._books), rest.sinks
         self._findings.judging(texts["message_id"])
@@ -217,7 +217,7 @@ class _Check:
             divergence=tuple(sorted(self._divergence, key=lambda one: one.partition)),
         )
 
-    def _exclusion_and_order(self, rows: Rows, messages: Messages, first: Ints) -> None:
+    def _exclusion_and_order(self, rows: Rows, messages: OrderMessages, first: Ints) -> None:
         check_strict_order(rows, messages, first, self._findings)
         check_exclusion(rows, self._gone(), self._findings, by_key=self._by_key, watched=self._watched)
 
@@ -229,9 +229,9 @@ class _Check:
 
     def _all_members(self) -> Rows:
         table = pa.Table.from_batches(self._members, schema=EVENTS)
-        return Rows.of(table, {name: Names() for name in TEXTS}, self._places)
+        return Rows.of(table, {name: StringNumbers() for name in TEXTS}, self._places)
 
-    def _waiting(self, rows: Rows, messages: Messages) -> None:
+    def _waiting(self, rows: Rows, messages: OrderMessages) -> None:
         wait_ms, end_ns = self._rules.wait_ms, max(self._run.end_ns, self._last_ns)
         check_waiting(messages, self._run.faults, wait_ms, end_ns, self._findings)
         members = self._all_members()
@@ -249,10 +249,10 @@ class _Check:
             for row in np.unique(events.place, return_index=True)[1].tolist():
                 self._first[int(events.group[row]), int(events.partition[row])] = int(column[row])
 
-    def _first_of(self, messages: Messages) -> Ints:
+    def _first_of(self, messages: OrderMessages) -> Ints:
         return _of_places(messages, self._first, otherwise=NEVER)
 
-    def _cursors(self, rows: Rows, rest: AtRest, messages: Messages) -> Ints:
+    def _cursors(self, rows: Rows, rest: AtRest, messages: OrderMessages) -> Ints:
         """Return where the group of each message has come to: decided at rest, otherwise the furthest that
         was confirmed.
         """
@@ -261,7 +261,7 @@ class _Check:
         return _of_places(messages, cursor_by_place(told) | cursor_by_place(rest.cursors), otherwise=-1)
 
 
-def _of_places(messages: Messages, values: Mapping[tuple[int, int], int], *, otherwise: int) -> Ints:
+def _of_places(messages: OrderMessages, values: Mapping[tuple[int, int], int], *, otherwise: int) -> Ints:
     """The value of each message's group and partition."""
     _, at, back = np.unique(messages.place, return_index=True, return_inverse=True)
     whose = zip(messages.group[at].tolist(), messages.partition[at].tolist(), strict=True)

@@ -113,7 +113,7 @@ HARMLESS = "fenced-harmless"
 """Of I6: the older owner's message had no effect since. Counted, never forbidden."""
 
 
-class Blocked(StrEnum):
+class Blockage(StrEnum):
     """Why a partition stood still."""
 
     UNADMITTED = "unadmitted"

@@ -34,7 +34,7 @@ EVENTS = pa.schema(
 
 
 @dataclass(frozen=True, slots=True)
-class Names:
+class StringNumbers:
     """Numbers for strings in the order of their first appearance; null is -1."""
 
     codes: dict[str, int] = field(default_factory=dict)
@@ -54,7 +54,7 @@ class Names:
 class Books:
     """The names of one run, by column."""
 
-    names: Mapping[str, Names] = field(default_factory=lambda: {name: Names() for name in _CODED})
+    names: Mapping[str, StringNumbers] = field(default_factory=lambda: {name: StringNumbers() for name in _CODED})
 
     def text(self, column: str, code: int) -> str:
         return self.names[column].texts()[code] if code >= 0 else "-"
@@ -69,8 +69,8 @@ class Books:
         columns = {
             **plain,
             "invoke_ns": pc.coalesce(batch["invoke_ns"], batch["time_ns"]),
-            "kind": Names(dict(KINDS)).encode(batch["kind"]),
-            "outcome": Names(dict(_OUTCOMES)).encode(batch["outcome"]),
+            "kind": StringNumbers(dict(KINDS)).encode(batch["kind"]),
+            "outcome": StringNumbers(dict(_OUTCOMES)).encode(batch["outcome"]),
             "token": ballots(batch),
             **{name: self.names[name].encode(batch[name]) for name in _CODED},
             **{name: batch[name] for name in TEXTS},
@@ -116,7 +116,7 @@ class Rows:
     place: Ints
 
     @classmethod
-    def of(cls, table: pa.Table, texts: Mapping[str, Names], places: Ints) -> "Rows":
+    def of(cls, table: pa.Table, texts: Mapping[str, StringNumbers], places: Ints) -> "Rows":
         """``table``: as ``EVENTS``. ``texts``: the part's names of keys and messages, which grow. ``places``: of
         ``places_in``, those of the run.
         """

@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Literal
 
-from zonelab.analysis.checkers.judgement import Section
+from zonelab.analysis.checkers.judgement import VerdictSection
 from zonelab.analysis.checkers.order.properties import Property
 
 Held = Literal["holds", "broken", "not exercised"]
@@ -42,7 +42,7 @@ class Standstill:
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class OrderSection(Section):
+class OrderSection(VerdictSection):
     """The order of messages: ``counts`` are without the harmless cases of I6.
 
     ``sorts``: cases of each sort, by property. ``opportunities``: to break each property. ``blocked``: partitions that
@@ -74,4 +74,4 @@ class OrderSection(Section):
 
     def to_json(self) -> dict[str, Any]:
         """Return the section as ``verdict.json`` has it, with what each property turned out to be."""
-        return {**Section.to_json(self), "properties": {str(name): self.of(name) for name in Property}}
+        return {**VerdictSection.to_json(self), "properties": {str(name): self.of(name) for name in Property}}

@@ -8,7 +8,7 @@ from zonelab.analysis.checkers.order.messages import (
     FAILURES,
     NEVER,
     SUCCESSES,
-    Messages,
+    OrderMessages,
     ends_with,
     tenure_of,
 )
@@ -17,7 +17,7 @@ from zonelab.analysis.checkers.order.rows import BITS, Bools, Ints, Rows
 from zonelab.analysis.runs.order import OrderKind
 
 
-def check_gaps(messages: Messages, first: Ints, cursor: Ints, findings: OrderFindings) -> None:
+def check_gaps(messages: OrderMessages, first: Ints, cursor: Ints, findings: OrderFindings) -> None:
     """I3. ``first``, ``cursor``: of each message's place, where its group began and has come to; -1 if unknown."""
     passed = (messages.offset >= first) & (messages.offset < cursor)
     findings.exercised(Property.NO_GAPS, passed.sum())
@@ -27,7 +27,7 @@ def check_gaps(messages: Messages, first: Ints, cursor: Ints, findings: OrderFin
     )
 
 
-def check_strict_order(rows: Rows, messages: Messages, first: Ints, findings: OrderFindings) -> None:
+def check_strict_order(rows: Rows, messages: OrderMessages, first: Ints, findings: OrderFindings) -> None:
     """I4: the first start of a message lies behind the disposal of the one in front of it in its unit."""
     follows = (messages.before >= 0) & (messages.started_ns < NEVER)
     judged = follows & (messages.offset[messages.before] >= first[messages.before])
@@ -40,7 +40,7 @@ def check_strict_order(rows: Rows, messages: Messages, first: Ints, findings: Or
     )
 
 
-def _apart(rows: Rows, messages: Messages, starts: Rows) -> Rows:
+def _apart(rows: Rows, messages: OrderMessages, starts: Rows) -> Rows:
     """Without those that were handed out in one batch with the message in front, which may fail as a whole."""
     if not len(starts):
         return starts
@@ -52,7 +52,7 @@ def _apart(rows: Rows, messages: Messages, starts: Rows) -> Rows:
     return starts.where(np.array([one not in batches for one in mine]))
 
 
-def _first_starts(rows: Rows, messages: Messages, wanted: Ints) -> Rows:
+def _first_starts(rows: Rows, messages: OrderMessages, wanted: Ints) -> Rows:
     starts = rows.of_kind(OrderKind.START)
     starts = starts.where(np.isin(starts.message, messages.message[wanted]))
     ordered = starts.where(np.lexsort((starts.index, starts.time_ns, starts.message)))

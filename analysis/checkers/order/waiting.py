@@ -5,8 +5,8 @@ from collections.abc import Sequence
 import numpy as np
 
 from zonelab.analysis.checkers.order.findings import OrderFindings
-from zonelab.analysis.checkers.order.messages import FAILURES, NEVER, Messages, ends_with
-from zonelab.analysis.checkers.order.properties import GONE, THRASH_GRANTS, Blocked, Property
+from zonelab.analysis.checkers.order.messages import FAILURES, NEVER, OrderMessages, ends_with
+from zonelab.analysis.checkers.order.properties import GONE, THRASH_GRANTS, Blockage, Property
 from zonelab.analysis.checkers.order.rows import OK, Books, Bools, Ints, Rows
 from zonelab.analysis.checkers.order.section import Standstill
 from zonelab.analysis.runs.fault_bands import FaultBand
@@ -18,7 +18,7 @@ STANDSTILLS_MAX = 1000
 
 
 def check_waiting(
-    messages: Messages, faults: Sequence[FaultBand], wait_ms: float, end_ns: int, findings: OrderFindings
+    messages: OrderMessages, faults: Sequence[FaultBand], wait_ms: float, end_ns: int, findings: OrderFindings
 ) -> None:
     """I12: from the append, or the end of the one in front, to the first start; time with a fault does not count."""
     ready, known = _ready(messages)
@@ -32,7 +32,7 @@ def check_waiting(
     )
 
 
-def _ready(messages: Messages) -> tuple[Ints, Bools]:
+def _ready(messages: OrderMessages) -> tuple[Ints, Bools]:
     """When each message could be begun; and whether that is known and came."""
     before = messages.before
     turn = np.where(before >= 0, messages.disposed_ns[before], messages.appended_ns) if len(before) else before
@@ -59,7 +59,7 @@ def _with_faults(faults: Sequence[FaultBand], begin: Ints, end: Ints, end_ns: in
 
 
 def standstills(
-    rows: Rows, members: Rows, messages: Messages, findings: OrderFindings, *, wait_ms: float, end_ns: int
+    rows: Rows, members: Rows, messages: OrderMessages, findings: OrderFindings, *, wait_ms: float, end_ns: int
 ) -> list[Standstill]:
     """Heads that were not finished for longer than ``wait_ms``, each with its cause."""
     ready, known = _ready(messages)
@@ -74,7 +74,7 @@ def standstills(
 
 
 def _standstill(
-    rows: Rows, members: Rows, messages: Messages, head: int, begin_ns: int, end_ns: int, findings: OrderFindings
+    rows: Rows, members: Rows, messages: OrderMessages, head: int, begin_ns: int, end_ns: int, findings: OrderFindings
 ) -> Standstill:
     place, offset = int(messages.place[head]), int(messages.offset[head])
     last = int(np.searchsorted(rows.time_ns, end_ns, side="right"))
@@ -94,7 +94,7 @@ def _standstill(
     )
 
 
-def _cause_of(seen: Rows, members: Rows, offset: int, begin_ns: int, end_ns: int, books: Books) -> Blocked:
+def _cause_of(seen: Rows, members: Rows, offset: int, begin_ns: int, end_ns: int, books: Books) -> Blockage:
     """The first cause whose signs are on record.
 
     ``seen``: what happened in the place up to ``end_ns``. ``members``: of the whole run.
@@ -103,16 +103,16 @@ def _cause_of(seen: Rows, members: Rows, offset: int, begin_ns: int, end_ns: int
     refused = _statuses(during, books)
     grants = seen.of_kind(OrderKind.GRANT, outcomes=(OK,))
     if "unadmitted" in refused:
-        return Blocked.UNADMITTED
+        return Blockage.UNADMITTED
     if "cursor ahead" in refused or (len(grants) and grants.cursor[-1] > offset):
-        return Blocked.CURSOR_AHEAD
+        return Blockage.CURSOR_AHEAD
     at_head = seen.where(seen.offset == offset)
     if len(ends_with(at_head, FAILURES, books)) > 1:
-        return Blocked.POISON
+        return Blockage.POISON
     if len(during.of_kind(OrderKind.GRANT, outcomes=(OK,))) >= THRASH_GRANTS:
-        return Blocked.THRASH
+        return Blockage.THRASH
     if _out_of_credit(seen, grants, books):
-        return Blocked.CREDIT
+        return Blockage.CREDIT
     owned = _of_the_owner(seen, grants, members, books, begin_ns, end_ns)
     return owned or _at_work(at_head, during, end_ns)
 
@@ -127,28 +127,28 @@ def _out_of_credit(seen: Rows, grants: Rows, books: Books) -> bool:
     return bool(len(grants) and np.isin(told.session, grants.session[-1]).any())
 
 
-def _of_the_owner(seen: Rows, grants: Rows, members: Rows, books: Books, begin_ns: int, end_ns: int) -> Blocked | None:
+def _of_the_owner(seen: Rows, grants: Rows, members: Rows, books: Books, begin_ns: int, end_ns: int) -> Blockage | None:
     """Return what is wrong with the owner, if he is the cause."""
     if not len(grants):
-        return Blocked.ORPHAN
+        return Blockage.ORPHAN
     session = int(grants.session[-1])
     gone = np.isin(members.status, [books.code("status", one) for one in GONE]) & (members.session == session)
     if (gone & (members.time_ns <= end_ns)).any():
-        return Blocked.DEAD_HOLDER
+        return Blockage.DEAD_HOLDER
     released = seen.of_kind(OrderKind.RELEASE, outcomes=(OK,))
     if len(released) and released.time_ns[-1] > grants.time_ns[-1]:
-        return Blocked.ORPHAN
+        return Blockage.ORPHAN
     held = seen.of_kind(OrderKind.GRANT, OrderKind.RENEW, outcomes=(OK,))
     leased = held.until_ns[held.session == session]
-    return Blocked.ORPHAN if len(leased) and 0 <= leased.max() < (begin_ns + end_ns) // 2 else None
+    return Blockage.ORPHAN if len(leased) and 0 <= leased.max() < (begin_ns + end_ns) // 2 else None
 
 
-def _at_work(at_head: Rows, during: Rows, end_ns: int) -> Blocked:
+def _at_work(at_head: Rows, during: Rows, end_ns: int) -> Blockage:
     """Return what a living owner does with the head."""
     starts, ends = at_head.of_kind(OrderKind.START), at_head.of_kind(OrderKind.END)
     if len(starts) and not np.isin(starts.op_id[-1], ends.op_id):
-        return Blocked.HUNG
+        return Blockage.HUNG
     failed = at_head.of_kind(OrderKind.FAIL, outcomes=(OK,))
     if len(failed) and failed.until_ns[-1] >= end_ns:
-        return Blocked.SUSPENDED
-    return Blocked.SLOW if len(starts) or len(during.of_kind(OrderKind.START)) else Blocked.UNEXPLAINED
+        return Blockage.SUSPENDED
+    return Blockage.SLOW if len(starts) or len(during.of_kind(OrderKind.START)) else Blockage.UNEXPLAINED

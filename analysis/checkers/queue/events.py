@@ -10,7 +10,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
-from zonelab.analysis.runs.history import Touched
+from zonelab.analysis.runs.history import MessageColumns
 
 Ints = NDArray[np.int64]
 Bools = NDArray[np.bool_]
@@ -24,10 +24,10 @@ _TYPE = {"invoke": INVOKE, "ok": OK, "fail": FAIL, "info": INFO}
 
 
 @dataclass(frozen=True, slots=True)
-class Rows:
+class EventRows:
     """Events of one partition as arrays of equal length; ``message``: position of the row's id among the ids.
 
-    A field that ``zonelab.analysis.runs.history.Touched`` has, too, is that column of the history.
+    A field that ``zonelab.analysis.runs.history.MessageColumns`` has, too, is that column of the history.
     """
 
     message: Ints
@@ -50,13 +50,13 @@ class Rows:
     type: NDArray[np.int8]
 
     @classmethod
-    def of(cls, table: pa.Table, message: Ints) -> "Rows":
+    def of(cls, table: pa.Table, message: Ints) -> "EventRows":
         return cls(message, *(table[name].to_numpy() for name in cls.__slots__[1:]))
 
-    def where(self, mask: Bools | Ints) -> "Rows":
-        return Rows(*(getattr(self, name)[mask] for name in self.__slots__))
+    def where(self, mask: Bools | Ints) -> "EventRows":
+        return EventRows(*(getattr(self, name)[mask] for name in self.__slots__))
 
-    def completions(self) -> "Rows":
+    def completions(self) -> "EventRows":
         """Without the invocations; but one that nothing completed for its message stays, as what it is: in doubt."""
         invoked = self.type == INVOKE
         pair = self.op_id * (int(self.message.max(initial=0)) + 1) + self.message
@@ -69,7 +69,7 @@ class Rows:
 
 
 _CODED = ("shard", "priority", "delivery")
-_PLAIN = tuple(name for name in Touched._fields if name in Rows.__slots__ and name not in _CODED)
+_PLAIN = tuple(name for name in MessageColumns._fields if name in EventRows.__slots__ and name not in _CODED)
 HISTORY_COLUMNS = (
     *("index", "time_ns", "invoke_ns", "process", "zone", "f", "type", "op_id", "message_id"),
     *(*_CODED, *_PLAIN),
@@ -82,7 +82,7 @@ _NARROW = {
 EVENTS = pa.schema(
     [
         pa.field("message_id", pa.string()),
-        *(pa.field(name, _NARROW.get(name, pa.int64())) for name in Rows.__slots__[1:]),
+        *(pa.field(name, _NARROW.get(name, pa.int64())) for name in EventRows.__slots__[1:]),
     ]
 )
 STATE_COLUMNS = ("zone", "shard", "place", "message_id", "serving")
@@ -99,7 +99,7 @@ QUEUE, UNACK, PAYLOAD, DEAD = range(len(PLACES))
 
 
 @dataclass(frozen=True, slots=True)
-class Names:
+class NameTable:
     """Small integers for strings, in order of first appearance; null is -1."""
 
     codes: dict[str, int] = field(default_factory=dict)
@@ -116,11 +116,11 @@ class Names:
         return list(self.codes)[code] if code >= 0 else None
 
 
-def event_batch(batch: pa.RecordBatch, *, zones: Names, shards: Names, programs: Names) -> pa.RecordBatch:
+def event_batch(batch: pa.RecordBatch, *, zones: NameTable, shards: NameTable, programs: NameTable) -> pa.RecordBatch:
     """The rows of a history batch that concern a message, as ``EVENTS``."""
     batch = batch.filter(pc.is_valid(batch["message_id"]))
-    kind = Names(dict(_TYPE)).encode(batch["type"]).astype(np.int8)
-    f = np.minimum(Names(dict(_F)).encode(batch["f"]), OTHER).astype(np.int8)
+    kind = NameTable(dict(_TYPE)).encode(batch["type"]).astype(np.int8)
+    f = np.minimum(NameTable(dict(_F)).encode(batch["f"]), OTHER).astype(np.int8)
     # Without a number of its own, a row is about the delivery made by its own operation.
     delivery = pc.if_else(pa.array(f == POP), pc.coalesce(batch["delivery"], batch["op_id"]), batch["delivery"])
     columns = {
@@ -141,9 +141,9 @@ def event_batch(batch: pa.RecordBatch, *, zones: Names, shards: Names, programs:
     return pa.RecordBatch.from_pydict(columns, schema=EVENTS)
 
 
-def state_batch(batch: pa.RecordBatch, *, zones: Names, shards: Names) -> pa.RecordBatch:
+def state_batch(batch: pa.RecordBatch, *, zones: NameTable, shards: NameTable) -> pa.RecordBatch:
     """A batch of the end state as ``STATES``."""
-    places = Names({name: code for code, name in enumerate(PLACES)})
+    places = NameTable({name: code for code, name in enumerate(PLACES)})
     columns = {
         "message_id": batch["message_id"],
         "zone": zones.encode(batch["zone"]).astype(np.int16),
@@ -177,22 +177,22 @@ class States:
 
 
 @dataclass(frozen=True, slots=True)
-class Partition:
+class PartitionEvents:
     """All that is known of the messages ``ids``: their completed operations in history order and their end states."""
 
     ids: pa.Array
-    events: Rows
+    events: EventRows
     states: States
 
     @classmethod
-    def of(cls, events: pa.Table, states: pa.Table) -> "Partition":
+    def of(cls, events: pa.Table, states: pa.Table) -> "PartitionEvents":
         """Number the messages of ``events`` and ``states`` together, so that both mean the same one by a number."""
         both = pa.chunked_array([*events["message_id"].chunks, *states["message_id"].chunks], type=pa.string())
         encoded = both.combine_chunks().dictionary_encode()
         message = encoded.indices.to_numpy().astype(np.int64)
         return cls(
             encoded.dictionary,
-            Rows.of(events, message[: events.num_rows]).completions(),
+            EventRows.of(events, message[: events.num_rows]).completions(),
             States.of(states, message[events.num_rows :]),
         )
 

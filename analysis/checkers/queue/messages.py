@@ -30,9 +30,9 @@ from zonelab.analysis.checkers.queue.events import (
     QUEUE,
     UNACK,
     Bools,
+    EventRows,
     Ints,
-    Partition,
-    Rows,
+    PartitionEvents,
 )
 from zonelab.analysis.checkers.queue.inversion import SERVED
 from zonelab.analysis.checkers.queue.section import Totals
@@ -65,10 +65,10 @@ class EndState:
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Messages:
+class QueueMessages:
     """What is known of the messages of ``partition``; boolean arrays and ``due_ms`` have one entry a message."""
 
-    partition: Partition
+    partition: PartitionEvents
     end: EndState
     epoch_ns: int
     early_ms_max: int
@@ -77,7 +77,7 @@ class Messages:
     pushed: Bools
     push_ok: Bools
     push_doubtful: Bools  # not confirmed, but at least one push of it may have worked
-    pops: Rows  # deliveries, by message and then by lease
+    pops: EventRows  # deliveries, by message and then by lease
     delivered: Bools
     acked: Bools
     ack_doubtful: Bools
@@ -86,17 +86,15 @@ class Messages:
     @classmethod
     def of(
         cls,
-        partition: Partition,
+        partition: PartitionEvents,
         *,
         epoch_ns: int,
         early_ms_max: int,
         late_ms: float | None,
         leases: bool,
         end: EndState,
-    ) -> "Messages":
-        """Return what the events of ``partition`` say of each of its messages: pushed, delivered,
-        acknowledged, due when.
-        """
+    ) -> "QueueMessages":
+        """Return for each message of ``partition`` whether it was pushed, delivered and acked, and when it is due."""
         push_ok, push_doubtful, push_failed = _outcomes(partition, PUSH)
         acked, ack_doubtful, _ = _outcomes(partition, ACK)
         pops = _pops(partition.events, epoch_ns)
@@ -274,7 +272,7 @@ class Messages:
         np.minimum.at(due_ms, rows.message, rows.due_ms)
         return due_ms
 
-    def _of_rows(self, rows: Rows, detail: list[str]) -> Cases:
+    def _of_rows(self, rows: EventRows, detail: list[str]) -> Cases:
         return Cases(self.partition.ids.take(pa.array(rows.message)), rows.index, rows.delivery, detail=detail)
 
     def _late(self) -> Cases:
@@ -292,7 +290,7 @@ class Messages:
         known = self.due_ms[first.message] != ABSENT
         return late_ms[known], first.zone[known]
 
-    def _first_pops(self) -> Rows:
+    def _first_pops(self) -> EventRows:
         return self.pops.where(np.flatnonzero(np.diff(self.pops.message, prepend=-1)))
 
     def _repeated(self) -> Iterator[tuple[MessageClass, Cases]]:
@@ -325,18 +323,18 @@ class Messages:
         for message, held in leases.items():
             yield message, Deliveries(sorted(held), extended.get(message, ()), confirmed.get(message, ()))
 
-    def _lease(self, rows: Rows) -> Iterator[Lease]:
+    def _lease(self, rows: EventRows) -> Iterator[Lease]:
         ends = (None if end == ABSENT else end for end in rows.lease_end_ms.tolist())
         columns = (rows.leased_ms, rows.lease_start_ms, rows.index, rows.delivery)
         yield from map(Lease, *(column.tolist() for column in columns), ends)
 
-    def _extension(self, rows: Rows) -> Iterator[Extension]:
+    def _extension(self, rows: EventRows) -> Iterator[Extension]:
         confirmed = _wall_ms(rows.time_ns, self.epoch_ns).tolist()
         ok_ms = (at if kind == OK else None for at, kind in zip(confirmed, rows.type.tolist(), strict=True))
         invoked = _wall_ms(rows.invoke_ns, self.epoch_ns).tolist()
         yield from map(Extension, rows.delivery.tolist(), invoked, ok_ms, rows.lease_end_ms.tolist())
 
-    def _ack(self, rows: Rows) -> Iterator[Ack]:
+    def _ack(self, rows: EventRows) -> Iterator[Ack]:
         invoked, confirmed = (_wall_ms(at, self.epoch_ns).tolist() for at in (rows.invoke_ns, rows.time_ns))
         yield from map(Ack, rows.delivery.tolist(), invoked, confirmed, rows.index.tolist())
 
@@ -363,7 +361,7 @@ def _wall_ms(time_ns: Ints, epoch_ns: int) -> Ints:
     return (time_ns + epoch_ns) // NS_PER_MS
 
 
-def _outcomes(partition: Partition, f: int) -> tuple[Bools, Bools, Bools]:
+def _outcomes(partition: PartitionEvents, f: int) -> tuple[Bools, Bools, Bools]:
     """Per message the best outcome of its operations ``f``: confirmed, else doubtful, else failed for certain."""
     events = partition.events
     ok, info, fail = (
@@ -372,7 +370,7 @@ def _outcomes(partition: Partition, f: int) -> tuple[Bools, Bools, Bools]:
     return ok, info & ~ok, fail & ~ok & ~info
 
 
-def _pops(events: Rows, epoch_ns: int) -> Rows:
+def _pops(events: EventRows, epoch_ns: int) -> EventRows:
     """Deliveries in the order of their leases; a delivery without lease times is placed by its operation's times."""
     pops = events.where((events.f == POP) & (events.type == OK))
     unleased = pops.leased_ms == ABSENT
@@ -382,7 +380,7 @@ def _pops(events: Rows, epoch_ns: int) -> Rows:
     return pops.where(np.lexsort((pops.index, pops.lease_start_ms, pops.leased_ms, pops.message)))
 
 
-def _due_ms(partition: Partition, pops: Rows) -> Ints:
+def _due_ms(partition: PartitionEvents, pops: EventRows) -> Ints:
     """When each message was due: as its confirmed push said, else any push, else its deliveries; else ``ABSENT``."""
     events = partition.events
     push = events.where(events.f == PUSH)
@@ -395,7 +393,7 @@ def _due_ms(partition: Partition, pops: Rows) -> Ints:
     return due_ms
 
 
-def _by_message(rows: Rows, build: Callable[[Rows], Iterator[Item]]) -> dict[int, list[Item]]:
+def _by_message(rows: EventRows, build: Callable[[EventRows], Iterator[Item]]) -> dict[int, list[Item]]:
     found: dict[int, list[Item]] = defaultdict(list)
     for message, item in zip(rows.message.tolist(), build(rows), strict=True):
         found[message].append(item)

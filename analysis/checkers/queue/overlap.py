@@ -11,12 +11,12 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from zonelab.analysis.checkers.queue.events import EXTEND, FAIL, POP, PUSH, Ints, Partition, Rows
+from zonelab.analysis.checkers.queue.events import EXTEND, FAIL, POP, PUSH, EventRows, Ints, PartitionEvents
 from zonelab.analysis.units import NS_PER_MS
 
 
 @dataclass(frozen=True, slots=True)
-class Work:
+class ProgramWork:
     """The work of program number ``program`` on one delivery; ``index`` is the event of the delivery."""
 
     begin_ns: int
@@ -31,7 +31,7 @@ class Work:
 class Overlap:
     """The time in which two or more programs worked on a message; ``second``: the work that began it."""
 
-    second: Work
+    second: ProgramWork
     lasted_ns: int
     programs: int
     open: bool
@@ -43,7 +43,7 @@ class Overlap:
         return f"{self.programs} programs at once, for {self.lasted_ns / NS_PER_MS:,.3f} ms in all{until}"
 
 
-def overlap_of(works: Iterable[Work]) -> Overlap | None:
+def overlap_of(works: Iterable[ProgramWork]) -> Overlap | None:
     """The overlap of the ``works`` on one message; None if no two programs worked at the same time.
 
     Ends come before begins of the same time, so work that follows other work at once does not overlap it.
@@ -52,7 +52,7 @@ def overlap_of(works: Iterable[Work]) -> Overlap | None:
     marks = [(work.begin_ns, 1, work.index, work) for work in lasting]
     marks += [(work.end_ns, 0, work.index, work) for work in lasting]
     at_work: Counter[int] = Counter()
-    second: Work | None = None
+    second: ProgramWork | None = None
     lasted_ns = most = since_ns = 0
     for at_ns, begins, _, work in sorted(marks, key=lambda mark: mark[:3]):
         busy = sum(count > 0 for count in at_work.values())
@@ -68,7 +68,7 @@ def overlap_of(works: Iterable[Work]) -> Overlap | None:
 
 
 def overlaps(
-    partition: Partition, pops: Rows, *, end_ns: int | None, deaths_ns: Mapping[int, int]
+    partition: PartitionEvents, pops: EventRows, *, end_ns: int | None, deaths_ns: Mapping[int, int]
 ) -> Iterator[tuple[str, Overlap]]:
     """The messages of ``partition``, delivered by ``pops``, that two programs worked on at the same time, by id.
 
@@ -83,14 +83,14 @@ def overlaps(
     ended_ns: dict[tuple[int, int], int] = {}
     for message, delivery, at_ns in _rows(ends.message, ends.delivery, ends_ns):
         ended_ns[message, delivery] = min(at_ns, ended_ns.get((message, delivery), at_ns))
-    works: dict[int, list[Work]] = defaultdict(list)
+    works: dict[int, list[ProgramWork]] = defaultdict(list)
     shown = pops.where(chosen[pops.message])
     for message, begin_ns, program, index, delivery in _rows(
         shown.message, shown.time_ns, shown.program.astype(np.int64), shown.index, shown.delivery
     ):
         known = [at_ns for at_ns in (ended_ns.get((message, delivery)), deaths_ns.get(program)) if at_ns is not None]
         last_ns = min(known) if known else begin_ns if end_ns is None else end_ns
-        works[message].append(Work(begin_ns, last_ns, program, index, delivery, open=not known))
+        works[message].append(ProgramWork(begin_ns, last_ns, program, index, delivery, open=not known))
     for message, of_message in works.items():
         if (found := overlap_of(of_message)) is not None:
             yield partition.ids[message].as_py(), found

@@ -24,16 +24,16 @@ from zonelab.analysis.checkers.queue.events import (
     HISTORY_COLUMNS,
     STATE_COLUMNS,
     STATES,
-    Names,
-    Partition,
+    NameTable,
+    PartitionEvents,
     event_batch,
     state_batch,
 )
 from zonelab.analysis.checkers.queue.inversion import SERVED, partition_by_group, passed_over
-from zonelab.analysis.checkers.queue.messages import EndState, Messages
+from zonelab.analysis.checkers.queue.messages import EndState, QueueMessages
 from zonelab.analysis.checkers.queue.overlap import Overlap, overlaps
 from zonelab.analysis.checkers.queue.section import QueueSection, Totals
-from zonelab.analysis.checkers.queue.unserved import WAITING, Service
+from zonelab.analysis.checkers.queue.unserved import WAITING, ShardService
 from zonelab.analysis.checkers.spill import Spill, partition_by_id
 from zonelab.analysis.message_classes import MessageClass
 from zonelab.analysis.runs.directory import ROWS_PER_BATCH, RunDirectory
@@ -45,7 +45,7 @@ ROWS_PER_PARTITION = 125_000
 PARTITIONS_MAX = 128  # open files per table while rows are divided
 
 
-class Recorded(Protocol):
+class RunTables(Protocol):
     """The tables of a run: ``RunDirectory``, or the same in memory. Columns as in ``zonelab.analysis.runs.history``."""
 
     @property
@@ -57,9 +57,9 @@ class Recorded(Protocol):
     def final_state(self, columns: Sequence[str] | None, *, batch_rows: int) -> Iterator[pa.RecordBatch]: ...
 
 
-def check_messages(run: Recorded) -> QueueSection:
+def check_messages(run: RunTables) -> QueueSection:
     """Check a run that fits into memory; nothing is written."""
-    with _Check(run, MessageFindings(not_judged=run.info.not_judged), Path(), partitions=1) as checking:
+    with _QueueCheck(run, MessageFindings(not_judged=run.info.not_judged), Path(), partitions=1) as checking:
         checking.read(batch_rows=ROWS_PER_BATCH)
         return checking.section()
 
@@ -76,7 +76,7 @@ def check_message_files(
     with (
         TemporaryDirectory(prefix="zonelab-check-") as spill_to,
         OffenderFile(directory.path, not_judged=directory.info.not_judged) as findings,
-        _Check(directory, findings, Path(spill_to), partitions=partitions) as checking,
+        _QueueCheck(directory, findings, Path(spill_to), partitions=partitions) as checking,
     ):
         checking.read(batch_rows=batch_rows)
         pa.default_memory_pool().release_unused()  # what reading needed is not needed for judging
@@ -85,23 +85,23 @@ def check_message_files(
     return section
 
 
-class _Check:
+class _QueueCheck:
     """One check under way: reads and divides the rows, judges the parts, sums up."""
 
-    def __init__(self, run: Recorded, findings: MessageFindings, spill_to: Path, *, partitions: int) -> None:
+    def __init__(self, run: RunTables, findings: MessageFindings, spill_to: Path, *, partitions: int) -> None:
         self._run = run
         self._findings = findings
         self._partitions = partitions
-        self._zones, self._shards, self._programs = Names(), Names(), Names()
+        self._zones, self._shards, self._programs = NameTable(), NameTable(), NameTable()
         self._overlaps = _Overlaps()
         self._lateness = _Lateness()
         self._events = Spill(spill_to, "events", EVENTS, partitions=partitions)
         self._states = Spill(spill_to, "states", STATES, partitions=partitions)
         self._waiting = Spill(spill_to, "waiting", WAITING, partitions=partitions)
-        self._service = Service()
+        self._service = ShardService()
         self._served = Spill(spill_to, "served", SERVED, partitions=partitions)
 
-    def __enter__(self) -> "_Check":
+    def __enter__(self) -> "_QueueCheck":
         return self
 
     def __exit__(self, *_: object) -> None:
@@ -122,8 +122,8 @@ class _Check:
         divergence = replica.DivergenceCounter(zones=len(set(info.zone_names) - set(info.unread_zones)))
         lateness, totals = self._lateness, Totals()
         for events, states in zip(self._events.tables(), self._states.tables(), strict=True):
-            messages = Messages.of(
-                Partition.of(events, states),
+            messages = QueueMessages.of(
+                PartitionEvents.of(events, states),
                 epoch_ns=info.epoch_ns,
                 early_ms_max=info.queue.early_ms_max,
                 late_ms=info.late_ms,
@@ -169,7 +169,7 @@ class _Check:
     def write_lateness(self, path: Path) -> None:
         self._lateness.write(path, self._zones)
 
-    def _report(self, messages: Messages) -> None:
+    def _report(self, messages: QueueMessages) -> None:
         for name, cases in messages.cases():
             self._findings.add(name, cases)
         self._findings.add(MessageClass.OVERLAP, self._overlaps.add(self._overlapping(messages)))
@@ -178,7 +178,7 @@ class _Check:
         for name, (message, zone) in ((MessageClass.ORPHAN, pairs.orphans), (MessageClass.PHANTOM, pairs.phantoms)):
             self._findings.add(name, Cases(ids.take(pa.array(message)), zone=[zones[code] for code in zone]))
 
-    def _overlapping(self, messages: Messages) -> Iterator[tuple[str, Overlap]]:
+    def _overlapping(self, messages: QueueMessages) -> Iterator[tuple[str, Overlap]]:
         info, codes = self._run.info, self._programs.codes
         deaths_ns = {codes[name]: at_ns for name, at_ns in info.deaths.items() if name in codes}
         return overlaps(messages.partition, messages.pops, end_ns=info.end_ns, deaths_ns=deaths_ns)
@@ -220,7 +220,7 @@ class _Lateness:
         self.values_ms.append(values_ms)
         self.zones.append(zones)
 
-    def write(self, path: Path, names: Names) -> None:
+    def write(self, path: Path, names: NameTable) -> None:
         """The whole distribution, exactly: how many first deliveries of each zone were how late."""
         values_ms, zones = np.concatenate(self.values_ms), np.concatenate(self.zones)
         columns: dict[str, list[Any]] = {"zone": [], "lateness_ms": [], "deliveries": []}
@@ -231,7 +231,7 @@ class _Lateness:
             columns["deliveries"] += deliveries.tolist()
         pq.write_table(pa.table(columns, schema=LATENESS), path)
 
-    def quantiles(self, names: Names) -> dict[str, dict[str, float]]:
+    def quantiles(self, names: NameTable) -> dict[str, dict[str, float]]:
         values_ms, zones = np.concatenate(self.values_ms), np.concatenate(self.zones)
         chosen = {"all": values_ms, **{name: values_ms[zones == code] for name, code in sorted(names.codes.items())}}
         return {name: {"count": sample.size, **quantiles(sample)} for name, sample in chosen.items() if sample.size}
@@ -260,7 +260,7 @@ class _Overlaps:
         return {"count": sample_ms.size, "open": self.open, **quantiles(sample_ms)} if sample_ms.size else {}
 
 
-def _end_state(run: Recorded, zones: Names, shards: Names) -> EndState:
+def _end_state(run: RunTables, zones: NameTable, shards: NameTable) -> EndState:
     info = run.info
     unread = set(info.unread_zones) if run.final_state_known else set(info.zone_names)
     return EndState(
@@ -274,7 +274,7 @@ def _end_state(run: Recorded, zones: Names, shards: Names) -> EndState:
     )
 
 
-def _doubts(run: Recorded, totals: Totals) -> list[str]:
+def _doubts(run: RunTables, totals: Totals) -> list[str]:
     info: RunInfo = run.info
     doubts = [f"the end state of zone {zone} could not be read" for zone in info.unread_zones]
     if info.doubt is not None:

@@ -5,25 +5,25 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from zonelab.analysis.checkers.queue.events import PAYLOAD, PLACES, Ints, Names, States
+from zonelab.analysis.checkers.queue.events import PAYLOAD, PLACES, Ints, NameTable, States
 from zonelab.analysis.checkers.queue.section import Divergence
 
 
 @dataclass(frozen=True, slots=True)
-class Unpaired:
+class UnpairedMessages:
     """(message, zone) pairs of one partition that break the rule "payload if and only if listed"."""
 
     orphans: tuple[Ints, Ints]
     phantoms: tuple[Ints, Ints]
 
 
-def unpaired(states: States) -> Unpaired:
+def unpaired(states: States) -> UnpairedMessages:
     """Orphans (payload, not listed in that zone) and phantoms (listed, no payload there), as (message, zone)."""
     width = int(states.zone.max(initial=0)) + 1
     pair = states.message * width + states.zone
     payload, listed = pair[states.place == PAYLOAD], pair[states.place != PAYLOAD]
     orphans, phantoms = np.setdiff1d(payload, listed), np.setdiff1d(listed, payload)
-    return Unpaired((orphans // width, orphans % width), (phantoms // width, phantoms % width))
+    return UnpairedMessages((orphans // width, orphans % width), (phantoms // width, phantoms % width))
 
 
 @dataclass(slots=True)
@@ -45,7 +45,7 @@ class DivergenceCounter:
             self.held[place, shard] += len(count)
             self.short[place, shard] += int((count < self.zones).sum())
 
-    def result(self, shards: Names) -> tuple[Divergence, ...]:
+    def result(self, shards: NameTable) -> tuple[Divergence, ...]:
         """Return what was counted, by place and shard, in the order in which reports show it."""
         rows = [
             Divergence(place=PLACES[place], shard=shards[shard], ids=held, divergent=self.short[place, shard])

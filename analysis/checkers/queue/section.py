@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-from zonelab.analysis.checkers.judgement import Section
+from zonelab.analysis.checkers.judgement import VerdictSection
 from zonelab.analysis.message_classes import DUPLICATE_CAUSES, MessageClass
 
 
@@ -42,7 +42,7 @@ class Divergence:
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class QueueSection(Section):
+class QueueSection(VerdictSection):
     """The messages of a run by class.
 
     ``totals``: how many messages there were. ``lateness_ms``: quantiles of (delivery - due) over first deliveries, per

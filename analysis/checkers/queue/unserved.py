@@ -35,7 +35,7 @@ WAITING = pa.schema(
 
 
 @dataclass(slots=True)
-class Service:
+class ShardService:
     """The deliveries of each shard in the last second of the drain, and the messages that it left unserved."""
 
     longest_ms: dict[int, int] = field(default_factory=dict)

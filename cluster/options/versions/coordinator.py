@@ -246,10 +246,10 @@ def _unconfirmed(outcome: Outcome, failed: frozenset[int], votes: Mapping[int, _
         ZoneFailure(NO_QUORUM, maybe_applied=False) if index in failed else answer
         for index, answer in enumerate(answers)
     ]
-    return PipelineFailure(_Unconfirmed(before, writes=len(votes) < len(answers)), told)
+    return PipelineFailure(_UnconfirmedRead(before, writes=len(votes) < len(answers)), told)
 
 
-class _Unconfirmed(FailureAccount):
+class _UnconfirmedRead(FailureAccount):
     """A read whose answer was not brought to a quorum of zones. ``account``: of the pipeline before that."""
 
     def __init__(self, account: PipelineFailure | None, *, writes: bool) -> None:

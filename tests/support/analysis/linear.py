@@ -1,6 +1,6 @@
 """Histories of one register for tests: an oracle that tries every order, and another that knows the values' spans."""
 
-from zonelab.analysis.checkers.consistency.linear import Kind, RegisterOperation
+from zonelab.analysis.checkers.consistency.linear import RegisterOperation, RegisterStep
 
 
 def operation(number, kind, value, begin, end, expected=None):
@@ -8,28 +8,28 @@ def operation(number, kind, value, begin, end, expected=None):
 
 
 def read(number, value, begin, end):
-    return operation(number, Kind.READ, value, begin, end)
+    return operation(number, RegisterStep.READ, value, begin, end)
 
 
 def write(number, value, begin, end):
-    return operation(number, Kind.WRITE, value, begin, end)
+    return operation(number, RegisterStep.WRITE, value, begin, end)
 
 
 def cas(number, expected, value, begin, end):
-    return operation(number, Kind.CAS, value, begin, end, expected)
+    return operation(number, RegisterStep.CAS, value, begin, end, expected)
 
 
 def differs(number, value, begin, end):
-    return operation(number, Kind.DIFFERS, value, begin, end)
+    return operation(number, RegisterStep.DIFFERS, value, begin, end)
 
 
 def after(one, value):
     """The register's value after ``one``, or ``Ellipsis`` if it cannot take effect on ``value``."""
-    if one.kind is Kind.WRITE:
+    if one.kind is RegisterStep.WRITE:
         return one.value
-    if one.kind is Kind.READ:
+    if one.kind is RegisterStep.READ:
         return value if value == one.value else ...
-    if one.kind is Kind.DIFFERS:
+    if one.kind is RegisterStep.DIFFERS:
         return value if value != one.value else ...
     return one.value if value == one.expected else ...
 
@@ -60,17 +60,17 @@ def crowded_history(random, count, clients, *, values=5, doubt_share=0.3):
         client = random.randrange(clients)
         step = busy.get(client)
         if step is None:
-            busy[client] = [random.choice([Kind.READ, Kind.WRITE, Kind.CAS]), position, None]
+            busy[client] = [random.choice([RegisterStep.READ, RegisterStep.WRITE, RegisterStep.CAS]), position, None]
         elif step[2] is None:
             kind, wanted, expected = step[0], random.randrange(values), random.randrange(values)
-            doubtful = kind is not Kind.READ and random.random() < doubt_share
-            applied = kind is Kind.WRITE or value == expected
-            step[2] = (value if kind is Kind.READ else wanted, expected, applied, doubtful)
-            if kind is not Kind.READ and applied and not (doubtful and random.random() < 0.5):
+            doubtful = kind is not RegisterStep.READ and random.random() < doubt_share
+            applied = kind is RegisterStep.WRITE or value == expected
+            step[2] = (value if kind is RegisterStep.READ else wanted, expected, applied, doubtful)
+            if kind is not RegisterStep.READ and applied and not (doubtful and random.random() < 0.5):
                 value = wanted
         else:
             kind, begin, (found, expected, applied, doubtful) = step
-            if kind is Kind.CAS and not applied and not doubtful:
+            if kind is RegisterStep.CAS and not applied and not doubtful:
                 done.append(differs(len(done), expected, begin, position))
             else:
                 done.append(operation(len(done), kind, found, begin, None if doubtful else position, expected))
@@ -78,7 +78,7 @@ def crowded_history(random, count, clients, *, values=5, doubt_share=0.3):
         position += 1
     # an update that took effect and was not answered yet may have been read: without it the reads would be lies
     for kind, begin, step in busy.values():
-        if step is not None and kind is not Kind.READ:
+        if step is not None and kind is not RegisterStep.READ:
             done.append(operation(len(done), kind, step[0], begin, None, step[1]))
     return done
 
@@ -92,10 +92,10 @@ def zones_conflict(operations, initial=None):
     zones = []
     for value in {one.value for one in operations}:
         own = [one for one in operations if one.value == value]
-        writes = [one for one in own if one.kind is Kind.WRITE]
+        writes = [one for one in own if one.kind is RegisterStep.WRITE]
         if value == initial:
             first_end = -1
-        elif not writes or any(one.end < writes[0].begin for one in own if one.kind is Kind.READ):
+        elif not writes or any(one.end < writes[0].begin for one in own if one.kind is RegisterStep.READ):
             return True
         else:
             first_end = min(one.end for one in own)

@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 from random import Random
 
-from zonelab.analysis.checkers.consistency.linear import Kind, RegisterOperation, Value
+from zonelab.analysis.checkers.consistency.linear import RegisterOperation, RegisterStep, Value
 
 WRITE_SHARE = 0.4
 
@@ -13,7 +13,7 @@ class _Step:
     """An operation under way: ``seen`` is set once it has taken effect, as its value and what it found."""
 
     number: int
-    kind: Kind
+    kind: RegisterStep
     begin: int
     seen: tuple[Value, Value] | None = None
 
@@ -39,24 +39,24 @@ def register_history(
                 number += 1
         elif step.seen is None:
             found = value
-            value = value if step.kind is Kind.READ else f"v{step.number}"
+            value = value if step.kind is RegisterStep.READ else f"v{step.number}"
             step.seen = value, found
         else:
-            unanswered = step.kind is not Kind.READ and random.random() < doubt_share
+            unanswered = step.kind is not RegisterStep.READ and random.random() < doubt_share
             done.append(_operation(step, None if unanswered else position))
             del busy[client]
         position += 1
     return done
 
 
-def _kind(drawn: float, cas_share: float) -> Kind:
+def _kind(drawn: float, cas_share: float) -> RegisterStep:
     if drawn < cas_share:
-        return Kind.CAS
-    return Kind.WRITE if drawn < cas_share + WRITE_SHARE else Kind.READ
+        return RegisterStep.CAS
+    return RegisterStep.WRITE if drawn < cas_share + WRITE_SHARE else RegisterStep.READ
 
 
 def _operation(step: _Step, end: int | None) -> RegisterOperation:
     assert step.seen is not None, "an operation ends after it has taken effect"
     value, found = step.seen
-    expected = found if step.kind is Kind.CAS else None
+    expected = found if step.kind is RegisterStep.CAS else None
     return RegisterOperation(id=step.number, kind=step.kind, value=value, expected=expected, begin=step.begin, end=end)

@@ -5,7 +5,7 @@ import pyarrow as pa
 import pytest
 
 from zonelab.analysis.checkers.queue.deliveries import Ack, Deliveries, Extension, Lease
-from zonelab.analysis.checkers.queue.events import ABSENT, FAIL, INFO, INVOKE, OK, PUSH, Rows
+from zonelab.analysis.checkers.queue.events import ABSENT, FAIL, INFO, INVOKE, OK, PUSH, EventRows
 from zonelab.analysis.checkers.queue.inversion import SERVED, passed_over
 from zonelab.analysis.checkers.verdict import MessageClass
 
@@ -45,7 +45,7 @@ def rows(*events):
     count = len(events)
     absent, zeros = np.full(count, ABSENT), np.zeros(count, dtype=np.int64)
     small = zeros.astype(np.int16)
-    return Rows(
+    return EventRows(
         message=zeros,
         index=np.arange(count),
         time_ns=zeros,

@@ -10,7 +10,7 @@ import pytest
 from zonelab.analysis.comparison.samples import (
     Metric,
     Series,
-    Thinned,
+    ThinnedValues,
     read_series,
     read_zone_medians,
     zones_differ,
@@ -110,7 +110,7 @@ def test_whole_milliseconds_are_spread_without_moving_their_median(run: RunBuild
 
 def test_a_series_longer_than_its_limit_keeps_values_at_even_distances() -> None:
     for sizes in ([1_000], [1] * 1_000, [3, 0, 97, 400, 500]):
-        series = Thinned(limit=100)
+        series = ThinnedValues(limit=100)
         begin = 0
         for size in sizes:
             series.add(np.arange(begin, begin + size, dtype=np.float64))

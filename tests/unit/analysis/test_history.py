@@ -6,7 +6,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from zonelab.analysis.runs.history import DEPTH, OPERATIONS, HistoryWriter, Touched
+from zonelab.analysis.runs.history import DEPTH, OPERATIONS, HistoryWriter, MessageColumns
 from zonelab.analysis.runs.tables import TableWriter
 
 
@@ -16,9 +16,9 @@ def read(directory: Path) -> list[dict[str, object]]:
 
 def test_an_operation_is_an_invocation_and_a_completion_joined_by_its_number(tmp_path: Path) -> None:
     history = HistoryWriter(tmp_path)
-    message = Touched(message_id="m", shard="b", priority=7)
+    message = MessageColumns(message_id="m", shard="b", priority=7)
     op = history.invoke(time_ns=5, process="p", zone="a", f="push", intended_ns=3, messages=[message])
-    history.complete(op, time_ns=9, type="ok", messages=[Touched(message_id="m", shard="b", due_ms=11)])
+    history.complete(op, time_ns=9, type="ok", messages=[MessageColumns(message_id="m", shard="b", due_ms=11)])
     history.close()
     invoke, ok = read(tmp_path)
     assert (invoke["type"], invoke["time_ns"], invoke["invoke_ns"], invoke["priority"]) == ("invoke", 5, None, 7)
@@ -29,7 +29,7 @@ def test_an_operation_is_an_invocation_and_a_completion_joined_by_its_number(tmp
 def test_rows_of_one_event_share_its_index_and_no_message_is_one_row(tmp_path: Path) -> None:
     history = HistoryWriter(tmp_path)
     op = history.invoke(time_ns=1, process="p", zone="a", f="pop")
-    history.complete(op, time_ns=2, type="ok", messages=[Touched(message_id=name) for name in "xyz"])
+    history.complete(op, time_ns=2, type="ok", messages=[MessageColumns(message_id=name) for name in "xyz"])
     history.close()
     assert [(row["index"], row["message_id"]) for row in read(tmp_path)] == [(0, None), (1, "x"), (1, "y"), (1, "z")]
 
@@ -37,7 +37,7 @@ def test_rows_of_one_event_share_its_index_and_no_message_is_one_row(tmp_path: P
 def test_a_completion_repeats_the_messages_of_its_invocation_unless_told_otherwise(tmp_path: Path) -> None:
     history = HistoryWriter(tmp_path)
     for messages in (None, ()):
-        op = history.invoke(time_ns=1, process="p", zone="a", f="ack", messages=[Touched(message_id="m")])
+        op = history.invoke(time_ns=1, process="p", zone="a", f="ack", messages=[MessageColumns(message_id="m")])
         history.complete(op, time_ns=2, type="fail", messages=messages, error="no lease")
     history.close()
     ended = [row for row in read(tmp_path) if row["type"] == "fail"]
@@ -46,7 +46,7 @@ def test_a_completion_repeats_the_messages_of_its_invocation_unless_told_otherwi
 
 def test_what_is_open_when_the_history_closes_is_in_doubt(tmp_path: Path) -> None:
     history = HistoryWriter(tmp_path)
-    history.invoke(time_ns=4, process="p", zone="a", f="push", messages=[Touched(message_id="m")])
+    history.invoke(time_ns=4, process="p", zone="a", f="push", messages=[MessageColumns(message_id="m")])
     history.close()
     assert [(row["type"], row["time_ns"], row["message_id"]) for row in read(tmp_path)] == [
         ("invoke", 4, "m"),
@@ -116,5 +116,5 @@ def test_the_columns_are_those_that_the_documentation_names() -> None:
 
 
 def test_what_touches_a_message_has_the_columns_of_the_table_in_their_order():
-    first = OPERATIONS.names.index(Touched._fields[0])
-    assert tuple(OPERATIONS.names[first : first + len(Touched._fields)]) == Touched._fields
+    first = OPERATIONS.names.index(MessageColumns._fields[0])
+    assert tuple(OPERATIONS.names[first : first + len(MessageColumns._fields)]) == MessageColumns._fields

@@ -7,7 +7,7 @@ import pytest
 from support.analysis.linear import cas, differs, operation, read, write
 from support.analysis.register_histories import register_history
 
-from zonelab.analysis.checkers.consistency.linear import Kind, SearchBudget, check_register
+from zonelab.analysis.checkers.consistency.linear import RegisterStep, SearchBudget, check_register
 from zonelab.analysis.checkers.consistency.linear_shrink import smallest_violation
 from zonelab.analysis.checkers.consistency.linear_timeline import timeline
 
@@ -159,7 +159,7 @@ def test_a_history_without_violation_cannot_be_shrunk():
 def test_a_violation_among_thousands_of_operations_shrinks_to_three():
     history = register_history(Random(11), 4_000, 8, cas_share=0.1, doubt_share=0.02)
     late = max(one.begin for one in history) + 10
-    early = next(one for one in history if one.kind is Kind.WRITE and one.end is not None)
+    early = next(one for one in history if one.kind is RegisterStep.WRITE and one.end is not None)
     small = smallest_violation([*history, read(99_999, early.value, late, late + 1)])
     assert len(small) == 3
     assert small[-1].id == 99_999

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from zonelab.analysis.comparison.confirmation import Confirmed, MedianPair, decided, medians_ms, pairs_of
+from zonelab.analysis.comparison.confirmation import ConfirmationStatus, MedianPair, decided, medians_ms, pairs_of
 from zonelab.analysis.observation import Observation
 from zonelab.analysis.rates.outcomes import UNCONFIRMED
 
@@ -20,15 +20,15 @@ def pair(predicted: list[float], measured: list[float]) -> MedianPair:
 @pytest.mark.parametrize(
     ("factor", "agree", "status"),
     [
-        (1.03, "yes", Confirmed.CONFIRMED),
-        (0.95, "yes", Confirmed.CONFIRMED),
-        (1.15, "undecided", Confirmed.UNDECIDED),
-        (1.3, "no", Confirmed.NOT),
-        (0.1, "no", Confirmed.NOT),
-        (10.0, "no", Confirmed.NOT),
+        (1.03, "yes", ConfirmationStatus.CONFIRMED),
+        (0.95, "yes", ConfirmationStatus.CONFIRMED),
+        (1.15, "undecided", ConfirmationStatus.UNDECIDED),
+        (1.3, "no", ConfirmationStatus.NOT),
+        (0.1, "no", ConfirmationStatus.NOT),
+        (10.0, "no", ConfirmationStatus.NOT),
     ],
 )
-def test_medians_are_compared_run_by_run(factor: float, agree: str, status: Confirmed):
+def test_medians_are_compared_run_by_run(factor: float, agree: str, status: ConfirmationStatus):
     found = pair(runs(5.0), runs(5.0 * factor, seed=2))
     assert found.agree() == agree
     assert decided([found], busy=False)[0] is status
@@ -39,19 +39,19 @@ def test_medians_are_compared_run_by_run(factor: float, agree: str, status: Conf
 def test_few_runs_that_vary_decide_nothing_and_say_so():
     found = pair(runs(5.0, count=4), runs(5.0, count=2, spread=0.2, seed=2))
     assert decided([found], busy=False) == (
-        Confirmed.UNDECIDED,
+        ConfirmationStatus.UNDECIDED,
         "2 real runs, or 4 simulated ones, are too few",
     )
     assert pair(runs(5.0), [5.0]).agree() == "undecided", "a single run says nothing of how runs vary"
-    assert decided([], busy=False) == (Confirmed.UNDECIDED, "no median is known in both arms")
+    assert decided([], busy=False) == (ConfirmationStatus.UNDECIDED, "no median is known in both arms")
 
 
 def test_a_busy_machine_excuses_what_is_slower_and_never_what_is_quicker():
     slower, quicker = (pair(runs(5.0), runs(5.0 * factor, seed=2)) for factor in (2.0, 0.5))
-    assert decided([slower], busy=True) == (Confirmed.UNDECIDED, "machine was busy")
-    assert decided([slower, quicker], busy=True)[0] is Confirmed.NOT
+    assert decided([slower], busy=True) == (ConfirmationStatus.UNDECIDED, "machine was busy")
+    assert decided([slower, quicker], busy=True)[0] is ConfirmationStatus.NOT
     alike = pair(runs(5.0), runs(5.0, seed=2))
-    assert decided([alike], busy=True) == (Confirmed.UNDECIDED, "machine was busy")
+    assert decided([alike], busy=True) == (ConfirmationStatus.UNDECIDED, "machine was busy")
 
 
 def test_a_median_is_of_the_operations_that_were_confirmed():

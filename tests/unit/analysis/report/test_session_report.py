@@ -17,7 +17,7 @@ from zonelab.analysis.runs.directory import RunDirectory
 from zonelab.analysis.runs.errors import KILLED, RunError
 from zonelab.analysis.runs.manual_session import by_zone, samples, verbs, zone_summaries
 from zonelab.app.cli.main import run_cli
-from zonelab.app.session.recording import SAMPLES_MAX, Recording
+from zonelab.app.session.recording import SAMPLES_MAX, SessionRecording
 from zonelab.app.session.settings import checked_settings
 from zonelab.cluster.real.zones.key_comparison import KeyComparison
 
@@ -43,7 +43,7 @@ def sample(second, zone, *, operations=None, errors=0.0, p99_ms=None, server="ru
 
 @pytest.fixture
 def recording(tmp_path):
-    return Recording(checked_settings(runs=tmp_path / "runs", zones=2), server="valkey 9.1.2")
+    return SessionRecording(checked_settings(runs=tmp_path / "runs", zones=2), server="valkey 9.1.2")
 
 
 def recorded(recording, rounds):

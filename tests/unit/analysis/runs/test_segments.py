@@ -15,9 +15,9 @@ from zonelab.analysis.checkers.check import check
 from zonelab.analysis.runs.accesses import VALUES
 from zonelab.analysis.runs.directory import RunDirectory
 from zonelab.analysis.runs.errors import KILLED, RunError
-from zonelab.analysis.runs.history import DEPTH, FAULTS, OPERATIONS, History, Touched
+from zonelab.analysis.runs.history import DEPTH, FAULTS, OPERATIONS, History, MessageColumns
 from zonelab.analysis.runs.info import FORMAT
-from zonelab.analysis.runs.owner import Owner
+from zonelab.analysis.runs.owner import RunOwner
 from zonelab.analysis.runs.segments import SegmentedTable, segment_path, single_file
 from zonelab.analysis.runs.tables import FORMAT_KEY, TableWriter
 from zonelab.scenarios.run_files.tables import FileTables
@@ -73,7 +73,7 @@ class TestWriting:
         history = History(table)
         for _ in range(2):
             op = history.invoke(time_ns=1, process="p", zone="a", f="pop")
-            history.complete(op, time_ns=2, type="ok", messages=[Touched(message_id=name) for name in "xyz"])
+            history.complete(op, time_ns=2, type="ok", messages=[MessageColumns(message_id=name) for name in "xyz"])
             table.cut()
         history.close()
         assert [[row["index"] for row in rows_of(tmp_path, "operations", one)] for one in (1, 2)] == [
@@ -151,7 +151,7 @@ class TestReading:
 
 
 def owner(**changes: object) -> dict[str, object]:
-    current = Owner.current()
+    current = RunOwner.current()
     assert current is not None, "these tests need Linux"
     return {**current.model_dump(), **changes}
 

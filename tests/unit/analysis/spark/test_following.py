@@ -20,7 +20,7 @@ from zonelab.analysis.checkers.check import check
 from zonelab.analysis.latency_buckets import ERROR_MAX
 from zonelab.analysis.runs.directory import RunDirectory
 from zonelab.analysis.runs.errors import RunError
-from zonelab.analysis.runs.owner import Owner
+from zonelab.analysis.runs.owner import RunOwner
 from zonelab.analysis.runs.segments import segment_path, segments_of
 from zonelab.analysis.spark.following.batches import Batches
 from zonelab.analysis.spark.following.follow import follow_in
@@ -64,7 +64,7 @@ def running(ended: Path, tmp_path: Path) -> Path:
     for number in (2, 3):
         path = segment_path(run, "operations", number)
         path.rename(path.with_name(path.name + ".partial"))
-    owner = Owner.current()
+    owner = RunOwner.current()
     assert owner is not None
     change(run, status="running", owner=owner.model_dump(), segments={})
     return run

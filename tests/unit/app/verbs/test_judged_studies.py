@@ -8,7 +8,7 @@ from types import SimpleNamespace
 from typing import Any
 
 from zonelab.analysis.checkers.verdict import CLASSES
-from zonelab.analysis.comparison.confirmation import Confirmed
+from zonelab.analysis.comparison.confirmation import ConfirmationStatus
 from zonelab.analysis.rates.decisions import ObjectiveStatus
 from zonelab.app.terminal.junit import Suite
 from zonelab.app.verbs.judged_studies import (
@@ -174,7 +174,11 @@ def test_an_evaluation_has_a_case_for_its_answer_one_a_setting_and_one_a_confirm
         ]
     rows = [
         SimpleNamespace(setting="y", kind=kind, status=status, why="so")
-        for kind, status in (("k1", Confirmed.CONFIRMED), ("k2", Confirmed.NOT), ("k3", list(Confirmed)[-1]))
+        for kind, status in (
+            ("k1", ConfirmationStatus.CONFIRMED),
+            ("k2", ConfirmationStatus.NOT),
+            ("k3", list(ConfirmationStatus)[-1]),
+        )
     ]
     confirmed = evaluated(recommended="y", confirmation=SimpleNamespace(rows=rows))
     cases = told(evaluation_suite(confirmed))
@@ -183,6 +187,6 @@ def test_an_evaluation_has_a_case_for_its_answer_one_a_setting_and_one_a_confirm
     ]
     assert cases["zonelab.evaluate.s.real"] == [
         ("y, k1", "passed", ()),
-        ("y, k2", "failure", (f"{Confirmed.NOT}: so", AGAIN)),
-        ("y, k3", "skipped", (f"{list(Confirmed)[-1]}: so", AGAIN)),
+        ("y, k2", "failure", (f"{ConfirmationStatus.NOT}: so", AGAIN)),
+        ("y, k3", "skipped", (f"{list(ConfirmationStatus)[-1]}: so", AGAIN)),
     ]

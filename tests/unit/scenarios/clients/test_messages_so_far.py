@@ -1,11 +1,11 @@
 """Goal: while a run goes on it is said what was delivered twice and what is overdue, and of nothing that it is lost."""
 
-from zonelab.analysis.runs.history import Touched
+from zonelab.analysis.runs.history import MessageColumns
 from zonelab.scenarios.clients.messages_so_far import OVERDUE_MS, MessagesSoFar
 
 
 def heard(so_far, f, *ids, due_ms=None, outcome="ok"):
-    so_far.heard(f, outcome, [Touched(message_id=each, due_ms=due_ms) for each in ids])
+    so_far.heard(f, outcome, [MessageColumns(message_id=each, due_ms=due_ms) for each in ids])
 
 
 def test_deliveries_after_the_first_are_duplicates():

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from zonelab.analysis.runs.history import OPERATIONS, History, Touched, body_sum
+from zonelab.analysis.runs.history import OPERATIONS, History, MessageColumns, body_sum
 from zonelab.analysis.runs.tables import MemoryTable
 from zonelab.cluster.clock import NodeClock
 from zonelab.cluster.sim.runtime import SimRuntime
@@ -17,12 +17,12 @@ from zonelab.engine.dyno.errors import ack_failure
 from zonelab.engine.message import Delivery, Message, Receipt
 from zonelab.engine.ports import Indeterminate, PortError, ServerError, Unavailable
 from zonelab.scenarios.clients.program_crash import ProgramCrashed
-from zonelab.scenarios.clients.recorder import Actor, Delivered, Recorder
+from zonelab.scenarios.clients.recorder import OperationActor, RecordedDelivery, Recorder
 
 MS = 1_000_000
 AHEAD_MS = 70
 ACTOR_IS = ("somebody", "a")
-ACTOR = Actor(*ACTOR_IS)
+ACTOR = OperationActor(*ACTOR_IS)
 DELIVERY = Delivery(message=Message(id="m"), shard="s", lease_start_ms=1_010, leased_ms=1_020, lease_end_ms=1_200)
 
 
@@ -80,7 +80,7 @@ class Stage:
         }
         assert {row["time_ns"] for row in rows} == {5 * MS}
         return [
-            (row["type"], row["error"], {name: row[name] for name in Touched._fields if row[name] is not None})
+            (row["type"], row["error"], {name: row[name] for name in MessageColumns._fields if row[name] is not None})
             for row in rows
         ]
 
@@ -96,7 +96,9 @@ class Stage:
         return self.rows()[-1]
 
     def ack(self, end: Any) -> tuple[str, str | None]:
-        operation = self.recorder.ack(EndingQueue(end), ACTOR, Delivered(DELIVERY, Touched(message_id="m")))
+        operation = self.recorder.ack(
+            EndingQueue(end), ACTOR, RecordedDelivery(DELIVERY, MessageColumns(message_id="m"))
+        )
         if isinstance(end, ProgramCrashed):
             with pytest.raises(ProgramCrashed):
                 self.runtime.run_until_complete(operation)
@@ -256,7 +258,7 @@ def test_an_extension_at_the_end_of_the_lease_is_one_and_later_it_is_a_delivery(
     at_ms: int, end: Any, events: list[Any], held: int | None
 ) -> None:
     stage, queue = Stage(ahead_ms=AHEAD_MS, at_ms=at_ms), EndingQueue(end)
-    delivered = Delivered(TAKEN, Touched(**GIVEN))
+    delivered = RecordedDelivery(TAKEN, MessageColumns(**GIVEN))
     extended = stage.done(stage.recorder.extend(queue, ACTOR, delivered, timeout_ms=100))
     told = [(row["f"], row["type"], row["error"], row["lease_end_ms"]) for row in stage.rows()]
     assert (queue.asked, told) == ([("m", 100)], events)

@@ -12,7 +12,7 @@ from zonelab.analysis.workloads import OPERATIONS_OF, WorkloadKind
 from zonelab.cluster.random_streams import Streams
 from zonelab.cluster.sim.runtime import SimRuntime
 from zonelab.engine.ports import Indeterminate, ServerError, Unavailable
-from zonelab.scenarios.clients.recorder import Actor
+from zonelab.scenarios.clients.recorder import OperationActor
 from zonelab.scenarios.consistency.clients import AccessRecorder, ZoneClients
 from zonelab.scenarios.consistency.operations import (
     MIXES,
@@ -176,7 +176,7 @@ def test_an_operation_is_recorded_as_what_it_turned_out_to_be(reply, kind, error
     lab = Lab(reply)
     request = AccessRequest(f="write", key="k", argument="v")
     lab.runtime.run_until_complete(
-        lab.recorder.perform(lab.connection, Actor("client-a-0", "a"), request, intended_ns=0)
+        lab.recorder.perform(lab.connection, OperationActor("client-a-0", "a"), request, intended_ns=0)
     )
     lab.recorder.close()
     assert lab.events == [("write", "invoke", None), ("write", kind, error)]

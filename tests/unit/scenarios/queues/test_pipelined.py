@@ -15,7 +15,7 @@ from zonelab.cluster.votes.levels import Level
 from zonelab.engine.dyno.v2 import BatchPushIndeterminate, BatchPushUnavailable
 from zonelab.engine.message import Message, Receipt
 from zonelab.engine.ports import Indeterminate, Unavailable
-from zonelab.scenarios.clients.recorder import Actor, Recorder
+from zonelab.scenarios.clients.recorder import OperationActor, Recorder
 from zonelab.scenarios.queues.catalogue import queue_under_test
 from zonelab.scenarios.run_files.tables import DEPTH_NAME, FINAL_STATE_NAME, OPERATIONS_NAME
 
@@ -153,6 +153,6 @@ def test_each_message_of_a_failed_push_is_recorded_as_what_became_of_it(error, o
 
     messages = [Message(id=f"m{number}") for number in range(5)]
     recorder = Recorder(History(table), runtime)
-    runtime.run_until_complete(recorder.push(Queue(), Actor("p", "a"), messages, intended_ns=0))
+    runtime.run_until_complete(recorder.push(Queue(), OperationActor("p", "a"), messages, intended_ns=0))
     outcomes = {row["message_id"]: row["type"] for row in table_rows(table) if row["type"] != "invoke"}
     assert outcomes == {"m0": outcome, "m1": "ok", "m2": "fail", "m3": outcome, "m4": "ok"}

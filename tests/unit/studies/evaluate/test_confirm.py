@@ -10,7 +10,7 @@ import yaml
 from support.scenarios.sim_runs import SMALL, tell_as_busy
 from support.studies.planted_outcomes import Planted, outcome
 
-from zonelab.analysis.comparison.confirmation import Confirmed
+from zonelab.analysis.comparison.confirmation import ConfirmationStatus
 from zonelab.scenarios.arms import Arm, ZoneKind
 from zonelab.scenarios.run.simulated import run_in_sim
 from zonelab.scenarios.run_files.record import RunRecord
@@ -88,17 +88,17 @@ def test_a_true_model_is_confirmed_and_what_is_known_is_not_measured_again(tmp_p
 def test_a_lag_ten_times_too_long_or_too_short_is_not_confirmed(tmp_path: Path):
     for lag in ("constant:30ms", "constant:300us"):
         (row,) = confirmed(tmp_path, StandIn(), lag=lag).rows
-        assert row.status is Confirmed.NOT
+        assert row.status is ConfirmationStatus.NOT
         assert ("links have a median of 0.3 ms" in row.why) == (lag == "constant:300us")
         assert ("zonelab measure-service" in row.why) == (lag == "constant:300us"), "work makes nothing quicker"
 
 
 def test_runs_on_a_busy_machine_count_only_where_too_few_others_are_of_their_kind(tmp_path: Path):
     (row,) = confirmed(tmp_path, StandIn(busy=(2, 5)), repeats=8).rows
-    assert row.status is Confirmed.CONFIRMED
+    assert row.status is ConfirmationStatus.CONFIRMED
     assert {pair.measured.runs for pair in row.pairs} == {6}
     (row,) = confirmed(tmp_path, StandIn(busy=(2, 5)), lag="constant:3001us", repeats=7).rows
-    assert (row.status, row.why) == (Confirmed.UNDECIDED, "machine was busy")
+    assert (row.status, row.why) == (ConfirmationStatus.UNDECIDED, "machine was busy")
     assert {pair.measured.runs for pair in row.pairs} == {7}
 
 
@@ -114,7 +114,7 @@ def test_two_settings_are_run_with_each_fault_that_real_zones_can_have(tmp_path:
         "stop for 0.25 s",
         "slow for 0.25 s",
     ]
-    assert {row.why for row in found.rows if row.status is Confirmed.NOT_CONFIRMABLE} == {
+    assert {row.why for row in found.rows if row.status is ConfirmationStatus.NOT_CONFIRMABLE} == {
         "slow is not the same on real servers"
     }
     assert len(real.made) == 2 * 2
@@ -128,11 +128,11 @@ def test_zones_that_cannot_be_run_end_it_and_are_told(tmp_path: Path):
     assert (found.holds, found.complete) == (False, False)
     assert found.failure is not None
     assert found.failure.startswith("no server; see ")
-    assert found.rows[0].status is Confirmed.UNDECIDED
+    assert found.rows[0].status is ConfirmationStatus.UNDECIDED
 
 
 def test_nothing_is_confirmed_where_nothing_could_be():
-    row = ConfirmationRow(setting="s", kind="no fault", status=Confirmed.NOT_CONFIRMABLE)
+    row = ConfirmationRow(setting="s", kind="no fault", status=ConfirmationStatus.NOT_CONFIRMABLE)
     for rows in ((), (row,), (row, replace(row, kind="kill"))):
         assert not Confirmation(on=ZoneKind.PROCESS, rows=rows).holds
-    assert Confirmation(on=ZoneKind.PROCESS, rows=(row, replace(row, status=Confirmed.CONFIRMED))).holds
+    assert Confirmation(on=ZoneKind.PROCESS, rows=(row, replace(row, status=ConfirmationStatus.CONFIRMED))).holds

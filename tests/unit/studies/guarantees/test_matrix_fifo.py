@@ -6,7 +6,7 @@ Method: runs of the matrix, and of the ablations, by seed.
 import pytest
 from support.studies.in_memory import fill
 
-from zonelab.analysis.checkers.order.properties import Blocked, Property
+from zonelab.analysis.checkers.order.properties import Blockage, Property
 from zonelab.cluster.votes.levels import Level
 from zonelab.engine.fifo.fenced.mechanisms import Fencing
 from zonelab.engine.fifo.settings import LeaseClock, Order
@@ -87,7 +87,7 @@ def test_a_matrix_tells_opportunities_and_standstills_also_from_its_state(tmp_pa
     assert all(result.order.opportunities[name] for name in ("I1", "I2", "I3", "I4", "I9", "I12", "I14"))
     assert result.order.seeds >= 1
     for row in result.order.rows():
-        assert row[0] in set(Blocked)
+        assert row[0] in set(Blockage)
     assert "opportunities: I1" in result.order.in_words()
 
 
