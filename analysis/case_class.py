@@ -1,4 +1,4 @@
-"""What the classes of every checker have in common: a name, and its meaning in two wordings."""
+"""Base of the classes of every checker: a name, and its meaning in two wordings."""
 
 from enum import StrEnum
 from typing import Self

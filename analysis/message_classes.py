@@ -4,7 +4,7 @@ from zonelab.analysis.case_class import CaseClass
 
 
 class MessageClass(CaseClass):
-    """What can happen to a message that a good queue would not do, or would rather not do.
+    """A class of messages: something that a good queue would not let happen, or would rather not.
 
     The names extend those of Jepsen's total-queue checker (lost, recovered, unexpected, duplicated) by what a
     delay queue with leases adds. docs/verdicts.md says exactly when each one counts.

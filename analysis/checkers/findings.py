@@ -8,7 +8,7 @@ from zonelab.analysis.checkers.judgement import FIRST_CASES, Case
 
 
 class Findings:
-    """How many cases of each class there are, and the first of each. Those of ``not_judged`` are left out."""
+    """Count of the cases of each class, and the first of each. Those of ``not_judged`` are left out."""
 
     def __init__(self, *, not_judged: Collection[CaseClass] = ()) -> None:
         self.not_judged = tuple(map(str, not_judged))

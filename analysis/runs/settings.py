@@ -15,7 +15,7 @@ _TOLD = ("name", "about", "arm", "level", "seed")
 """Values of the scenario file that do not matter, or that run.json has as well."""
 
 _LIKE = ("seed", "status", "scenario.yaml found")
-"""What runs of one setting may differ in."""
+"""Fields in which runs of one setting may differ."""
 
 
 def settings_of(run: RunDirectory) -> dict[str, Any]:

@@ -40,13 +40,13 @@ class HandoffSettings(Section):
     """Bounds of the writes that are kept for each zone, and of the wait behind them."""
 
     queue: Count = 100_000
-    """So many are kept for each zone by each coordinator; those beyond are dropped."""
+    """Hints that each coordinator keeps for each zone; those beyond are dropped."""
     queue_bytes: Annotated[int, Field(strict=True, ge=1)] = 256 * 1024 * 1024
     """Their size in wire form; those beyond are dropped."""
     look_ms: Millis = 50
     """It looks so often whether the server is reached again."""
     wait_ms: Millis = 5_000
-    """What clients send waits so long behind the hints; then it fails, and becomes a hint if it is a write."""
+    """Longest wait of clients' commands behind the hints; then they fail, and writes become hints."""
 
     @property
     def window_bytes(self) -> int:

@@ -38,7 +38,7 @@ class ReplicationOptions(Section):
     hinted_handoff: HandoffSettings | None = None
     """Ours: writes that did not reach a zone are kept and sent when it can be reached again."""
     votes: VoteBy = VoteBy.VALUE
-    """What decides between replies that differ; by version is ours."""
+    """Criterion between replies that differ; by version is ours."""
     anti_entropy: AntiEntropySettings | None = None
     """Ours: zones are compared in the background, and what is newer is copied."""
     strict: Flag = False

@@ -4,6 +4,7 @@ Each rule is also shown a text that breaks it.
 """
 
 import ast
+import itertools
 import re
 from collections import defaultdict
 
@@ -153,3 +154,38 @@ def test_a_test_of_the_engine_switches_each_mechanism_of_hardened_mode_off():
     names = ("dyno/hardened/test_queue.py", "dyno/hardened/test_leases.py", "test_windows.py")
     texts = [text_of(folder + name) for name in names]
     assert [each for each in Hardening if not any(f"(Hardening.{each.name}," in text for text in texts)] == []
+
+
+OPENING = re.compile(r"(Of|What|So|Who|Whose|Whoever|Whether|How|Where|As)\b")
+
+
+def docstrings(tree):
+    """Docstrings of modules, classes and functions, and the texts below names that are assigned."""
+    for node in ast.walk(tree):
+        body = getattr(node, "body", None)
+        for before, each in itertools.pairwise([None, *body]) if isinstance(body, list) else ():
+            below = before is None or isinstance(before, ast.Assign | ast.AnnAssign)
+            if below and isinstance(each, ast.Expr) and isinstance(each.value, ast.Constant):
+                yield str(each.value.value).strip()
+
+
+def test_docstrings_begin_with_a_verb_or_the_noun_of_the_thing():
+    product = [name for name in modules() if name.startswith(PRODUCT)]
+    wrong = {name: [text for text in docstrings(ast.parse(text_of(name))) if OPENING.match(text)] for name in product}
+    assert {name: texts for name, texts in wrong.items() if texts} == {}
+    planted = 'LEAST = 4\n"""So many at least."""\ndef depth():\n    """Whether any."""\n'
+    assert len([text for text in docstrings(ast.parse(planted)) if OPENING.match(text)]) == 2
+
+
+def named_twice(places):
+    return {name: found for name, found in places.items() if len(found) > 1}
+
+
+def test_no_two_classes_of_the_product_have_one_name():
+    places = defaultdict(list)
+    for name in modules():
+        for kind in classes_of(name) if name.startswith(PRODUCT) else ():
+            places[kind.name].append(name)
+    assert len(places) > 1_000
+    assert named_twice(places) == {}
+    assert named_twice({"Row": ["a.py", "b.py"], "Cell": ["a.py"]}) == {"Row": ["a.py", "b.py"]}

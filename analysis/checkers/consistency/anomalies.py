@@ -1,4 +1,4 @@
-"""What can go wrong with registers, sets, locks, counters and lists."""
+"""Anomalies of registers, sets, locks, counters and lists."""
 
 from collections.abc import Mapping
 
@@ -7,7 +7,7 @@ from zonelab.analysis.workloads import WorkloadKind
 
 
 class Anomaly(CaseClass):
-    """What a single copy of the data, used by one client at a time, would never show."""
+    """An anomaly, which a single copy of the data, used by one client at a time, would never show."""
 
     NONLINEARIZABLE = "nonlinearizable", "a key whose operations fit into no order that a register could have had"
     UNWRITTEN = "unwritten", "a read returned a value that nobody had begun to write"
@@ -49,4 +49,4 @@ FORBIDDEN_OF: Mapping[WorkloadKind, tuple[Anomaly, ...]] = {
     WorkloadKind.COUNTER: (Anomaly.DUPLICATE_NUMBER,),
     WorkloadKind.LIST: (Anomaly.POPPED_TWICE, Anomaly.DIVERGENT),
 }
-"""What makes a run invalid unless its scenario says otherwise."""
+"""Anomalies that make a run invalid unless its scenario says otherwise."""

@@ -1,4 +1,4 @@
-"""What only one client may have: locks, numbers of a counter, items of a list."""
+"""Exclusive things, which only one client may have: locks, numbers of a counter, items of a list."""
 
 from collections import Counter, defaultdict
 from collections.abc import Mapping, Sequence

@@ -61,7 +61,7 @@ class RegisterOperation:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class SearchBudget:
-    """How much one key may cost. Beyond it the answer is unknown, not a guess.
+    """Budget of the search for one key. Beyond it the answer is unknown, not a guess.
 
     ``configurations``: held at one time, about 200 bytes each; ``steps``: looked at in all.
     """
@@ -277,7 +277,7 @@ class _Search:
         return found
 
     def _with_fewest(self, bit: int, optional: int) -> set[_Configuration]:
-        """As ``_with`` with updates in doubt: a step at a time, so that what uses fewer of them comes first."""
+        """Do ``_with`` with updates in doubt: a step at a time, so that results with fewer of them come first."""
         found, seen = _Fewest(optional), _Fewest(optional)
         level: list[_Configuration] = []
         reached = [(value, self._settled(value, done)) for value, done in self._configurations]

@@ -21,7 +21,7 @@ from zonelab.analysis.checkers.consistency.linear import (
 )
 
 NEAR = 50
-"""So many answers before and after the failure are looked at first."""
+"""Answers before and after the failure that are looked at first."""
 
 
 def smallest_violation(

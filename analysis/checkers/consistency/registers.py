@@ -14,7 +14,7 @@ from zonelab.analysis.runs.accesses import Access, FinalContents
 
 UPDATING = ("write", "cas", "create")
 COUNTEREXAMPLES_MAX = 5
-"""So many keys that are not linearizable get a smallest counterexample; the others are named."""
+"""Keys that are not linearizable and get a smallest counterexample; the others are named."""
 
 
 def by_key(accesses: Iterable[Access]) -> dict[str, list[Access]]:
@@ -39,7 +39,7 @@ def saw(access: Access) -> bool:
 
 
 def register_operation(access: Access) -> RegisterOperation | None:
-    """As the search for an order takes it; None if it certainly did nothing and was told nothing."""
+    """Return the access as the search for an order takes it; None if it certainly did nothing and got no answer."""
     kind, value, expected = RegisterStep.READ, access.result, None
     if saw(access):
         pass

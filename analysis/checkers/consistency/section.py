@@ -1,4 +1,4 @@
-"""What the consistency checker found: the anomalies of a workload, how often they showed, and how stale reads were."""
+"""Section of the consistency checker: the anomalies of a workload, how often they showed, and how stale reads were."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field

@@ -1,4 +1,4 @@
-"""What a client may expect of its own session on one register, whatever the others see.
+"""Session guarantees: what a client may expect of its own session on one register, whatever others see.
 
 The guarantees are those of Terry et al. (Session guarantees for weakly consistent replicated data, PDIS 1994). One
 operation of a client follows another if it began after the other was answered; a value is older than another if its
@@ -20,7 +20,7 @@ _GUARANTEES = (Anomaly.READ_YOUR_WRITES, Anomaly.MONOTONIC_READS, Anomaly.MONOTO
 
 
 class _Latest:
-    """Of operations that are answered one after the other: the one with the newest value so far."""
+    """The operation with the newest value so far, of those that are answered one after the other."""
 
     def __init__(self, ended: Iterable[tuple[int, int, Access]]) -> None:
         """``ended``: the end of each, the begin of the write of its value, and the operation."""

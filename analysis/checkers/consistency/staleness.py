@@ -1,4 +1,4 @@
-"""How stale reads are: in time, and in versions.
+"""Staleness of reads: in time, and in versions.
 
 A read is stale if, before it began, a write was confirmed that is certainly newer than the value it returned: one that
 began after the write of that value had been confirmed. Its staleness in time counts from the first such confirmation,

@@ -1,4 +1,4 @@
-"""Whether only one owner, and only one message of a unit, was at work: I6 and I10."""
+"""Exclusion: only one owner, and only one message of a unit, is at work: I6 and I10."""
 
 from collections.abc import Callable
 

@@ -1,4 +1,4 @@
-"""Whether owners went on where the last one stopped, and older ones were refused: I7, I8, I9.
+"""Fencing: owners go on where the last one stopped, and older ones are refused: I7, I8, I9.
 
 Stores have no one revision, so what was asked at the same time may have happened in either order, and is excused.
 """
@@ -19,7 +19,7 @@ _GUARDED = (
     *(OrderKind.COMMIT, OrderKind.FAIL, OrderKind.DEAD_LETTER, OrderKind.PARK, OrderKind.SKIP),
     *(OrderKind.RELEASE, OrderKind.RENEW),
 )
-"""What only the newest owner may do. A sink knows of a token only once it was used there: I14 judges that."""
+"""Events that only the newest owner may cause. A sink knows of a token only once it was used there: I14 judges that."""
 
 
 def check_redelivery(rows: Rows, findings: OrderFindings, *, by_key: bool) -> None:

@@ -47,7 +47,7 @@ def still_open(group: Ints, start: Ints, end: Ints) -> Ints:
 
 
 def first_of_each(*columns: Ints) -> Bools:
-    """Of rows that are sorted by ``columns``: whether a row differs in one of them from that in front of it."""
+    """Return, for rows sorted by ``columns``, whether a row differs in one of them from that in front of it."""
     count = len(columns[0])
     first = np.ones(count, dtype=np.bool_)
     if count:

@@ -1,4 +1,4 @@
-"""Whether logs have what producers were told, in the order in which they were told it: I1 and I2.
+"""Logs: they have what was confirmed to producers, in the order of the confirmations: I1 and I2.
 
 Appends that were confirmed before they had an offset are judged by where they came to stand: ``placed``.
 """
@@ -18,7 +18,7 @@ ROUNDING_NS = 2_000_000
 
 
 _RECORD = ("partition", "message_id", "producer", "sequence")
-"""What tells one record from another, whatever its offset."""
+"""Columns that distinguish records, whatever their offsets."""
 
 
 def placed(rows: Rows, log: Rows, books: Books) -> Rows:
@@ -46,7 +46,7 @@ def placed(rows: Rows, log: Rows, books: Books) -> Rows:
 
 
 def unplaced(rows: Rows, waiting: Rows) -> Rows:
-    """Of what ``placed`` gave: confirmed appends that are nowhere, not even ``waiting`` for an offset at rest."""
+    """Return the confirmed appends of ``placed`` that are nowhere, not even ``waiting`` for an offset at rest."""
     produced = rows.where(_unplaced(rows))
     known, wanted = same_records(waiting, produced)
     return produced.where(~np.isin(wanted, known))

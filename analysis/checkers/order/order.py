@@ -47,7 +47,7 @@ PARTS_MAX = 64
 FAULTS_NAME = "faults"
 
 _HELD = pa.array(["log", "sink"])
-"""What is at rest of a key."""
+"""Places at rest of a key."""
 
 _KEYED = [KINDS[one] for one in (OrderKind.PRODUCE, OrderKind.START, OrderKind.END, OrderKind.SINK, *PUT_ASIDE)]
 
@@ -126,7 +126,7 @@ def check_order(run: OrderRun) -> OrderSection:
 
 
 class _OrderCheck:
-    """What is known of a run while its parts are judged one after the other."""
+    """State of the check of a run while its parts are judged one after the other."""
 
     def __init__(self, run: OrderRun) -> None:
         self._run, self._rules = run, run.rules
@@ -238,7 +238,9 @@ class _OrderCheck:
         self._blocked += standstills(rows, members, messages, self._findings, wait_ms=wait_ms, end_ns=end_ns)
 
     def _note_first(self, rows: Rows) -> None:
-        """Where each group began: as it was told first, else the cursor of its first grant, else its first message."""
+        """Note where each group began: its first reported cursor, else that of its first grant, else its
+        first message.
+        """
         begun = rows.of_kind(OrderKind.START)
         begun = begun.where(np.argsort(begun.offset, kind="stable"))
         granted = rows.of_kind(OrderKind.GRANT, outcomes=(OK,))

@@ -1,4 +1,4 @@
-"""What ordered messages must keep, under the names that docs/order-verdicts.md explains."""
+"""Properties that ordered messages must keep, under the names that docs/order-verdicts.md explains."""
 
 from enum import StrEnum
 
@@ -107,10 +107,12 @@ class Property(CaseClass):
 FORBIDDEN = tuple(
     one for one in Property if one not in (Property.FINISHED_IN_ORDER, Property.WAITING, Property.DUPLICATES)
 )
-"""What makes a run invalid unless it says otherwise. I5 follows from I4, I12 and I13 break no order."""
+"""Properties whose breach makes a run invalid unless it says otherwise. I5 follows from I4, I12 and I13 break
+no order.
+"""
 
 HARMLESS = "fenced-harmless"
-"""Of I6: the older owner's message had no effect since. Counted, never forbidden."""
+"""Sort of I6: the older owner's message had no effect since. Counted, never forbidden."""
 
 
 class Blockage(StrEnum):
@@ -130,7 +132,7 @@ class Blockage(StrEnum):
 
 
 THRASH_GRANTS = 4
-"""So many changes of owner within one standstill are the cause of it."""
+"""Changes of owner within one standstill that count as its cause."""
 
 GONE = ("left", "lost", "crashed")
-"""What a member's status is once its session does nothing any more."""
+"""Statuses of a member whose session does nothing any more."""

@@ -1,4 +1,4 @@
-"""Whether attempts were counted, spaced and limited as the run was told: I11."""
+"""Retries: attempts are counted, spaced and limited as the settings of the run demand: I11."""
 
 import numpy as np
 

@@ -1,4 +1,4 @@
-"""What the checker of order found: the properties that hold, those that are broken, and partitions that stood still."""
+"""Section of the checker of order: the properties that hold, those that are broken, and partitions that stood still."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -13,7 +13,7 @@ NOT_EXERCISED: Held = "not exercised"
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class OrderDivergence:
-    """Of a partition at rest: how many offsets some zone has, and how many of them not every zone has alike."""
+    """Divergence of a partition at rest: offsets that some zone has, and those that not every zone has alike."""
 
     partition: str
     offsets: int

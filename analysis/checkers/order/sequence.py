@@ -1,4 +1,4 @@
-"""Whether messages were begun and finished in their order: I3, I4, I5, I13."""
+"""Sequence: messages are begun and finished in their order: I3, I4, I5, I13."""
 
 import numpy as np
 

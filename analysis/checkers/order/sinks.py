@@ -1,4 +1,4 @@
-"""Whether what came out at the end is the log in order, each message once: I14."""
+"""Sinks: what came out at the end is the log in order, each message once: I14."""
 
 import numpy as np
 
@@ -31,7 +31,7 @@ def _whose(rows: Rows) -> Ints:
 
 
 def _highest_so_far(taken: Rows) -> tuple[Ints, Bools]:
-    """Of the effects on the same key before each: the latest message; and which effects are the first of their key."""
+    """Return the latest message among the effects on the same key before each, and which are the first of their key."""
     first = first_of_each(_whose(taken))
     place = taken.epoch << BITS | taken.offset
     ranks = np.unique(place, return_inverse=True)[1].astype(np.int64)
@@ -43,7 +43,7 @@ def _highest_so_far(taken: Rows) -> tuple[Ints, Bools]:
 
 
 def _missing(rows: Rows, sinks: Rows, findings: OrderFindings) -> None:
-    """What a program finished under a sink that took nothing of it and may not have."""
+    """Find what a program finished under a sink that took nothing of it and may not have."""
     if not len(sinks):
         return
     ends = ends_with(rows, SUCCESSES, findings.books)

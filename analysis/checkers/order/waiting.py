@@ -1,4 +1,4 @@
-"""How long messages waited for their turn (I12), and why partitions stood still, with what waited behind them."""
+"""Waits of messages for their turn (I12), and causes of standstills, with what waited behind them."""
 
 from collections.abc import Sequence
 

@@ -47,7 +47,7 @@ Item = TypeVar("Item")
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class EndState:
-    """What the end state of the zones can prove.
+    """End state of the zones, as far as it can prove anything.
 
     ``drained``: the drain phase came to its end, so what is still listed is stuck. ``complete``: every zone was read.
     ``unread_shards``: codes of shards whose serving zone was not read. ``zones``: zone names by code. ``drained_ms``:
@@ -66,7 +66,7 @@ class EndState:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class QueueMessages:
-    """What is known of the messages of ``partition``; boolean arrays and ``due_ms`` have one entry a message."""
+    """Messages of ``partition`` as arrays: boolean arrays and ``due_ms`` have one entry a message."""
 
     partition: PartitionEvents
     end: EndState

@@ -1,4 +1,4 @@
-"""What the queue checker found: the messages of a run by class, how late they were, and how far zones differ."""
+"""Section of the queue checker: the messages of a run by class, how late they were, and how far zones differ."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -9,7 +9,7 @@ from zonelab.analysis.message_classes import DUPLICATE_CAUSES, MessageClass
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Totals:
-    """How many message ids (``deliveries``: pops of a message) reached each point.
+    """Counts of message ids (``deliveries``: pops of a message) that reached each point.
 
     ``pushed`` = ``acknowledged`` + ``failed`` + ``indeterminate``: ids by the best outcome of their pushes.
     ``delivered``: ids handed to a consumer at least once. ``acked``: ids with at least one confirmed ack.
@@ -29,7 +29,7 @@ class Totals:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Divergence:
-    """How far the zones' contents differ at rest; a statistic, never a reason.
+    """Divergence of the zones' contents at rest; a statistic, never a reason.
 
     ``place`` is queue, unack, payload or dead; ``shard`` is ``None`` for payloads and dead letters. ``ids``: held by at
     least one zone; ``divergent``: held by at least one but not by every zone that could be read.

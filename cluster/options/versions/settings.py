@@ -12,11 +12,11 @@ class AntiEntropySettings(Section):
 
     interval_ms: Millis = 1_000
     entries: Count = 1_000
-    """So many records a round looks at, for each other zone."""
+    """Records that a round looks at, for each other zone."""
     copy_bytes: Annotated[int, Field(strict=True, ge=1)] = 1 << 20
-    """So many bytes of values it copies at once."""
+    """Bytes of values that it copies at once."""
     retention_s: Positive = 864_000.0
-    """What was removed is remembered so long: ten days. A zone that is away for longer may bring it back."""
+    """Time for which removals are remembered: ten days. A zone that is away for longer may bring it back."""
 
     @property
     def interval_ns(self) -> int:
