@@ -99,8 +99,9 @@ def test_of_a_run_whose_lab_is_killed_all_but_the_last_segment_can_be_read(tmp_p
         assert done.returncode == code, done.stderr
     assert done.stderr.startswith("analyze: 1 run with "), "said before Spark starts"
     verdict = json.loads((run / "verdict.json").read_text())
-    assert verdict["totals"]["delivered"] > 0
-    assert (verdict["counts"]["lost"], verdict["counts"]["stuck"]) == (0, 0)
+    queue = verdict["sections"]["queue"]
+    assert queue["totals"]["delivered"] > 0
+    assert (queue["counts"]["lost"], queue["counts"]["stuck"]) == (0, 0)
     assert f"the run was interrupted: {KILLED}" in verdict["reasons"]
 
 

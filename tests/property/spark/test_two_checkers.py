@@ -154,7 +154,8 @@ def _add_order(run: RunInput, told: Told) -> None:
         told["order chances"][run.place, name, verdict.opportunities[name]] += 1
         if sum(verdict.sorts[name].values()) <= FIRST_CASES:
             told["order cases"].update(
-                (run.place, name, one.what, one.partition, one.index) for one in verdict.cases.get(name, ())
+                (run.place, name, one.what, one.partition, -1 if one.index is None else one.index)
+                for one in verdict.cases.get(name, ())
             )
 
 

@@ -391,5 +391,5 @@ def test_the_same_in_another_partition_counts_as_much_again_and_cases_are_told_t
     rows = sorted(topic.rows, key=lambda row: row["time_ns"])
     for case in alone.cases[name]:
         assert [(one.what, one.offset) for one in both.cases[name]].count((case.what, case.offset)) == 2
-        row = rows[case.index] if case.index >= 0 else {}
+        row = {} if case.index is None else rows[case.index]
         assert all(getattr(case, key) == row[key] for key in ("message_id", "partition", "group") if row.get(key))

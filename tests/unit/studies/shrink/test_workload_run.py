@@ -44,15 +44,15 @@ def parts(scenario: Scenario) -> list[Scenario]:
 @pytest.mark.parametrize("bug", PLANTED_ACCESSES)
 def test_a_planted_bug_shrinks_to_the_operations_that_it_takes(bug: str) -> None:
     spoilt, anomaly, kind, operations = PLANTED_ACCESSES[bug]
-    attempt, before = attempt_with(spoilt), planted(kind)
-    shrunk = shrink_accesses(before, anomaly, attempt=attempt)
+    spoilt_attempt, before = attempt_with(spoilt), planted(kind)
+    shrunk = shrink_accesses(before, anomaly, attempt=spoilt_attempt)
     after = shrunk.scenario
     assert len(explicit_accesses(before).workload.operations) > 30
     assert (len(after.workload.operations), after.faults, after.links.lag) == (operations, (), "0")
     assert (after.workload.clients_per_zone, after.workload.keys) == (1, 1)
     assert not shrunk.bounded
     assert problems(after) == []
-    again = attempt(after)
+    again = spoilt_attempt(after)
     assert anomaly in again.violated
     assert again.run.trace_hash == after.found.trace_hash
     assert anomaly not in attempt(after).violated
