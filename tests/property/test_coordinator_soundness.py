@@ -22,8 +22,7 @@ from zonelab.cluster.connections.failures import ZoneFailure
 from zonelab.cluster.connections.timeouts import Timeouts
 from zonelab.cluster.links.lag import ConstantLag, exponential
 from zonelab.cluster.links.link import Cut
-from zonelab.cluster.votes import vote
-from zonelab.cluster.votes.levels import Level, quorum
+from zonelab.cluster.votes.levels import Level, LevelRule, quorum
 from zonelab.cluster.votes.vote import Vote
 from zonelab.engine.ports import Indeterminate, ServerError, Unavailable
 
@@ -269,7 +268,7 @@ def count_errors_towards_the_quorum(monkeypatch):
 
 
 def decide_by_one_reply(monkeypatch):
-    monkeypatch.setattr(vote, "quorum", lambda zones: 1)
+    monkeypatch.setattr(LevelRule, "needed", lambda rule, zones: 1)
 
 
 def forget_what_scripts_wrote(monkeypatch):

@@ -18,7 +18,7 @@ from zonelab.cluster.links.lag_text import parse_lag
 from zonelab.cluster.links.link import Link
 from zonelab.cluster.sim.cluster import SimCluster, SimSettings
 from zonelab.cluster.sim.server import ServerSettings
-from zonelab.cluster.votes.levels import Level
+from zonelab.cluster.votes.levels import Level, LevelRule
 from zonelab.scenarios.lags.distributions import distribution_of
 from zonelab.scenarios.run_files.tables import OPERATIONS_NAME
 

@@ -109,8 +109,8 @@ def test_a_line_has_as_many_words_or_letters_as_it_has_room_for(inches: float) -
 
 def test_equal_input_makes_equal_files_whatever_the_process(queue_runs: list[Path], tmp_path: Path) -> None:
     words = "import sys; from pathlib import Path; from zonelab.analysis.figures.draw import draw; "
-    words += "from zonelab.analysis.figures.kinds.names import Kind; run, *files = map(Path, sys.argv[1:]); "
-    words += "[draw([run], Kind.LATENCY, file) for file in files]"
+    words += "from zonelab.analysis.figures.kinds.names import PlotKind; run, *files = map(Path, sys.argv[1:]); "
+    words += "[draw([run], PlotKind.LATENCY, file) for file in files]"
     here, there = ([tmp_path / f"{name}.{format_}" for format_ in Format] for name in ("here", "there"))
     for file in here:
         draw(queue_runs[:1], PlotKind.LATENCY, file)
