@@ -15,7 +15,7 @@ from functools import partial
 from pathlib import Path
 
 from zonelab.analysis.observation import Observation
-from zonelab.app.terminal.junit import Case, Outcome, Suite
+from zonelab.app.terminal.junit import JUnitCase, Outcome, Suite
 from zonelab.scenarios.run.trial import attempt
 from zonelab.scenarios.spec.reading import identity_of, load_scenario
 from zonelab.studies.many_runs.experiment import Experiment
@@ -47,7 +47,7 @@ class Census:
 
     def suite(self):
         told = "" if self.done.complete else "interrupted"
-        case = Case.of("zonelab.census", "every run was made", Outcome.ERROR, told)
+        case = JUnitCase.of("zonelab.census", "every run was made", Outcome.ERROR, told)
         return Suite(verb="census", command=self.command, cases=[case])
 
 
