@@ -50,26 +50,26 @@ class OwnLease(PipelinedQueue):
         return deliveries_of(context.keys.shard, zip(taken, raws, strict=True), times)
 
     async def take(self, quorum, keys, ids, end_ms):
-        leased = list(compress(ids, await steps.lease(quorum, keys, ids, end_ms=end_ms)))
+        leased = list(compress(ids, await steps.lease(quorum, keys, ids, end_ms=end_ms, nx=True)))
         return list(compress(leased, await steps.unlist(quorum, keys, leased)))
 
 
 class RemovesBeforeItLeases(OwnLease):
     async def take(self, quorum, keys, ids, end_ms):
         removed = list(compress(ids, await steps.unlist(quorum, keys, ids)))
-        return list(compress(removed, await steps.lease(quorum, keys, removed, end_ms=end_ms)))
+        return list(compress(removed, await steps.lease(quorum, keys, removed, end_ms=end_ms, nx=True)))
 
 
 class TakesWithoutAsking(OwnLease):
     async def take(self, quorum, keys, ids, end_ms):
-        await steps.lease(quorum, keys, ids, end_ms=end_ms)
+        await steps.lease(quorum, keys, ids, end_ms=end_ms, nx=True)
         await steps.unlist(quorum, keys, ids)
         return ids
 
 
 class LeasesOnlyTheFirstOfABatch(OwnLease):
     async def take(self, quorum, keys, ids, end_ms):
-        await steps.lease(quorum, keys, ids[:1], end_ms=end_ms)
+        await steps.lease(quorum, keys, ids[:1], end_ms=end_ms, nx=True)
         return list(compress(ids, await steps.unlist(quorum, keys, ids)))
 
 

@@ -56,7 +56,7 @@ class Methods:
         self._methods: dict[str, Callable[[Any, Caller], Awaitable[str]]] = {
             "Push": self._push,
             "Pop": self._pop,
-            "AckOutcome": self._ack,
+            "Ack": self._ack,
         }
 
     async def answer(self, request: RpcRequest, caller: Caller) -> tuple[str, AnswerStatus]:

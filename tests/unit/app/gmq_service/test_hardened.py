@@ -33,7 +33,7 @@ def test_pushes_pops_and_acks_are_answered_in_the_same_words():
             client = bench.client()
             pushed = await said(client, push("1"), push("1"), push("2", ttr="0"), push("3", delay="60"))
             (job,) = await said(client, call("Pop", ["none", "mail"]))
-            acks = await said(client, call("AckOutcome", "1"), call("AckOutcome", "1"), call("AckOutcome", "3"))
+            acks = await said(client, call("Ack", "1"), call("Ack", "1"), call("Ack", "3"))
             (once,) = await said(client, call("Pop", ["mail"]))
             return pushed, job, acks, once["id"], await said(client, call("Pop", ["mail"]), push("1"))
 
