@@ -127,7 +127,7 @@ def test_what_is_known_of_the_mutants_is_kept_and_told(tmp_path: Path) -> None:
     assert Killers.read(tmp_path / "none.json") == Killers()
     assert (score(2, 3), score(0, 0)) == (0.6667, 0.0)
     assert table([QUORUM, UNSEEN], {QUORUM.id: "a test"}).splitlines()[1:] == [
-        "two-of-four  zonelab.cluster.votes.vote.quorum            a test",
+        "two-of-four  zonelab.cluster.votes.levels.quorum          a test",
         "unseen       zonelab.cluster.votes.levels.Levels.__str__  SURVIVED",
     ]
 

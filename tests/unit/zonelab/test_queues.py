@@ -90,7 +90,7 @@ def test_what_is_not_accepted_is_refused_as_on_the_command_line(lab, given, word
 
 def test_the_same_name_with_other_options_is_refused(lab):
     queues.open("twice", lab)
-    with pytest.raises(ClusterError, match="queue 'twice' has other options here"):
+    with pytest.raises(ClusterError, match="queue 'twice' was opened with other options here"):
         queues.open("twice", lab, unack_ms=10_000)
 
 
