@@ -34,13 +34,13 @@ def test_a_scenario_shows_on_real_servers_what_it_shows_in_simulation(name, leve
 @pytest.mark.parametrize("level", [ONE, QUORUM, SAFE])
 def test_a_lock_never_has_two_owners_at_a_quorum_and_often_at_dc_one(level, tmp_path):
     verdict = run_for_real("lock-race", tmp_path, f"level={level}", "workload.keys=200", "load.duration_s=2")
-    assert verdict.workload is WorkloadKind.LOCK
-    assert sum(count for name, count in verdict.figures.items() if name.startswith("owners_")) == 200
+    assert verdict.consistency.workload is WorkloadKind.LOCK
+    assert sum(count for name, count in verdict.consistency.figures.items() if name.startswith("owners_")) == 200
     if level is ONE:
         assert verdict.counts["two_owners"] > 20
     else:
         assert verdict.counts["two_owners"] == 0
-        assert verdict.figures["owners_1"] > 50
+        assert verdict.consistency.figures["owners_1"] > 50
 
 
 def test_a_counter_at_dc_one_gives_numbers_twice_and_at_safe_quorum_never(tmp_path):
@@ -48,12 +48,12 @@ def test_a_counter_at_dc_one_gives_numbers_twice_and_at_safe_quorum_never(tmp_pa
     safe = run_for_real("counter-ids", tmp_path, "level=DC_SAFE_QUORUM", "load.duration_s=2")
     assert one.counts["duplicate_number"] > 20
     assert safe.counts["duplicate_number"] == 0
-    assert safe.operations["next"]["info"] > 0
+    assert safe.consistency.operations["next"]["info"] > 0
 
 
 def test_writers_side_by_side_leave_real_zones_different_though_every_write_was_confirmed(tmp_path):
     verdict = run_for_real("lockstep-writers", tmp_path, "level=DC_SAFE_QUORUM", "load.duration_s=2")
-    assert verdict.operations["write"]["ok"] == sum(verdict.operations["write"].values()) > 1_800
+    assert verdict.consistency.operations["write"]["ok"] == sum(verdict.consistency.operations["write"].values()) > 1_800
     assert verdict.counts["divergent"] > 0
 
 
@@ -67,7 +67,7 @@ def test_sets_on_real_servers_keep_what_was_confirmed_and_differ_where_a_zone_mi
 def test_registers_on_real_servers_are_checked_from_disk_and_again_by_the_command_line(tmp_path, capsys):
     verdict = run_for_real("registers", tmp_path)
     assert verdict.counts["applied_after_fail"] == verdict.counts["unwritten"] == 0
-    assert sum(sum(counts.values()) for counts in verdict.operations.values()) > 1_500
+    assert sum(sum(counts.values()) for counts in verdict.consistency.operations.values()) > 1_500
     run = tmp_path / "registers" / "latest"
     assert pq.read_schema(run / "history" / "values-000001.parquet").names == VALUES.names
     assert pq.read_schema(run / "final_values.parquet").names == FINAL_VALUES.names
@@ -77,7 +77,7 @@ def test_registers_on_real_servers_are_checked_from_disk_and_again_by_the_comman
     assert run_cli(["report", str(run)]) == 0
     page = (run / "report.html").read_text()
     assert "register workload" in page
-    if verdict.counterexamples:
+    if verdict.consistency.counterexamples:
         assert "Smallest counterexamples" in page
 
 
