@@ -43,7 +43,7 @@ class MessageClass(CaseClass):
     RECOVERED = (
         "recovered",
         "delivered although nobody knew whether the push had worked",
-        "{count} messages were delivered although their sender was told nothing",
+        "{count} messages were delivered although their sender never learnt whether the push had worked",
     )
     UNEXPECTED = (
         "unexpected",

@@ -23,8 +23,12 @@ def digits(value: float | None, *, signed: bool = False) -> str:
 
 
 def percent(share: float, *, signed: bool = False) -> str:
-    """Return ``share`` in percent with one decimal, or with as many as its first two significant digits take."""
-    decimals = 1 - min(0, floor(log10(100 * abs(share)))) if 0 < abs(share) < 0.01 else 1
+    """Return ``share`` in percent with one decimal; below 1 % with two significant digits, above 99 % of what is left.
+
+    So a share is 0.0% or 100.0% only where no run, or every run, has it.
+    """
+    near = min(abs(share), abs(1 - abs(share)))
+    decimals = 1 - min(0, floor(log10(100 * near))) if 0 < near < 0.01 else 1
     return f"{share:{'+' if signed else ''}.{decimals}%}"
 
 

@@ -7,7 +7,7 @@ REPLICAS = 3
 PROBABILITY = 0.999
 
 STEPS_MS: Mapping[str, float] = {"lnkd-ssd": 0.01, "lnkd-disk": 0.1, "ymmr": 1.0, "ymmr-3.35": 1.0, "wan": 0.1}
-"""By model: how fine the published t are told, so how far apart the authors looked."""
+"""By model: the resolution of the published t, so how far apart the authors looked."""
 
 
 @dataclass(frozen=True, slots=True)

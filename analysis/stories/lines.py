@@ -32,7 +32,7 @@ FAULT = "FAULT"
 
 
 class StorySource(Protocol):
-    """A run of which stories are told: a ``RunDirectory``, or the same in memory."""
+    """A run whose stories can be made: a ``RunDirectory``, or the same in memory."""
 
     @property
     def info(self) -> RunInfo: ...

@@ -45,7 +45,7 @@ class PartitionState:
 
 @dataclass(slots=True)
 class _NewestEvents:
-    """The newest of each kind that one group was told of one partition."""
+    """The newest event of each kind that one group reported of one partition."""
 
     owner: str | None = None
     lease_end_ns: int | None = None

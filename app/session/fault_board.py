@@ -1,7 +1,7 @@
 """The faults that are in force on a cluster, and the verbs that begin and end them.
 
 Faults of links may lie over each other: how a link is to be follows from all of them, the later ones before the
-earlier ones, and the coordinators are told the result. A server, and a coordinator, has one fault at most.
+earlier ones, and the coordinators get the result. A server, and a coordinator, has one fault at most.
 """
 
 import asyncio

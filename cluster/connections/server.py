@@ -19,7 +19,7 @@ class ServerConnection:
 
     Not connected: fails at once and nothing is kept. No reply within the time-out, or the connection breaks:
     everything in flight fails, with the same text as a refusal, and may have been applied. Where that is much, callers
-    are told over several turns of the loop, and later submissions may have their answers before them.
+    are called back over several turns of the loop, and later submissions may have their answers before them.
     """
 
     def __init__(self, *, upstream: Upstream, runtime: Runtime, timeouts: Timeouts) -> None:

@@ -297,7 +297,7 @@ def _ratio(judged: ObjectiveJudgement) -> str:
 
 
 def _between(figure: Figure, value: Estimate) -> str:
-    """Cases are told a million messages."""
+    """Return the estimate and its interval; figures that count cases are per million messages."""
     scale = _MILLION if figure.counts_cases else 1.0
     ends = (told(figure, float(end) * scale).removesuffix("/year") for end in (value.value, value.low, value.high))
     return "{} ({} to {})".format(*ends)

@@ -28,7 +28,7 @@ class LimitResult(SettingsResult[LimitRow]):
             f"{MEANS} Seeds {self.seeds.start} to {self.seeds.stop - 1}.",
             *(f"no limit: {problem}" for problem in self.problems),
             "",
-            *footer(self.command, complete=self.complete, reused=self.known, unit="search"),
+            *footer(self.command, complete=self.complete, reused=self.known, unit=("search", "searches")),
         )
 
 

@@ -9,19 +9,20 @@ from zonelab.analysis.number_text import counted
 INTERRUPTED = "Interrupted. Run the same command to continue."
 
 
-def footer(command: str, *, complete: bool = True, reused: int = 0, unit: str = "run") -> Iterator[str]:
-    """Yield how many results were ``reused``, whether it was interrupted, and the command."""
+def footer(
+    command: str, *, complete: bool = True, reused: int = 0, unit: tuple[str, str] = ("run", "runs")
+) -> Iterator[str]:
+    """Yield how many results were ``reused``, whether the study was interrupted, and what repeats or continues it."""
     if reused:
-        plural = f"{unit}es" if unit.endswith("ch") else ""
-        yield f"{counted(reused, unit, plural)} {'was' if reused == 1 else 'were'} reused from an earlier invocation."
+        yield f"{counted(reused, *unit)} {'was' if reused == 1 else 'were'} reused from an earlier invocation."
     if not complete:
         yield INTERRUPTED
-    yield repeated(command)
+    yield f"Repeat or continue with: {command}"
 
 
 def repeated(command: str) -> str:
-    """Return the line that names what repeats a run or continues a study."""
-    return f"Repeat or continue with: {command}"
+    """Return the last line of a verb that makes single runs, which can be repeated and not continued."""
+    return f"Repeat with: {command}"
 
 
 def without_verdict(problems: Sequence[str], *, file: Path, shown: int = 5) -> Iterator[str]:

@@ -133,4 +133,4 @@ def test_an_invalid_run_exits_1_and_names_what_is_missing(tmp_path: Path) -> Non
     code, out, _ = told(tmp_path, "run", str(path), "--level", "DC_QUORUM")
     assert code == 1
     assert "stuck: the push was acknowledged" in " ".join(out.split())
-    assert "Repeat or continue with: zonelab run" in out
+    assert "Repeat with: zonelab run" in out

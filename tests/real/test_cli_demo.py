@@ -74,7 +74,7 @@ def test_spark_agrees_with_the_checker_on_every_level(short_demo: Path, capfd: p
         "DC_SAFE_QUORUM",
         "verdict",
         "side by side",
-        "Repeat or continue with: zonelab demo",
+        "Repeat with: zonelab demo",
     ):
         assert word in told
 

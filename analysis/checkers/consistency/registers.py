@@ -34,7 +34,7 @@ def may_have_updated(access: Access) -> bool:
 
 
 def saw(access: Access) -> bool:
-    """Return whether it was told what the register held."""
+    """Return whether its answer shows what the register held."""
     return access.ok and (access.f == "read" or (access.f == "cas" and access.applied is False))
 
 

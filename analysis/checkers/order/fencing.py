@@ -140,7 +140,7 @@ def _between_resets(rows: Rows, told: Rows, findings: OrderFindings) -> tuple[Ro
 
 
 def _end_of_log(rows: Rows, log: Rows, told: Rows) -> Ints:
-    """The last offset that can have been in the log when each cursor was told; -1 if there was none.
+    """Return the last offset that can have been in the log when each cursor was reported; -1 if there was none.
 
     What stood in front of the first record at rest was trimmed, whoever sent it and whenever.
     """

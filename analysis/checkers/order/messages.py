@@ -111,7 +111,7 @@ def _for_each_place(appended: Rows, places: Ints) -> Rows:
 
 
 def _with_epochs(known: Rows) -> Rows:
-    """Logs at rest do not tell epochs. What nobody was told of but them is of the latest epoch of its partition."""
+    """Give records that only logs at rest show, which have no epochs, the latest epoch of their partition."""
     _, which = np.unique(known.place, return_inverse=True)
     latest = np.zeros(len(known) + 1, dtype=known.epoch.dtype)
     np.maximum.at(latest, which, known.epoch)

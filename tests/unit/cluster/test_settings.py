@@ -251,6 +251,11 @@ def test_a_topology_that_cannot_have_an_option_is_refused(options, data_centres,
         NetworkSettings(seed=1, topology=topology_of(data_centres), replication=ReplicationOptions(**options))
 
 
+def test_zones_of_one_data_centre_that_is_named_may_be_compared_like_zones_alone():
+    compared, named = ReplicationOptions(anti_entropy=COMPARED), topology_of({"x": {"a": ["a"], "b": ["b"]}})
+    assert NetworkSettings(seed=1, topology=named, replication=compared).replication is compared
+
+
 @pytest.mark.parametrize(
     ("options", "versioned"),
     [

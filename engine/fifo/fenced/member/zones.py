@@ -136,7 +136,7 @@ class FencedLogs(PartitionLogs):
             return Page([], offset, None)
         state, store = tenure.cursor.state, tenure.cursor.register.store
         if self._clock.now_ms() < state.rests_until_ms + store.clock_margin_ms and offset == state.progress.cursor:
-            return Page([], offset, None)  # the owner before us was told to wait
+            return Page([], offset, None)  # the owner before us got the answer to wait
         tenure.log.forget(state.progress.cursor)
         entries = await tenure.log.read(offset, count)
         return Page(entries, max(offset, tenure.log.end), None)

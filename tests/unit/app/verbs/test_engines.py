@@ -57,5 +57,5 @@ def test_a_scenario_without_a_queue_is_refused(capsys):
 @pytest.mark.usefixtures("few")
 def test_the_command_to_repeat_it_is_shown_with_its_brackets(capsys):
     assert engines() == 0
-    (line,) = [line for line in capsys.readouterr().out.splitlines() if line.startswith("Repeat or continue with: ")]
+    (line,) = [line for line in capsys.readouterr().out.splitlines() if line.startswith("Repeat with: ")]
     assert "'topology.zones=[a]'" in line

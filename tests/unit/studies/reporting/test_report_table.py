@@ -75,6 +75,7 @@ def test_numbers_have_one_form() -> None:
     assert [percent(share) for share in (0, 1, 0.0313, 0.01, 0.00301, 0.0000312)] == [
         *("0.0%", "100.0%", "3.1%", "1.0%", "0.30%", "0.0031%")
     ]
+    assert [percent(share) for share in (0.99, 0.9996, 0.999968)] == ["99.0%", "99.960%", "99.9968%"]
     assert [share_interval(0, 0), share_interval(1, 40), span(None), span(Interval(0.5, 120.4))] == [
         *("–", "0.063% to 13.2%", "–", "0.5 to 120")
     ]
@@ -82,7 +83,7 @@ def test_numbers_have_one_form() -> None:
 
 def test_the_last_lines_say_what_was_reused_and_what_continues(tmp_path) -> None:
     assert list(footer("zonelab x")) == ["Repeat or continue with: zonelab x"]
-    assert list(footer("zonelab x", complete=False, reused=1, unit="search")) == [
+    assert list(footer("zonelab x", complete=False, reused=1, unit=("search", "searches"))) == [
         "1 search was reused from an earlier invocation.",
         "Interrupted. Run the same command to continue.",
         "Repeat or continue with: zonelab x",
