@@ -133,3 +133,11 @@ def lacking_means(*, leases: bool, priorities: bool, order: bool) -> tuple[Messa
 
 
 DUPLICATE_CAUSES = (MessageClass.REDELIVERED, MessageClass.CONCURRENT, MessageClass.RESURRECTED)
+
+MORE_THAN_ONCE = frozenset(
+    (
+        *(*DUPLICATE_CAUSES, MessageClass.EARLY, MessageClass.LATE),
+        *(MessageClass.ZOMBIE_ACK, MessageClass.ORPHAN, MessageClass.PHANTOM),
+    )
+)
+"""Classes whose cases are deliveries, acks or (zone, id) pairs, of which one message can have several."""

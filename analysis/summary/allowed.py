@@ -4,7 +4,7 @@ from collections.abc import Iterator
 
 from zonelab.analysis.checkers.consistency.anomalies import Anomaly
 from zonelab.analysis.checkers.verdict import Verdict
-from zonelab.analysis.message_classes import MessageClass
+from zonelab.analysis.message_classes import MORE_THAN_ONCE, MessageClass
 
 SHARE_MAX = 0.01
 
@@ -15,7 +15,7 @@ _IN_DOUBT = (MessageClass.UNDECIDED, MessageClass.UNSERVED)
 def allowed_of_queue(verdict: Verdict) -> tuple[str, ...]:
     """Classes of messages with more cases than 1 in 100 messages pushed, in words."""
     return tuple(
-        f"{count:,} {name.replace('_', ' ')} ({_percent(count / pushed)} of the messages)"
+        f"{count:,} {name.words} ({_of_messages(name, count / pushed)})"
         for name in MessageClass
         if name not in verdict.forbid and name not in _IN_DOUBT
         if (count := verdict.counts[name]) > SHARE_MAX * (pushed := verdict.totals.pushed) > 0
@@ -44,6 +44,10 @@ def _share(name: Anomaly, verdict: Verdict) -> tuple[int, int, str]:
     if name is Anomaly.DIVERGENT and locks is not None:
         return verdict.counts[name], locks.trials, " locks"
     return verdict.counts[name], verdict.begun, " operations"
+
+
+def _of_messages(name: MessageClass, share: float) -> str:
+    return f"{100 * share:.3g} per 100 messages" if name in MORE_THAN_ONCE else f"{_percent(share)} of the messages"
 
 
 def _percent(share: float) -> str:

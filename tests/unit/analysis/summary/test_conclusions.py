@@ -170,14 +170,14 @@ def test_what_is_allowed_and_more_than_one_in_a_hundred_is_told_beside_the_verdi
     result = finished(run, tmp_path, title="DC_ONE")
     assert (result.words, len(result.allowed)) == ("valid", told)
     assert [line for line in sentences_of(result) if line.startswith("Allowed")] == [
-        "Allowed by this scenario, and more than 1 in 100: 1 redelivered (1.01 % of the messages)."
+        "Allowed by this scenario, and more than 1 in 100: 1 redelivered (1.01 per 100 messages)."
     ] * told
     screen = console()
     with screen.capture() as captured:
         screen.print(result_table([result], title="one run"))
-    assert ("with 1 redelivered (1.01 % of the messages)" in captured.get()) == bool(told)
+    assert ("with 1 redelivered (1.01 per 100 messages)" in captured.get()) == bool(told)
     verdict_line = build_report(tmp_path).read_text().partition('<strong class="word">')[2].partition("</strong>")[0]
-    shown = '<span class="allowed">, with 1 redelivered (1.01 % of the messages)</span>' if told else ""
+    shown = '<span class="allowed">, with 1 redelivered (1.01 per 100 messages)</span>' if told else ""
     assert verdict_line == f"Valid{shown}"
 
 
