@@ -117,6 +117,9 @@ FORBIDDEN_DEFAULT = (
     MessageClass.EARLY,
 )
 
+IN_DOUBT = (MessageClass.UNDECIDED, MessageClass.UNSERVED)
+"""Classes whose cases leave open what became of a message; they make a run unknown."""
+
 NEED_LEASES = (MessageClass.ABANDONED, MessageClass.CONCURRENT, MessageClass.ZOMBIE_ACK)
 """Without leases a delivery settles what a queue owes, and there is nothing that these could break."""
 

@@ -4,12 +4,9 @@ from collections.abc import Iterator
 
 from zonelab.analysis.checkers.consistency.anomalies import Anomaly
 from zonelab.analysis.checkers.verdict import Verdict
-from zonelab.analysis.message_classes import MORE_THAN_ONCE, MessageClass
+from zonelab.analysis.message_classes import IN_DOUBT, MORE_THAN_ONCE, MessageClass
 
 SHARE_MAX = 0.01
-
-_IN_DOUBT = (MessageClass.UNDECIDED, MessageClass.UNSERVED)
-"""These make a run unknown, which its headline says."""
 
 
 def allowed_of_queue(verdict: Verdict) -> tuple[str, ...]:
@@ -17,7 +14,7 @@ def allowed_of_queue(verdict: Verdict) -> tuple[str, ...]:
     return tuple(
         f"{count:,} {name.words} ({_of_messages(name, count / pushed)})"
         for name in MessageClass
-        if name not in verdict.forbid and name not in _IN_DOUBT
+        if name not in verdict.forbid and name not in IN_DOUBT
         if (count := verdict.counts[name]) > SHARE_MAX * (pushed := verdict.totals.pushed) > 0
     )
 

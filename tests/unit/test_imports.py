@@ -8,7 +8,6 @@ import tomllib
 from pathlib import Path
 
 import pytest
-from support import layers
 from support.project_files import FOLDERS
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -77,8 +76,3 @@ def test_a_forbidden_import_is_found(tmp_path, module, line, broken):
     linted = lint_imports(tmp_path)
     assert linted.returncode != 0
     assert f"{broken} BROKEN" in linted.stdout
-
-
-def test_the_page_of_the_architecture_shows_these_layers():
-    """``PYTHONPATH=tests python -m support.layers`` writes them."""
-    assert layers.page() == layers.PAGE.read_text(encoding="utf-8")
