@@ -73,6 +73,8 @@ class SimServer:
         self._clock = clock
         self._random = random
         self._model: RedisModel | None = None
+        self.lacking: dict[str, None] = {}
+        """Commands that it was sent, and that a real server has and the model has not."""
         self._boots = 0
         self._paused = False
         self._disk = Disk(
@@ -119,6 +121,7 @@ class SimServer:
             random=self._random,
             run_id=self._next_run_id(),
             on_write=self._written if keeps_log else None,
+            lacking=self.lacking,
         )
         if copy is None:
             self._disk.attach(model)

@@ -13,6 +13,7 @@ from types import FrameType
 from zonelab.analysis.runs.info import RunInfo
 from zonelab.cluster.links.lag_text import parse_lag
 from zonelab.cluster.sim.cluster import SimCluster, SimSettings
+from zonelab.cluster.sim.redis.server_commands import not_modelled
 from zonelab.cluster.sim.schedule import Schedule
 from zonelab.cluster.sim.server import ServerSettings
 from zonelab.cluster.sim.station import StationSettings
@@ -97,8 +98,17 @@ def simulate(
     )
     with on_signals(halt):
         record = cluster.runtime.run_until_complete(run)
+    _fail_if_lacking(cluster, record)
     runtime = cluster.runtime
     return SimulatedRun(record=record, epoch_ns=cluster.epoch_ns, trace_hash=runtime.trace_hash, trace=runtime.trace)
+
+
+def _fail_if_lacking(cluster: SimCluster, record: RunRecord) -> None:
+    """A run whose programs used what the simulated servers do not have is no evidence of anything."""
+    lacking = sorted({name for zone in cluster.zones.values() for name in zone.server.lacking})
+    if lacking and record.status != "failed":
+        record.status, record.error = "failed", not_modelled(*lacking)
+        LOGGER.error("the run failed: %s", record.error)
 
 
 @cache

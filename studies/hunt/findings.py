@@ -195,6 +195,10 @@ class HuntResult:
         pushed = sum(one.begun for one in self.observations.values())
         virtual_s = self._sum(VIRTUAL_NS) / 1e9
         totals = f"{counted(runs, 'run')}, {pushed:,} {self._unit}, {virtual_s:,.0f} s of virtual time"
+        problems = dict.fromkeys(self.broken.values())
+        if not self.judged and len(problems) == 1 and len(self.broken) == runs:
+            yield f"{totals}; none could be judged: {next(iter(problems))}."
+            return
         failed = f"{self.failing:,} failed ({self._share(self.failing)})" if self.judged else "none could be judged"
         yield f"{totals}; {failed}."
         if undecided := self.undecided:

@@ -22,7 +22,7 @@ from support.cluster.recorded_replies import Conversation, keep
 from support.cluster.redis_pair import Client, Pair, real_server
 
 from zonelab.cluster.sim.redis.model import encode
-from zonelab.cluster.sim.redis.registry import READS
+from zonelab.cluster.sim.redis.server_commands import WRITES
 from zonelab.cluster.zone import Address
 from zonelab.engine.ports import ServerError
 
@@ -168,7 +168,7 @@ def _matters(step, seen) -> bool:
     """A read that finds nothing, or a refusal, changes nothing; twice it is enough."""
     words, reply = step
     name = words[0].decode("latin-1").lower()
-    if not (isinstance(reply, ServerError) or (name in READS and reply in (None, 0, [], [b"0", []], -2))):
+    if not (isinstance(reply, ServerError) or (name not in WRITES and reply in (None, 0, [], [b"0", []], -2))):
         return True
     key = name, len(words), repr(reply)[:60]
     seen[key] = seen.get(key, 0) + 1

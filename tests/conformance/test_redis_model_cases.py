@@ -1,11 +1,12 @@
 """Goal: what is pinned for the model is true of a real server. Method: the same cases as in the unit tests, on both."""
 
 import pytest
+from support.cluster import command_table
 from support.cluster.recorded_replies import conversations, same
 from support.cluster.redis_cases import CASES
 from support.cluster.redis_pair import Pair, real_server
 
-from zonelab.cluster.sim.redis.registry import COMMANDS, READS
+from zonelab.cluster.sim.redis.server_commands import FILE
 
 pytestmark = pytest.mark.real
 
@@ -33,12 +34,9 @@ def test_a_real_server_answers_as_recorded(client):
             assert same(command, now, reply) or moment, command
 
 
-def test_a_real_server_writes_by_the_commands_that_the_model_says(client):
-    names = sorted(name for name in COMMANDS if name.islower())
-    described = client.execute(("COMMAND", "INFO", *names))
-    assert {name for name, facts in zip(names, described, strict=True) if b"write" not in facts[2]} == {
-        name.encode() for name in READS
-    }
+def test_the_table_of_commands_is_that_of_a_real_server(client):
+    """``PYTHONPATH=tests python -m support.cluster.command_table`` makes it anew."""
+    assert command_table.file_text(command_table.described(client)) == FILE.read_text(encoding="utf-8")
 
 
 def test_the_comparison_notices_a_model_that_is_wrong(client):

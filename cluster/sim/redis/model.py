@@ -9,11 +9,12 @@ from random import Random
 from typing import Any
 
 from zonelab.cluster.sim.redis import commands
-from zonelab.cluster.sim.redis.registry import COMMANDS, GROWS, READS, Args, CommandSpec, Handler, lookup
+from zonelab.cluster.sim.redis.registry import Args, CommandSpec, Handler, find
 from zonelab.cluster.sim.redis.reply import OUT_OF_MEMORY, CommandError, text
 from zonelab.cluster.sim.redis.reply import error as error_reply
-from zonelab.cluster.sim.redis.script_functions import SCRIPT_COMMANDS, Execution
+from zonelab.cluster.sim.redis.script_functions import Execution
 from zonelab.cluster.sim.redis.scripting import ScriptCache
+from zonelab.cluster.sim.redis.server_commands import NO_SCRIPT, full_name, not_modelled
 from zonelab.cluster.sim.redis.store import NO_RUN, Database
 from zonelab.engine.ports import Argument, Command, Reply, ServerError
 
@@ -27,22 +28,28 @@ _NO_SCRIPTS = "ERR This Valkey command is not allowed from script"
 
 
 class RedisModel:
-    """One server. ``clock_us`` is its wall clock in microseconds since 1970; ``random`` serves SPOP and its kin."""
+    """One server. ``clock_us`` is its wall clock in microseconds since 1970; ``random`` serves SPOP and its kin.
+
+    ``lacking`` gets the names of commands that it was given, and that the packaged server has and the model has not.
+    """
 
     def __init__(
-        self, *, clock_us: Callable[[], int], random: Random, run_id: str = NO_RUN, on_write: OnWrite | None = None
+        self,
+        *,
+        clock_us: Callable[[], int],
+        random: Random,
+        run_id: str = NO_RUN,
+        on_write: OnWrite | None = None,
+        lacking: dict[str, None] | None = None,
     ) -> None:
         self.store = Database(clock_us=clock_us, random=random, run_id=run_id)
         self._on_write = on_write
         self._written: list[Args] = []
         self.full = False
         """Its memory: it refuses what would need more of it."""
+        self._lacking = {} if lacking is None else lacking
         self._scripts = ScriptCache(call=self._call_from_script, full=lambda: self.full)
-        self._script_commands = {
-            b"eval": CommandSpec("eval", -3, lambda _, args: self._scripts.evaluate(args)),
-            b"evalsha": CommandSpec("evalsha", -3, lambda _, args: self._scripts.evaluate_sha(args)),
-            b"script": CommandSpec("script", -2, lambda _, args: self._scripts.administrate(args)),
-        }
+        self._script_commands = self._scripts.commands()
 
     def execute(self, command: Command) -> Reply:
         """Run one command. An error reply comes back as a ``ServerError`` value."""
@@ -81,21 +88,36 @@ class RedisModel:
         return reply
 
     def _run(self, args: Args) -> Reply:
-        spec = COMMANDS.get(args[0]) or lookup(args[0]) or self._script_commands.get(args[0].lower())
-        if spec is None:
-            return error_reply(_unknown(args))
+        spec = find(args) or find(args, self._script_commands)
+        if spec is None or spec.verbs is not None:
+            return error_reply(self._refusal(args, spec))
         if not spec.accepts(len(args)):
             return ServerError(f"ERR wrong number of arguments for '{spec.name}' command")
-        if self.full and spec.name in GROWS:
+        if self.full and spec.grows:
             return ServerError(OUT_OF_MEMORY)
         return self._carry_out(spec, args)
+
+    def _refusal(self, args: Args, container: CommandSpec | None) -> str:
+        """Return the error for a command, or a sub-command of ``container``, that the model does not have."""
+        if container is not None and len(args) == 1:
+            return f"ERR wrong number of arguments for '{container.name}' command"
+        if (name := _name_at_server(args)) is not None:
+            return self._lacks(name)
+        if container is not None:
+            verb = text(args[1])[:_ARGUMENTS_SHOWN]
+            return f"ERR unknown subcommand '{verb}'. Try {container.name.upper()} HELP."
+        return _unknown(args)
+
+    def _lacks(self, name: str) -> str:
+        self._lacking[name] = None
+        return f"ERR {not_modelled(name)}"
 
     def _carry_out(self, spec: CommandSpec, args: Args) -> Reply:
         store = self.store
         before = store.changes
         scripted = len(self._written)
         try:
-            reply = spec.run(store, args[1:])
+            reply = spec.run(store, args[spec.size :])
         except CommandError as failure:
             reply = error_reply(*failure.args)
         if store.changes != before and self._on_write is not None and len(self._written) == scripted:
@@ -103,24 +125,31 @@ class RedisModel:
         return reply
 
     def _call_from_script(self, args: Args, execution: Execution) -> Reply:
-        spec = COMMANDS.get(args[0]) or lookup(args[0])
-        if spec is None:
-            known = args[0].lower() in SCRIPT_COMMANDS
-            return ServerError(_NO_SCRIPTS if known else "ERR Unknown command called from script")
+        spec = find(args)
+        if spec is None or spec.verbs is not None:
+            return ServerError(self._refusal_in_script(args))
         if not spec.accepts(len(args)):
             return ServerError("ERR Wrong number of args calling command from script")
-        if execution.read_only and spec.name not in READS:
+        if spec.barred:
+            return ServerError(_NO_SCRIPTS)
+        if execution.read_only and spec.writes:
             return ServerError("ERR Write commands are not allowed from read-only scripts.")
         if self.full and not execution.exempt:
-            if spec.name in GROWS:
+            if spec.grows:
                 return ServerError(OUT_OF_MEMORY)
-            execution.exempt = spec.name not in READS
+            execution.exempt = spec.writes
         if self._on_write is not None and execution.logged:
             return self._carry_out(spec, args)
         try:
-            return spec.run(self.store, args[1:])
+            return spec.run(self.store, args[spec.size :])
         except CommandError as failure:
             return error_reply(*failure.args)
+
+    def _refusal_in_script(self, args: Args) -> str:
+        name = _name_at_server(args)
+        if name in NO_SCRIPT:
+            return _NO_SCRIPTS
+        return "ERR Unknown command called from script" if name is None else self._lacks(name)
 
 
 Prepared = tuple[Handler | None, Any, Args]
@@ -150,10 +179,10 @@ def _prepare(command: Command) -> Prepared:
     words: Args = [
         word.encode() if type(word) is str else b"%d" % word if type(word) is int else encode(word) for word in command
     ]
-    spec = COMMANDS.get(words[0]) or lookup(words[0])
-    if spec is None or not spec.accepts(len(words)):
+    spec = find(words)
+    if spec is None or spec.verbs is not None or not spec.accepts(len(words)):
         return None, None, words
-    parsed = words[1:]
+    parsed = words[spec.size :]
     if spec.parse is not None:
         try:
             parsed = spec.parse(parsed)
@@ -189,6 +218,10 @@ def encode(word: Argument) -> bytes:
     if isinstance(word, bytes):
         return word
     return word.encode() if isinstance(word, str) else repr(word).encode()
+
+
+def _name_at_server(args: Args) -> str | None:
+    return full_name([text(word) for word in args[:2]])
 
 
 def _unknown(args: Args) -> str:

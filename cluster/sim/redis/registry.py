@@ -1,9 +1,10 @@
 """The table of commands: name, arity, and the function that carries a command out."""
 
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
 from typing import Any
 
+from zonelab.cluster.sim.redis.server_commands import GROWS, NO_SCRIPT, WRITES
 from zonelab.cluster.sim.redis.store import Database
 from zonelab.engine.ports import Reply
 
@@ -16,58 +17,79 @@ Handler = Callable[[Database, Any], Reply]
 
 @dataclass(frozen=True, slots=True)
 class CommandSpec:
-    """``arity``: number of words with the name, or if negative the smallest number.
+    """A command, or a sub-command called ``name|sub``.
 
-    ``parse`` is all of a command's work that can be done before a server is known: it is done once for all servers.
+    ``arity``: number of words with the name, or if negative the smallest number. ``parse`` is all of a command's work
+    that can be done before a server is known: it is done once for all servers. ``verbs``: the sub-commands by their
+    second word, of a command that has some. ``size``: words of the name.
     """
 
     name: str
     arity: int
     handler: Handler
     parse: Callable[[Args], Any] | None = None
+    verbs: dict[bytes, "CommandSpec"] | None = None
+    size: int = field(init=False)
+    writes: bool = field(init=False)
+    grows: bool = field(init=False)
+    barred: bool = field(init=False)
+    """True if no script may call it."""
+
+    def __post_init__(self) -> None:
+        facts = {"size": self.name.count("|") + 1, "writes": self.name in WRITES, "grows": self.name in GROWS}
+        for name, value in {**facts, "barred": self.name in NO_SCRIPT}.items():
+            object.__setattr__(self, name, value)
 
     def run(self, store: Database, args: Args) -> Reply:
+        """Carry it out, given the words behind its name."""
         return self.handler(store, args if self.parse is None else self.parse(args))
 
     def accepts(self, words: int) -> bool:
         return words == self.arity if self.arity >= 0 else words >= -self.arity
 
 
-COMMANDS: dict[bytes, CommandSpec] = {}
+CommandTable = dict[bytes, CommandSpec]
+
+COMMANDS: CommandTable = {}
 """By name, in lower and in upper case."""
-
-_READS = (
-    "dbsize echo exists expiretime get getrange hexists hget hgetall hkeys hlen hmget hscan hstrlen hvals "
-    "info keys lindex llen lpos lrange mget pexpiretime ping pttl randomkey scan scard sdiff sinter "
-    "sismember smembers smismember srandmember sscan strlen substr sunion time touch ttl type zcard "
-    "zcount zlexcount zmscore zrange zrangebylex zrangebyscore zrank zrevrange zrevrangebylex "
-    "zrevrangebyscore zrevrank zscan zscore"
-)
-READS = frozenset(_READS.split())
-"""Commands that the server does not flag as writes: a script of the flag ``no-writes`` may call them."""
-
-_GROWS = (
-    "append bitfield bitop blmove brpoplpush copy decr decrby geoadd georadius georadiusbymember geosearchstore "
-    "getset hincrby hincrbyfloat hmset hset hsetex hsetnx incr incrby incrbyfloat linsert lmove lpush lpushx lset "
-    "mset msetex msetnx pfadd pfdebug pfmerge psetex restore restore-asking rpoplpush rpush rpushx sadd sdiffstore "
-    "set setbit setex setnx setrange sinterstore sort sunionstore xadd xsetid zadd zdiffstore zincrby zinterstore "
-    "zrangestore zunionstore"
-)
-GROWS = frozenset(_GROWS.split())
-"""Commands that a server refuses when its memory is full: those that it flags as ``denyoom``."""
 
 
 def command(name: str, arity: int, *, parse: Callable[[Args], Any] | None = None) -> Callable[[Handler], Handler]:
     """Register the decorated function under ``name``; several names may share one."""
 
     def register(handler: Handler) -> Handler:
-        spec = CommandSpec(name, arity, handler, parse)
-        COMMANDS[name.encode()] = spec
-        COMMANDS[name.upper().encode()] = spec
+        add(COMMANDS, CommandSpec(name, arity, handler, parse))
         return handler
 
     return register
 
 
-def lookup(name: bytes) -> CommandSpec | None:
-    return COMMANDS.get(name) or COMMANDS.get(name.lower())
+def add(table: CommandTable, spec: CommandSpec) -> None:
+    """Add a command, or a sub-command and the command that it belongs to."""
+    name, _, verb = spec.name.partition("|")
+    if not verb:
+        table[name.encode()] = table[name.upper().encode()] = spec
+        return
+    if name.encode() not in table:
+        add(table, CommandSpec(name, -2, _needs_verb, verbs={}))
+    verbs = table[name.encode()].verbs
+    assert verbs is not None, f"{name} has no sub-commands"
+    verbs[verb.encode()] = spec
+
+
+def _needs_verb(store: Database, args: Args) -> Reply:
+    raise AssertionError("the sub-command is carried out in its place")
+
+
+def find(words: Args, table: CommandTable = COMMANDS) -> CommandSpec | None:
+    """Return the command or sub-command that ``words`` begin with; a command itself if it lacks the sub-command."""
+    spec = table.get(words[0]) or table.get(words[0].lower())
+    if spec is None or spec.verbs is None or len(words) == 1:
+        return spec
+    return spec.verbs.get(words[1].lower(), spec)
+
+
+def names(table: CommandTable) -> Iterator[str]:
+    """Yield the names of commands and sub-commands."""
+    for spec in table.values():
+        yield from [spec.name] if spec.verbs is None else [verb.name for verb in spec.verbs.values()]

@@ -14,10 +14,10 @@ from lupa import lua51
 
 from zonelab.cluster.sim.redis.numbers import INTEGER_MAX, INTEGER_MIN, format_double
 from zonelab.cluster.sim.redis.random48 import Random48
-from zonelab.cluster.sim.redis.registry import Args, lookup
+from zonelab.cluster.sim.redis.registry import Args
+from zonelab.cluster.sim.redis.reply import text
+from zonelab.cluster.sim.redis.server_commands import SERVER_COMMANDS
 from zonelab.engine.ports import Reply
-
-SCRIPT_COMMANDS = frozenset((b"eval", b"evalsha", b"script"))
 
 _LOG_LEVELS = range(4)
 _REPLICATE_LOG = 1
@@ -105,8 +105,7 @@ class ScriptFunctions:
         return _NOTHING
 
     def acl_check_cmd(self, *words: Any) -> bool:
-        name = command_words(words)[0]
-        if lookup(name) is None and name.lower() not in SCRIPT_COMMANDS:
+        if text(command_words(words)[0]).lower() not in SERVER_COMMANDS:
             raise ScriptFailure("ERR Invalid command passed to server.acl_check_cmd()")
         return True
 
@@ -141,9 +140,9 @@ def _number(word: Any) -> float | None:
     return word if isinstance(word, int | float) and not isinstance(word, bool) else None
 
 
-def _number_in(text: bytes) -> float | None:
+def _number_in(word: bytes) -> float | None:
     try:
-        written = text.decode("ascii")
+        written = word.decode("ascii")
         if "_" in written:
             return None
         return float.fromhex(written) if "x" in written.lower() else float(written)

@@ -15,8 +15,8 @@ from lupa import lua51
 
 from zonelab.cluster.sim.redis.numbers import integer
 from zonelab.cluster.sim.redis.random48 import Random48
-from zonelab.cluster.sim.redis.registry import Args
-from zonelab.cluster.sim.redis.reply import OK, OUT_OF_MEMORY, StatusReply, fail, text, wrong_arity
+from zonelab.cluster.sim.redis.registry import Args, CommandSpec, CommandTable, Handler, add
+from zonelab.cluster.sim.redis.reply import OK, OUT_OF_MEMORY, StatusReply, fail, text
 from zonelab.cluster.sim.redis.reply import error as error_reply
 from zonelab.cluster.sim.redis.script_functions import (
     Execution,
@@ -52,12 +52,25 @@ class ScriptCache:
         self._random = Random48()
         self._chunks: dict[bytes, _Script] = {}
 
-    def evaluate(self, args: Args) -> Reply:
+    def commands(self) -> CommandTable:
+        """Return EVAL, EVALSHA and SCRIPT on this cache."""
+        table: CommandTable = {}
+        for name, arity, handler in (
+            ("eval", -3, self._evaluate),
+            ("evalsha", -3, self._evaluate_sha),
+            ("script|exists", -3, self._exist),
+            ("script|flush", -2, self._flush),
+            ("script|load", 3, lambda args: self._load(args[0])),
+        ):
+            add(table, CommandSpec(name, arity, _without_store(handler)))
+        return table
+
+    def _evaluate(self, args: Args) -> Reply:
         """EVAL: script, number of keys, keys, arguments."""
         keys, argv = _split(args)
         return self._run(self._load(args[0]), keys, argv)
 
-    def evaluate_sha(self, args: Args) -> Reply:
+    def _evaluate_sha(self, args: Args) -> Reply:
         """EVALSHA: run the script of this digest, or fail with NOSCRIPT."""
         if len(args[0]) != _DIGEST_LENGTH:
             fail(_NO_SCRIPT)
@@ -67,16 +80,11 @@ class ScriptCache:
             fail(_NO_SCRIPT)
         return self._run(digest, keys, argv)
 
-    def administrate(self, args: Args) -> Reply:
-        """SCRIPT LOAD, EXISTS and FLUSH."""
-        verb, rest = args[0].upper(), args[1:]
-        if verb == b"LOAD":
-            return self._load(rest[0]) if len(rest) == 1 else wrong_arity("script|load")
-        if verb == b"EXISTS":
-            return [int(digest.lower() in self._chunks) for digest in rest] or wrong_arity("script|exists")
-        if verb != b"FLUSH":
-            fail(f"ERR unknown subcommand '{text(args[0])}'. Try SCRIPT HELP.")
-        if len(rest) > 1 or (rest and rest[0].upper() not in (b"SYNC", b"ASYNC")):
+    def _exist(self, digests: Args) -> Reply:
+        return [int(digest.lower() in self._chunks) for digest in digests]
+
+    def _flush(self, args: Args) -> Reply:
+        if len(args) > 1 or (args and args[0].upper() not in (b"SYNC", b"ASYNC")):
             fail("ERR SCRIPT FLUSH only support SYNC|ASYNC option")
         self._chunks.clear()
         return OK
@@ -93,6 +101,10 @@ class ScriptCache:
             fail(OUT_OF_MEMORY)
         execution = Execution(self._call, self._random, flags.read_only, flags.exempt)
         return _interpreter().run(chunk, keys, argv, execution)
+
+
+def _without_store(handler: Callable[[Args], Reply]) -> Handler:
+    return lambda _, args: handler(args)
 
 
 @lru_cache(maxsize=_SCRIPTS_MAX)

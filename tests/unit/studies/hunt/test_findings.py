@@ -46,7 +46,7 @@ violated    ┃ runs ┃   share (95 %) ┃ seeds
 lost        │    9 │ 48.2% to 97.7% │ 8, 10, 7, 6, 5, …
 redelivered │    2 │  2.3% to 51.8% │ 8, 9
 
-18 runs, 10,800 messages, 1,809 s of virtual time; 10 failed (58.7% to 99.8%).
+18 runs, 10,800 messages, 1,809 s of virtual time; 10 failed (58.7% to 99.77%).
 6 runs had no verdict and are excluded from the percentages; first seeds: 12, 13, 14, 15, 16, ….
 3 seeds were run twice; 2 of them had identical event traces.
 seed 9: event 7 differs
@@ -123,3 +123,18 @@ def test_a_hunt_that_found_nothing_says_of_how_much_and_nothing_else(
     assert unknown.to_json()["failure_rate"] is None
     nothing = printed(found(tmp_path, [], complete=True, known=0), capsys)
     assert nothing.splitlines() == ["No seed was run.", "", "Repeat or continue with: zonelab hunt some"]
+
+
+def test_a_hunt_whose_runs_all_end_in_one_error_says_so_first(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    lacking = "the simulated server does not model CLUSTER INFO; run with --on process"
+    runs = [outcome(seed, problem=lacking) for seed in (1, 2)]
+    assert printed(found(tmp_path, runs, complete=True, known=0), capsys).splitlines() == [
+        f"2 runs, 1,200 messages, 201 s of virtual time; none could be judged: {lacking}.",
+        "",
+        "Repeat or continue with: zonelab hunt some",
+    ]
+    others = printed(found(tmp_path, [*runs, outcome(3, problem="boom")], complete=True, known=0), capsys)
+    assert "; none could be judged.\n" in others
+    assert "seed 3: boom" in others
