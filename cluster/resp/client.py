@@ -8,7 +8,7 @@ from dataclasses import asdict, dataclass
 from itertools import count
 from typing import Any
 
-from zonelab.cluster.commands.level_looks import LevelLooks
+from zonelab.cluster.client.waiting import WaitingRoom
 from zonelab.cluster.commands.routes import CommandRoute
 from zonelab.cluster.coordinators.coordinator import Coordinator
 from zonelab.cluster.resp.busy_poll import BusyPoll
@@ -84,10 +84,8 @@ class PortHost:
         self.version = version
         self.statistics = PortStatistics()
         self.unpacker = Unpacker()
-        self.waiting = 0
-        """Clients that wait in a blocking command."""
-        self.level_looks = LevelLooks(runtime, self._look_at_level)
-        """For those, by level and key."""
+        self.room: WaitingRoom[bytes] = WaitingRoom(runtime, self._look_at_level)
+        """Waits of clients in blocking commands."""
         self.until_sample = 0
         self.sampler: Sampler = lambda _level, _reads, done: done
         self.loop = asyncio.get_running_loop()
@@ -149,7 +147,7 @@ class PortHost:
     def figures(self) -> dict[bytes, int]:
         """Figures on clients, by the names that servers have for them in INFO."""
         return {
-            b"blocked_clients": self.waiting,
+            b"blocked_clients": self.room.waiting,
             b"connected_clients": len(self._clients),
             b"maxclients": self.settings.clients_max,
             b"rejected_connections": self.statistics.refused_full,

@@ -283,6 +283,9 @@ class _LoopRuntime:
     def now_ns(self) -> int:
         return round(self._loop.time() * 1e9)
 
+    async def sleep(self, duration_ns: int) -> None:
+        await asyncio.sleep(duration_ns / 1e9)
+
     def call_later(self, delay_ns: int, callback: Callable[[], None]) -> asyncio.Handle:
         return self._loop.call_later(delay_ns / 1e9, callback) if delay_ns else self._loop.call_soon(callback)
 
@@ -317,8 +320,8 @@ class SteppedPort:
         host = self.host
         assert host.clients == []
         assert (host.memory.total, host.memory.expected, host.memory.strangers) == (0, 0, 0)
-        assert (host.waiting, self.leased) == (0, [])
-        assert (host.level_looks._new, host.level_looks._again) == ({}, {})
+        assert (host.room.waiting, self.leased) == (0, [])
+        assert (host.room.level_looks._new, host.room.level_looks._again) == ({}, {})
         assert [channel.in_flight for channel in host.coordinator.channels] == [0] * len(self.servers)  # type: ignore[attr-defined]
 
     def _coordinator(self) -> Coordinator:

@@ -10,7 +10,7 @@ import pytest
 from support.cluster.port_lines import recorded_commands
 from support.coroutines import coroutine
 
-from zonelab.cluster.resp.commands import blocking
+from zonelab.cluster.client import waiting
 from zonelab.cluster.resp.protocol import wire
 from zonelab.cluster.resp.protocol.command_table import table_from
 from zonelab.cluster.votes.levels import Level
@@ -101,7 +101,7 @@ async def test_clients_of_different_levels_do_not_share_looks_and_at_one_zone_th
 
 @coroutine
 async def test_many_clients_that_wait_look_together_no_more_often_than_is_allowed(monkeypatch):
-    monkeypatch.setattr(blocking, "LOOKS_PER_S", 100)
+    monkeypatch.setattr(waiting, "LOOKS_PER_S", 100)
     async with opened(reply=b":0\r\n") as port:
         begin_s = time.monotonic()
         for _ in range(50):
@@ -117,7 +117,7 @@ async def test_a_long_command_that_waits_looks_less_often():
         begin_s = time.monotonic()
         (await port.client()).send(b"BLPOP", bytes(1_000_000), b"0")
         await until(lambda: port.coordinator.asked >= 4)
-        assert time.monotonic() - begin_s >= 3 * 1_000_000 / blocking.LOOK_BYTES / blocking.LOOKS_PER_S
+        assert time.monotonic() - begin_s >= 3 * 1_000_000 / waiting.LOOK_BYTES / waiting.LOOKS_PER_S
 
 
 @on_port()
@@ -221,7 +221,7 @@ async def test_zones_are_asked_without_waiting_in_the_form_that_takes_the_same(a
         found = await client.ask(*asked.encode().split())
         assert (error(found) if isinstance(answer, str) else found) == answer
         assert [words for _, words in zones.sent] == sent.split("; ")
-        assert (port.server.waiting, any(zones.said.values())) == (0, False)
+        assert (port.server.room.waiting, any(zones.said.values())) == (0, False)
 
 
 @coroutine

@@ -236,7 +236,7 @@ async def test_what_a_server_says_of_its_clients_is_said_of_those_of_the_port(po
     await client.ask(b"HELLO", b"%d" % protocol)
     waiting.send(b"BLPOP", b"q", b"0")
     (await port.coordinator.call()).answer(b":0\r\n")
-    await until(lambda: port.server.waiting == 1)
+    await until(lambda: port.server.room.waiting == 1)
     port.coordinator.reply = b":0\r\n"
     for call in port.coordinator.calls:
         call.answer(b":0\r\n")

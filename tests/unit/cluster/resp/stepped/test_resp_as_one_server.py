@@ -127,7 +127,7 @@ def test_who_waits_for_nothing_is_told_so_when_its_time_is_over(read_level):
             begin_s = port.loop.time()
             assert await client.ask(*words.split(b" ")) is None
             assert timeout_s <= port.loop.time() - begin_s < timeout_s + 0.1, words
-            assert port.host.waiting == 0
+            assert port.host.room.waiting == 0
 
     in_virtual_time(test, COMMANDS, [NoStream() for _ in range(3)], level=Level.DC_QUORUM)
 
