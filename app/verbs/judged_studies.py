@@ -47,7 +47,7 @@ def _of_seeds(group: "Group", runs: int) -> tuple[str, ...]:
 def matrix_suite(report: "MatrixReport") -> Suite:
     """One case for each cell and class that is judged in it."""
     told, group = report.to_json(), "zonelab.matrix"
-    cases = [_all_run(group, report.study.runs, complete=report.study.complete, command=report.command)]
+    cases = [_all_run(group, report.runs, complete=report.complete, command=report.command)]
     cases += [_of_cell(cell, name, found) for cell in told["cells"] for name, found in cell["classes"].items()]
     cases += [JUnitCase.of(group, problem.partition(":")[0], Outcome.ERROR, problem) for problem in told["problems"]]
     return Suite(verb="matrix", command=report.command, cases=cases)
@@ -69,7 +69,7 @@ def _of_cell(cell: Mapping[str, Any], name: str, found: Mapping[str, Any]) -> JU
 
 def sweep_suite(done: "SweepResult", forbidden: Mapping[str, Sequence[str]]) -> Suite:
     """One case for each setting and class that is ``forbidden`` in it."""
-    group = f"zonelab.sweep.{done.scenario}"
+    group = f"zonelab.sweep.{done.name}"
     cases = [_all_run(group, sum(row.runs for row in done.rows), complete=done.complete, command=done.command)]
     for row in done.rows:
         name = f"{group}.{row.setting}"
@@ -90,7 +90,7 @@ def sweep_suite(done: "SweepResult", forbidden: Mapping[str, Sequence[str]]) -> 
 
 def limit_suite(done: "LimitResult") -> Suite:
     """One case for each setting, which passes if every search found its limit."""
-    group, again = f"zonelab.limit.{done.scenario}", f"again: {done.command}"
+    group, again = f"zonelab.limit.{done.name}", f"again: {done.command}"
     cases = [_all_run(group, sum(row.seeds for row in done.rows), complete=done.complete, command=done.command)]
     for row in done.rows:
         without = row.seeds - row.found
@@ -104,7 +104,7 @@ def limit_suite(done: "LimitResult") -> Suite:
 def ablation_suite(report: "AblationReport") -> Suite:
     """One case for each mechanism, which passes if it is seen to be needed."""
     group = "zonelab.ablate"
-    cases = [_all_run(group, report.study.runs, complete=report.study.complete, command=report.command)]
+    cases = [_all_run(group, report.runs, complete=report.complete, command=report.command)]
     for row in report.to_json()["rows"]:
         name, few = ", ".join(row["off"]), f"not judged: nothing got worse without it in {counted(row['runs'], 'seed')}"
         cases.append(JUnitCase.of(group, name, Outcome.SKIPPED, "" if row["detected"] else few))
@@ -115,7 +115,7 @@ def ablation_suite(report: "AblationReport") -> Suite:
 
 def options_suite(report: "OptionReport") -> Suite:
     """One case for each workload, class of faults and set of options, which fails if they make anything worse."""
-    cases = [_all_run("zonelab.options", report.study.runs, complete=report.study.complete, command=report.command)]
+    cases = [_all_run("zonelab.options", report.runs, complete=report.complete, command=report.command)]
     for row in (row for row in report.to_json()["rows"] if row["on"]):
         group, name = f"zonelab.options.{row['workload']}", f"{row['faults']}: {' + '.join(row['on'])}"
         told = (f"more {', '.join(row['more'])} than without, in {row['runs']:,} seeds", f"again: {report.command}")

@@ -17,7 +17,6 @@ from zonelab.studies.guarantees.ablation_costs import Cost
 from zonelab.studies.guarantees.mechanisms import Ablation
 from zonelab.studies.guarantees.paired import RowResult
 from zonelab.studies.guarantees.paired_report import PairedReport, per_1000
-from zonelab.studies.guarantees.study_report import RUNS
 from zonelab.studies.many_runs.where import HERE, Where
 from zonelab.studies.reporting.report_table import Column
 
@@ -115,10 +114,17 @@ def run_ablations(
     *,
     seeds: range,
     out: Path | None,
-    runs: Path = RUNS,
+    runs: Path,
     where: Where = HERE,
     command: str = "zonelab ablate",
 ) -> AblationReport:
     """Run ``ablations`` in a folder below ``runs``, and write their page to ``out``. Raises ``OSError``."""
     pairs = ablation_pairs(ablations, seeds=seeds)
-    return AblationReport.of(pairs.experiment, pairs.compared, runs=runs, command=command, out=out, where=where)
+    return AblationReport.of(
+        pairs.experiment,
+        lambda done, _: {"study": pairs.compared(done)},
+        runs=runs,
+        command=command,
+        out=out,
+        where=where,
+    )

@@ -127,18 +127,9 @@ class CellResult:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Matrix:
-    """``complete`` is False if it was broken off; then the first seeds were run in every cell, or nearly so.
-
-    ``known``: runs that had been made before, and were read from a state.
-    """
+    """The results by cell. If it was interrupted, the first seeds were run in every cell, or nearly so."""
 
     cells: Mapping[Cell, CellResult]
-    complete: bool
-    known: int = field(default=0, compare=False)
-
-    @property
-    def runs(self) -> int:
-        return sum(result.runs for result in self.cells.values())
 
     @property
     def problems(self) -> list[str]:
@@ -210,7 +201,7 @@ def matrix_from(cells: Sequence[Cell], done: AllRuns) -> Matrix:
     for cell, result in found.items():
         for seed, observation in observed.get(cell.name, {}).items():
             result.add(seed, observation)
-    return Matrix(cells=found, complete=done.complete, known=done.known)
+    return Matrix(cells=found)
 
 
 def _run(task: tuple[Cell, int]) -> Observation:

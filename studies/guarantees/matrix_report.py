@@ -35,9 +35,11 @@ from zonelab.studies.guarantees.matrix import (
     share_bound,
 )
 from zonelab.studies.guarantees.standing import HEADINGS, OrderTotals
-from zonelab.studies.guarantees.study_report import RUNS, StudyReport
+from zonelab.studies.many_runs.run_all import AllRuns
+from zonelab.studies.many_runs.study_report import StudyReport
 from zonelab.studies.many_runs.where import HERE, Where
 from zonelab.studies.reporting.console import styled
+from zonelab.studies.reporting.footer import without_verdict
 from zonelab.studies.reporting.report_table import Column, ReportTable
 
 TITLES = {
@@ -51,9 +53,10 @@ TITLES = {
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class MatrixReport(StudyReport[Matrix]):
+class MatrixReport(StudyReport):
     """``unshrunk``: why a failure has no file."""
 
+    study: Matrix
     files: Mapping[Failure, Path] = field(default_factory=dict)
     unshrunk: Sequence[str] = ()
 
@@ -156,7 +159,7 @@ class MatrixReport(StudyReport[Matrix]):
         if self.files:
             first = next(iter(self.files.values()))
             yield f"{counted(len(self.files), 'counterexample')} in {first.parent}; zonelab run {first} --on sim"
-        yield from (f"no verdict: {problem}" for problem in matrix.problems)
+        yield from without_verdict(matrix.problems, file=self.file)
         yield from (f"no counterexample: {problem}" for problem in self.unshrunk)
 
 
@@ -187,7 +190,7 @@ def fill_matrix(
     out: Path | None,
     shrink_runs: int,
     files: Path | None = None,
-    runs: Path = RUNS,
+    runs: Path,
     where: Where = HERE,
     command: str = "zonelab matrix",
 ) -> MatrixReport:
@@ -198,21 +201,14 @@ def fill_matrix(
     if files is not None:
         files.mkdir(parents=True, exist_ok=True)
 
-    def further(matrix: Matrix, directory: Path) -> dict[str, Any]:
-        if not matrix.complete:
-            return {}
+    def found(done: AllRuns, directory: Path) -> dict[str, Any]:
+        matrix = matrix_from(cells, done)
+        if not done.complete:
+            return {"study": matrix}
         written, problems = counterexamples(matrix, files or directory, workers=where.workers, shrink_runs=shrink_runs)
-        return {"files": written, "unshrunk": problems}
+        return {"study": matrix, "files": written, "unshrunk": problems}
 
-    return MatrixReport.of(
-        matrix_of(cells, seeds),
-        lambda done: matrix_from(cells, done),
-        runs=runs,
-        command=command,
-        out=out,
-        where=where,
-        further=further,
-    )
+    return MatrixReport.of(matrix_of(cells, seeds), found, runs=runs, command=command, out=out, where=where)
 
 
 def choice_words(cells: Sequence[Cell]) -> Iterator[str]:

@@ -15,7 +15,6 @@ from zonelab.studies.guarantees.option_ablation import (
 )
 from zonelab.studies.guarantees.paired import RowResult
 from zonelab.studies.guarantees.paired_report import PairedReport, per_1000
-from zonelab.studies.guarantees.study_report import RUNS
 from zonelab.studies.many_runs.where import HERE, Where
 from zonelab.studies.reporting.report_table import Column
 
@@ -117,8 +116,15 @@ def _problems(result: RowResult) -> list[str]:
 
 
 def run_option_ablation(
-    *, seeds: range, out: Path | None, runs: Path = RUNS, where: Where = HERE, command: str = "zonelab ablate --options"
+    *, seeds: range, out: Path | None, runs: Path, where: Where = HERE, command: str = "zonelab ablate --options"
 ) -> OptionReport:
     """Run every row, in a folder below ``runs``, and write its page to ``out``. Raises ``OSError``."""
     pairs = option_pairs(seeds=seeds)
-    return OptionReport.of(pairs.experiment, pairs.compared, runs=runs, command=command, out=out, where=where)
+    return OptionReport.of(
+        pairs.experiment,
+        lambda done, _: {"study": pairs.compared(done)},
+        runs=runs,
+        command=command,
+        out=out,
+        where=where,
+    )

@@ -121,16 +121,10 @@ def sign_test(more: int, fewer: int) -> float:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class PairedStudy(Generic[Row]):
-    """``runs`` includes twins; ``known`` of them were read from a state. ``complete`` is False if Ctrl-C ended it.
-
-    ``tests``: sign tests made for each row.
-    """
+    """The results by row. ``tests``: sign tests made for each of them."""
 
     rows: Mapping[Row, RowResult]
     tests: int
-    runs: int
-    complete: bool
-    known: int = 0
 
     def more(self, row: Row, names: Iterable[Name]) -> tuple[Name, ...]:
         """Return what the runs of ``row`` have more of than their twins, oftener than chance explains."""
@@ -187,4 +181,4 @@ class Pairs(Generic[Row]):
                 found[run.row].add(measured, beside, conditions=run.conditions, seed=run.seed)
             elif (problem := done.failures.get(key) or done.failures.get(twin)) is not None:
                 found[run.row].problems[run.seed] = problem
-        return PairedStudy(rows=found, tests=self.tests, runs=done.done, complete=done.complete, known=done.known)
+        return PairedStudy(rows=found, tests=self.tests)

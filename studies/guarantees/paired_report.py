@@ -9,13 +9,15 @@ from typing import Any, Generic
 from zonelab.analysis.number_text import NONE, span
 from zonelab.analysis.proportions import Interval, proportion_interval, share_json
 from zonelab.studies.guarantees.paired import PairedStudy, Row, RowResult
-from zonelab.studies.guarantees.study_report import StudyReport
+from zonelab.studies.many_runs.study_report import StudyReport
 from zonelab.studies.reporting.report_table import Column, ReportTable
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class PairedReport(StudyReport[PairedStudy[Row]], Generic[Row]):
+class PairedReport(StudyReport, Generic[Row]):
     """A study of twins; a row of the table is one of the study's with its result."""
+
+    study: PairedStudy[Row]
 
     def tables(self, *, beside: Path | None = None) -> Sequence[ReportTable[tuple[Row, RowResult]]]:
         return [ReportTable(columns=self._columns(), rows=[row for row in self.study.rows.items() if self._shown(row)])]

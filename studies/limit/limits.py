@@ -1,7 +1,6 @@
 """Throughput limits of any settings, each with the same seeds, compared with the first."""
 
 from collections.abc import Sequence
-from functools import partial
 from pathlib import Path
 
 from zonelab.scenarios.errors import NotAccepted
@@ -12,7 +11,7 @@ from zonelab.studies.many_runs.experiment import Experiment
 from zonelab.studies.many_runs.run_all import AllRuns
 from zonelab.studies.many_runs.where import HERE, Where
 from zonelab.studies.reporting.forecast import forecast
-from zonelab.studies.sweep.every_setting import conducted, every_setting
+from zonelab.studies.sweep.every_setting import every_setting
 from zonelab.studies.sweep.settings import Setting
 
 
@@ -43,11 +42,9 @@ def run_limits(
     settings: Sequence[Setting], *, seeds: range, runs: Path, command: str, where: Where = HERE
 ) -> LimitResult:
     """Search the limit of each setting. Raises as ``Experiment.conduct``."""
-    return conducted(
+    return LimitResult.of(
         limits_of(settings, seeds),
-        LimitResult,
-        partial(limit_rows, settings),
-        seeds=seeds,
+        lambda done, _: {"rows": limit_rows(settings, done)},
         runs=runs,
         command=command,
         where=where,

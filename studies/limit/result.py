@@ -1,12 +1,14 @@
 """Throughput limits as a table on the terminal."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
 
 from zonelab.studies.limit.rows import LimitRow
 from zonelab.studies.limit.search import PRECISION
-from zonelab.studies.reporting.footer import footer
+from zonelab.studies.many_runs.study_report import StudyReport
 from zonelab.studies.reporting.report_table import Column, ReportTable
-from zonelab.studies.sweep.every_setting import SettingsResult
 
 MEANS = (
     f"The limit is of all zones together, between a rate that was kept up with and one at most {PRECISION - 1:.0%} "
@@ -15,21 +17,30 @@ MEANS = (
 )
 
 
-class LimitResult(SettingsResult[LimitRow]):
-    """A table of the settings, and what its figures are."""
+@dataclass(frozen=True, kw_only=True, slots=True)
+class LimitResult(StudyReport):
+    """A table of the settings, a row each, and what its figures are."""
+
+    rows: tuple[LimitRow, ...]
+
+    _TITLE = "Throughput limits"
+    _PAGE = "docs/limit.md"
+    _UNIT = ("search", "searches")
 
     @property
     def problems(self) -> list[str]:
         """Searches that found no limit."""
         return [f"{row.setting}, {why}" for row in self.rows for why in row.failures]
 
-    def print(self) -> None:
-        limit_table(self.rows).print(
-            f"{MEANS} Seeds {self.seeds.start} to {self.seeds.stop - 1}.",
-            *(f"no limit: {problem}" for problem in self.problems),
-            "",
-            *footer(self.command, complete=self.complete, reused=self.known, unit=("search", "searches")),
-        )
+    def tables(self, *, beside: Path | None = None) -> Sequence[ReportTable[LimitRow]]:
+        return [limit_table(self.rows)]
+
+    def sentences(self) -> Iterator[str]:
+        yield f"{MEANS} Seeds {self.seeds.start} to {self.seeds.stop - 1}."
+        yield from (f"no limit: {problem}" for problem in self.problems)
+
+    def _results(self) -> dict[str, Any]:
+        return {"scenario": self.name, "settings": [row.to_json() for row in self.rows]}
 
 
 def limit_table(rows: Sequence[LimitRow]) -> ReportTable[LimitRow]:

@@ -41,6 +41,12 @@ class Experiment(Generic[Subject]):
         return Environment.here(factories=self.factories)
 
     @property
+    def seeds(self) -> range:
+        """The first seed of the tasks to the last."""
+        seeds = [task.seed for task in self.tasks]
+        return range(min(seeds), max(seeds) + 1) if seeds else range(0)
+
+    @property
     def identity(self) -> str:
         """16 hexadecimal digits of ``decided_by``."""
         return sha256("\n".join(self.decided_by).encode()).hexdigest()[:16]

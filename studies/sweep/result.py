@@ -1,42 +1,53 @@
 """Results of a sweep as tables on the terminal."""
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from functools import partial
+from pathlib import Path
+from typing import Any
 
 from zonelab.analysis.number_text import NONE, counted, digits, percent, share_interval, span
-from zonelab.studies.reporting.console import print_lines
-from zonelab.studies.reporting.footer import footer, without_verdict
+from zonelab.studies.many_runs.study_report import StudyReport
+from zonelab.studies.reporting.footer import without_verdict
 from zonelab.studies.reporting.report_table import Column, ReportTable
-from zonelab.studies.sweep.every_setting import SettingsResult
 from zonelab.studies.sweep.one_run import DUPLICATES, QUANTILES
 from zonelab.studies.sweep.rows import SweepEstimate, SweepRow
 from zonelab.studies.sweep.settings import lines_of
 
 
-class SweepResult(SettingsResult[SweepRow]):
-    """A table of the settings, and one of how each differs from the first."""
+@dataclass(frozen=True, kw_only=True, slots=True)
+class SweepResult(StudyReport):
+    """A table of the settings, a row each, and one of how each differs from the first."""
+
+    rows: tuple[SweepRow, ...]
+
+    _TITLE = "Settings side by side"
+    _PAGE = "docs/sweeps.md"
 
     @property
     def problems(self) -> list[str]:
         """Runs without a verdict."""
         return [f"{row.setting}, seed {seed}: {why}" for row in self.rows for seed, why in row.problems.items()]
 
-    def print(self) -> None:
+    def tables(self, *, beside: Path | None = None) -> Sequence[ReportTable[SweepRow]]:
         operations = _operations(self.rows)
-        ReportTable(columns=[*_KNOWN, *_numbers(operations)], rows=self.rows).print()
-        if len(self.rows) > 1:
-            print_lines(f"\nDifference to {self.rows[0].setting}, seed by seed:")
-            changed = [row for row in self.rows if row.difference is not None]
-            ReportTable(columns=[*_CHANGED, *_numbers(operations, signed=True)], rows=changed).print()
-        print_lines(*self._sentences(), "", *footer(self.command, complete=self.complete, reused=self.known))
+        every = ReportTable(columns=[*_KNOWN, *_numbers(operations)], rows=self.rows)
+        if len(self.rows) == 1:
+            return [every]
+        title = f"Difference to {self.rows[0].setting}, seed by seed"
+        changed = [row for row in self.rows if row.difference is not None]
+        return [every, ReportTable(title=title, columns=[*_CHANGED, *_numbers(operations, signed=True)], rows=changed)]
 
-    def _sentences(self) -> Iterator[str]:
+    def sentences(self) -> Iterator[str]:
         runs, messages = sum(row.runs for row in self.rows), sum(row.messages for row in self.rows)
         unit = "message" if any(DUPLICATES in row.numbers for row in self.rows) else "operation"
         seeds = f"the seeds {self.seeds.start} to {self.seeds.stop - 1}"
         yield f"{counted(runs, 'run')} with {seeds}, {counted(messages, unit)}."
         yield "Times and duplicates are of a run as a whole, with 95 % intervals: medians, of duplicates the mean."
-        yield from without_verdict(self.problems, file=self.directory / "sweep.json")
+        yield from without_verdict(self.problems, file=self.file)
+
+    def _results(self) -> dict[str, Any]:
+        return {"scenario": self.name, "settings": [row.to_json() for row in self.rows]}
 
 
 def _operations(rows: Sequence[SweepRow]) -> list[str]:

@@ -1,14 +1,13 @@
 """A sweep: every setting with every seed, each setting compared with the first."""
 
 from collections.abc import Sequence
-from functools import partial
 from pathlib import Path
 
 from zonelab.studies.many_runs.experiment import Experiment
 from zonelab.studies.many_runs.run_all import AllRuns
 from zonelab.studies.many_runs.where import HERE, Where
 from zonelab.studies.reporting.forecast import forecast
-from zonelab.studies.sweep.every_setting import conducted, every_setting
+from zonelab.studies.sweep.every_setting import every_setting
 from zonelab.studies.sweep.one_run import SweepMeasure
 from zonelab.studies.sweep.result import SweepResult
 from zonelab.studies.sweep.rows import SweepRow, row_of
@@ -47,11 +46,9 @@ def run_sweep(
     settings: Sequence[Setting], *, seeds: range, messages: int | None, runs: Path, command: str, where: Where = HERE
 ) -> SweepResult:
     """Make the runs of a sweep. Raises as ``Experiment.conduct``."""
-    return conducted(
+    return SweepResult.of(
         sweep_of(settings, seeds, messages=messages),
-        SweepResult,
-        partial(sweep_rows, settings),
-        seeds=seeds,
+        lambda done, _: {"rows": sweep_rows(settings, done)},
         runs=runs,
         command=command,
         where=where,

@@ -12,6 +12,7 @@ import pytest
 import yaml
 from support.pages import wrong_commands
 from support.project_files import ROOT
+from support.studies.in_memory import FACTS
 
 from zonelab.analysis.observation import Observation
 from zonelab.analysis.runs.builder import RunBuilder
@@ -200,10 +201,7 @@ def test_where_no_run_could_be_judged_no_share_is_told_and_no_case_passes(
     assert hunted.to_json()["failure_rate"] is None
     broken = {1: Observation(problem="no room"), 2: Observation(problem="killed")}
     rows = tuple(row_of(level, broken, first=first) for level, first in (("a", None), ("b", {})))
-    sweep = SweepResult(
-        **{"scenario": "steady", "directory": tmp_path, "command": "zonelab sweep steady", "seeds": range(1, 3)},
-        **{"environment": {}, "rows": rows, "known": 0, "complete": True},
-    )
+    sweep = SweepResult(**FACTS, rows=rows)
     sweep.print()
     figures = [line for line in capsys.readouterr().out.splitlines() if line.startswith(("a ", "b "))]
     assert len(figures) == 3

@@ -37,8 +37,7 @@ def told(suite: Suite) -> dict[str, list[tuple[str, str, tuple[str, ...]]]]:
 
 
 def report(told: dict[str, Any], *, complete: bool = True) -> Any:
-    study = SimpleNamespace(runs=1_200, complete=complete)
-    return SimpleNamespace(study=study, command="zonelab it", to_json=lambda: told)
+    return SimpleNamespace(runs=1_200, complete=complete, command="zonelab it", to_json=lambda: told)
 
 
 def share(name: str, words: str) -> str:
@@ -105,7 +104,7 @@ def test_a_sweep_has_a_case_a_setting_and_forbidden_class() -> None:
         row("x", runs_with={"lost": 7, "late": 9}, undecided={5: "why", 6: "why"}, problems={8: "ended"}),
         row("y", judged=0),
     ]
-    done: Any = SimpleNamespace(scenario="s", rows=rows, complete=False, command="zonelab it")
+    done: Any = SimpleNamespace(name="s", rows=rows, complete=False, command="zonelab it")
     forbidden = {"x": ["lost", "stuck", "lost"], "y": ["lost"]}
     assert told(sweep_suite(done, forbidden)) == {
         "zonelab.sweep.s": [INTERRUPTED],

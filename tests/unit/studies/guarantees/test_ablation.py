@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 from support.project_files import ROOT
-from support.studies.in_memory import ablate
+from support.studies.in_memory import FACTS, ablate
 
 from zonelab.analysis.message_classes import MessageClass
 from zonelab.analysis.observation import Observation
@@ -95,9 +95,8 @@ def detected_so_far(ablation, conditions, name, *, seeds):
             yield name in detected(study({ablation: result}), ablation)
 
 
-def study(rows, *, complete=True):
-    runs = sum(2 * result.runs for result in rows.values())
-    return PairedStudy(rows=rows, tests=len(WATCHED) + len(Cost), runs=runs, complete=complete)
+def study(rows):
+    return PairedStudy(rows=rows, tests=len(WATCHED) + len(Cost))
 
 
 @pytest.mark.parametrize(
@@ -197,7 +196,7 @@ def test_twins_count_by_which_of_them_has_more_cases(counted):
 
 def test_the_table_gives_failures_per_1000_seeds_with_intervals(counted):
     found, _ = counted
-    report = AblationReport(study=found, command="zonelab ablate", took_s=1.0)
+    report = AblationReport(**FACTS, study=found)
     failing = "| lease-nx | 1,000 (832 to 1,000) | 50 | stuck 1,000 (zone-wiped, DC_ONE) |"
     assert f"{failing} 200 (0) | 1,210 (1,010) | 500 (500) | detected: stuck; dearer: late |" in report.document(
         Path("page.md")
@@ -212,13 +211,10 @@ def test_ctrl_c_keeps_what_there_is():
     def progress(done, total):
         raise KeyboardInterrupt
 
-    found = ablate(
-        [Ablation((DynoMechanism.DUE_CHECK,))],
-        under=[Conditions(FaultClass.NONE, ONE)],
-        seeds=(1, 2),
-        progress=progress,
-    )
-    assert (found.complete, found.runs) == (False, 1)
+    off, under = Ablation((DynoMechanism.DUE_CHECK,)), [Conditions(FaultClass.NONE, ONE)]
+    pairs = ablation_module.ablation_pairs([off], under=under, seeds=(1, 2))
+    done = pairs.experiment.run(progress=progress)
+    assert (done.complete, done.done, pairs.compared(done).rows[off].runs) == (False, 1, 0)
 
 
 def test_mechanisms_of_hardened_mode_are_switched_off_in_hardened_runs():

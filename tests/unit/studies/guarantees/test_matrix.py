@@ -5,7 +5,7 @@ from collections import Counter
 from itertools import product
 
 import pytest
-from support.studies.in_memory import fill
+from support.studies.in_memory import FACTS, fill
 
 from zonelab.analysis.message_classes import FORBIDDEN_DEFAULT, MessageClass
 from zonelab.analysis.observation import Observation
@@ -26,6 +26,7 @@ from zonelab.studies.guarantees.matrix import (
     Matrix,
     chosen,
     counterexamples,
+    matrix_from,
     matrix_of,
     share_bound,
 )
@@ -135,9 +136,9 @@ def test_ctrl_c_keeps_what_there_is():
             raise KeyboardInterrupt
 
     cells = [cell(FaultClass.NONE, level=level) for level in (Level.DC_ONE, Level.DC_QUORUM)]
-    found = fill(cells, seeds=range(1, 6), progress=told)
-    assert not found.complete
-    assert [result.runs for result in found.cells.values()] == [2, 1]
+    done = matrix_of(cells, range(1, 6)).run(progress=told)
+    assert not done.complete
+    assert [result.runs for result in matrix_from(cells, done).cells.values()] == [2, 1]
 
 
 @pytest.mark.parametrize("runs", [1, 10, 100, 3_000])
@@ -174,12 +175,9 @@ def told(tmp_path):
     silent.add(*shown(1, problem="the lab broke"))
     broken = cell(FaultClass.ZONE_WIPED, level=Level.DC_ONE)
     return MatrixReport(
-        study=Matrix(
-            cells={broken: result, cell(FaultClass.NONE): held, cell(FaultClass.LAG_HEAVY): silent}, complete=False
-        ),
+        **{**FACTS, "complete": False},
+        study=Matrix(cells={broken: result, cell(FaultClass.NONE): held, cell(FaultClass.LAG_HEAVY): silent}),
         files={Failure(cell=broken, message_class=MessageClass.LOST, seed=2): tmp_path / "files" / "lost.yaml"},
-        command="zonelab matrix",
-        took_s=2.0,
     )
 
 
@@ -199,7 +197,7 @@ def test_no_bound_is_told_for_what_some_runs_of_a_cell_do_not_judge(fault_class)
     result = CellResult()
     for seed in range(1, 9):
         result.add(*shown(seed))
-    report = MatrixReport(study=Matrix(cells={one: result}, complete=True), command="zonelab matrix", took_s=1.0)
+    report = MatrixReport(**FACTS, study=Matrix(cells={one: result}))
     (told,) = report.to_json()["cells"]
     for seed in range(1, 9):
         assert set(told["classes"]) <= set(one.scenario(seed).checks.forbid)
@@ -210,7 +208,7 @@ def test_the_page_names_what_held_what_broke_and_that_it_was_interrupted(told, t
     assert "| zone-wiped | lost 66.7%, stuck 33.3%, 1 undecided |" in page
     assert "| none |  | held (< 95.0%) |" in page
     assert "| lag-heavy |  | 1 undecided |" in page
-    assert "| zone-wiped | DC_ONE | default | lost | 2 of 3 | 9.4% to 99.2% | 2 | [yaml](files/lost.yaml) |" in page
+    assert "| zone-wiped | DC_ONE | default | lost | 2 of 3 | 9.4% to 99.16% | 2 | [yaml](files/lost.yaml) |" in page
     assert "Interrupted: rows may have fewer seeds." in page
 
 
@@ -218,7 +216,7 @@ def test_the_first_failing_seed_is_named_and_no_other():
     result = CellResult()
     for one in (shown(3, stuck=1), shown(5, stuck=1, lost=1)):
         result.add(*one)
-    found = Matrix(cells={cell(FaultClass.NONE): result}, complete=True)
+    found = Matrix(cells={cell(FaultClass.NONE): result})
     assert [(one.message_class, one.seed) for one in found.failures()] == [("lost", 5), ("stuck", 3)]
 
 
@@ -240,18 +238,18 @@ def test_a_matrix_that_was_broken_off_goes_on_where_it_was(tmp_path):
 
     experiment = matrix_of(cells, range(1, 4))
     with experiment.state(tmp_path) as state:
-        assert not fill(cells, seeds=range(1, 4), progress=told, state=state).complete
+        assert not experiment.run(progress=told, state=state).complete
     path.write_bytes(path.read_bytes()[:-9])  # the last line was not written whole
     with experiment.state(tmp_path) as known:
         assert [(one.name, seed) in known.results for one, seed in product(cells, (1, 2))] == [True, False, True, False]
-        again = fill(cells, seeds=range(1, 4), state=known)
-    assert (again, again.known) == (fill(cells, seeds=range(1, 4)), 2)
+        again = experiment.run(state=known)
+    assert (matrix_from(cells, again), again.known) == (fill(cells, seeds=range(1, 4)), 2)
     assert len(path.read_text().splitlines()) == 1 + 6
 
 
 def test_only_runs_that_were_asked_for_count_as_made_before(tmp_path):
     def filled(one, *, runs):
-        return fill_matrix([one], seeds=range(1, runs + 1), out=None, runs=tmp_path, shrink_runs=1).study.known
+        return fill_matrix([one], seeds=range(1, runs + 1), out=None, runs=tmp_path, shrink_runs=1).known
 
     one, other = cell(FaultClass.NONE, level=Level.DC_ONE), cell(FaultClass.NONE)
     assert [filled(one, runs=2), filled(other, runs=1), filled(one, runs=1), filled(one, runs=3)] == [0, 0, 1, 2]

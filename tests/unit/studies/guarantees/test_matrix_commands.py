@@ -13,6 +13,7 @@ from zonelab.studies.guarantees import matrix as matrix_module
 from zonelab.studies.guarantees.matrix import Cell, CellResult, Matrix
 from zonelab.studies.guarantees.paired import Conditions
 from zonelab.studies.many_runs.experiment import Experiment
+from zonelab.studies.many_runs.run_all import AllRuns
 
 
 @pytest.fixture
@@ -76,7 +77,8 @@ def test_matrix_says_which_modes_and_classes_there_are(choice, capsys):
     ("complete", "problems", "code"), [(False, {}, EXIT_UNKNOWN), (True, {3: "the lab broke"}, EXIT_LAB_FAILED)]
 )
 def test_matrix_says_by_its_exit_that_something_is_missing(two_cells, tmp_path, monkeypatch, complete, problems, code):
-    filled = Matrix(cells={two_cells[0]: CellResult(runs=5, problems=problems)}, complete=complete)
+    filled = Matrix(cells={two_cells[0]: CellResult(runs=5, problems=problems)})
+    monkeypatch.setattr(Experiment, "run", lambda *_, **__: AllRuns(complete=complete))
     monkeypatch.setattr(matrix_report, "matrix_from", lambda *_: filled)
     assert run_cli(["matrix", "--runs", "1", "--shrink-runs", "1"]) == code
 

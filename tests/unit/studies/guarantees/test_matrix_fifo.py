@@ -15,7 +15,7 @@ from zonelab.scenarios.faults.clocks import ClockFault
 from zonelab.scenarios.run.trial import attempt
 from zonelab.studies.guarantees.ablation import AblationRun, conditions_of, each_off
 from zonelab.studies.guarantees.ablation_report import run_ablations
-from zonelab.studies.guarantees.matrix import chosen, matrix_of
+from zonelab.studies.guarantees.matrix import chosen, matrix_from, matrix_of
 from zonelab.studies.guarantees.mechanisms import Ablation
 
 
@@ -81,8 +81,8 @@ def test_a_matrix_tells_opportunities_and_standstills_also_from_its_state(tmp_pa
     with matrix_of(cells, ()).state(tmp_path) as state:
         made = fill(cells, seeds=range(1, 7), state=state)
     with matrix_of(cells, ()).state(tmp_path) as state:
-        known = fill(cells, seeds=range(1, 7), state=state)
-    assert (known.known, known.cells) == (6, made.cells)
+        known = matrix_of(cells, range(1, 7)).run(state=state)
+    assert (known.known, matrix_from(cells, known)) == (6, made)
     (result,) = made.cells.values()
     assert all(result.order.opportunities[name] for name in ("I1", "I2", "I3", "I4", "I9", "I12", "I14"))
     assert result.order.seeds >= 1
@@ -167,4 +167,4 @@ def test_the_page_of_an_ablation_counts_the_properties_of_fenced_partitions(tmp_
     page = (tmp_path / "page.md").read_text(encoding="utf-8")
     assert "- stored-attempts, 1 seed: worse in 1 and better in 0 comparisons" in page
     assert "unack-handler" not in page
-    assert report.study.complete
+    assert report.complete

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
+from support.studies.in_memory import FACTS
 
 from zonelab.analysis.number_text import counted
 from zonelab.analysis.observation import Observation
@@ -14,13 +15,8 @@ from zonelab.engine.dyno.mechanisms import DynoMechanism
 from zonelab.scenarios.fault_draws.fault_classes import FaultClass
 from zonelab.studies.guarantees.ablation_report import AblationReport
 from zonelab.studies.guarantees.mechanisms import Ablation
-from zonelab.studies.guarantees.paired import (
-    Conditions,
-    PairedStudy,
-    Pairs,
-    RowResult,
-    sign_test,
-)
+from zonelab.studies.guarantees.paired import Conditions, PairedStudy, Pairs, RowResult, sign_test
+from zonelab.studies.many_runs.run_all import AllRuns
 
 
 @pytest.mark.parametrize(("worse", "better", "chance"), [(0, 9, 1.0), (1, 0, 0.5), (10, 0, 2**-10), (3, 1, 5 / 16)])
@@ -59,31 +55,33 @@ class MadeUp:
         return Observation(counts=lost, numbers={"late": self.seed / 3})
 
 
-def study(state: Path | None, *, ended_at: int = 0) -> PairedStudy[str]:
+def study(state: Path | None, *, ended_at: int = 0) -> tuple[AllRuns, RowResult]:
     runs = [MadeUp(row, seed, ended_at) for seed in (1, 2, 3) for row in ("twin", "without")]
     pairs = Pairs(name="made up", rows=["without"], runs=runs, tests=1)
     if state is None:
-        return pairs.compared(pairs.experiment.run())
-    with pairs.experiment.state(state) as kept:
-        return pairs.compared(pairs.experiment.run(state=kept))
+        done = pairs.experiment.run()
+    else:
+        with pairs.experiment.state(state) as kept:
+            done = pairs.experiment.run(state=kept)
+    return done, pairs.compared(done).rows["without"]
 
 
 def test_a_study_goes_on_from_its_state_and_finds_what_one_at_once_finds(tmp_path: Path) -> None:
     MADE.clear()
-    broken_off = study(tmp_path / "state", ended_at=3)
-    assert (broken_off.complete, broken_off.runs, MADE) == (False, 2, [("twin", 1), ("without", 1)])
-    whole = study(tmp_path / "state")
-    assert (whole.complete, whole.runs, whole.known, len(MADE)) == (True, 6, 2, 6)
-    assert whole.rows == study(None).rows
-    assert (whole.rows["without"].failed_runs, whole.rows["without"].failed_twins) == (2, 0)
+    broken_off, _ = study(tmp_path / "state", ended_at=3)
+    assert (broken_off.complete, broken_off.done, MADE) == (False, 2, [("twin", 1), ("without", 1)])
+    whole, row = study(tmp_path / "state")
+    assert (whole.complete, whole.done, whole.known, len(MADE)) == (True, 6, 2, 6)
+    assert row == study(None)[1]
+    assert (row.failed_runs, row.failed_twins) == (2, 0)
 
 
 def test_a_table_says_when_no_row_of_so_few_seeds_could_show_anything() -> None:
     off, result = Ablation((DynoMechanism.LEASE_NX,)), RowResult()
-    found = PairedStudy(rows={off: result}, tests=10, runs=0, complete=True)
+    found = PairedStudy(rows={off: result}, tests=10)
     assert found.least_seeds == 8  # 1 in 2**8 is the first below 5 % over 10 tests
     for seed in range(found.least_seeds):
-        page = AblationReport(study=found, command="zonelab ablate", took_s=1.0).document(Path("page.md"))
+        page = AblationReport(**FACTS, study=found).document(Path("page.md"))
         assert f"{counted(seed, 'seed')}: worse in {seed} and better in 0 comparisons: too few seeds, since" in page
         stuck, none = Observation(counts={"stuck": 1}), Observation()
         result.add(stuck, none, conditions=Conditions(FaultClass.NONE), seed=seed)

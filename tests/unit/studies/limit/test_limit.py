@@ -1,10 +1,10 @@
 """Goal: the throughput limit is that of arithmetic. Method: planted limits, and servers whose work is known."""
 
-from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
 from support.scenarios.sim_runs import small
+from support.studies.in_memory import FACTS
 
 from zonelab.analysis.observation import Observation
 from zonelab.analysis.runs.history import OPERATIONS
@@ -108,8 +108,8 @@ def test_limits_stand_beside_the_first_and_beside_their_load(
         row("none", none, slow),
         row("broken", Observation(problem="its process ended")),
     )
-    told = {"scenario": "s", "directory": Path("there"), "command": "zonelab limit s", "environment": {}}
-    LimitResult(**told, seeds=range(3, 9), rows=rows, known=0, complete=False).print()
+    told = {**FACTS, "command": "zonelab limit s", "seeds": range(3, 9), "runs": 5, "known": 0, "complete": False}
+    LimitResult(**told, rows=rows).print()
     page = [line.rstrip() for line in capsys.readouterr().out.splitlines() if line.strip()]
     cells = [[cell.strip() for cell in line.split("│")] for line in page if "│" in line]
     assert cells == [
@@ -118,9 +118,11 @@ def test_limits_stand_beside_the_first_and_beside_their_load(
         ["none", "more than 500", "0.5", "1.25", "acks"],
         ["broken", "–", "–", "–", "–"],
     ]
-    assert page[-4:] == [
+    assert page[-6:] == [
+        "5 searches in 1 s, 5.0 a second.",
         f"{MEANS} Seeds 3 to 8.",
         "no limit: broken, seed 7: its process ended",
+        "docs/limit.md explains the table.",
         "Interrupted. Run the same command to continue.",
         "Repeat or continue with: zonelab limit s",
     ]

@@ -10,7 +10,7 @@ import pytest
 from rich.table import Table
 from support.project_files import ROOT, project_files
 
-from zonelab.studies.guarantees.page import code
+from zonelab.studies.many_runs.page import code
 from zonelab.studies.reporting.console import BAD, console, error_console, print_lines, print_table, styled
 from zonelab.studies.reporting.report_table import Column, ReportTable
 from zonelab.studies.sweep.settings import settings_of

@@ -19,6 +19,7 @@ from support.app.commands import Done, zonelab_here
 from support.programs import HANGS_S
 from support.scenarios.short_runs import scenario_file, zonelab_command
 from support.scenarios.sim_runs import SMALL, small
+from support.studies.in_memory import FACTS
 
 from zonelab.analysis.checkers.queue.section import QueueSection, Totals
 from zonelab.analysis.checkers.verdict import Verdict
@@ -252,8 +253,7 @@ broken   │    0 │ –               │ –                 │ –         
 doubtful │    2 │ –               │ none              │ 0.0000               │ 1 (–)
          │      │ 2 undecided     │                   │ –                    │
 
-
-Difference to first, seed by seed:
+Difference to first, seed by seed
 setting  ┃ failing (95 %)   ┃ duplicates a message ┃ push p50, p99 ms
 ━━━━━━━━━╇━━━━━━━━━━━━━━━━━━╇━━━━━━━━━━━━━━━━━━━━━━╇━━━━━━━━━━━━━━━━━
 slower   │ +2.5%            │ +0.2500              │ +5 (+5 to +5)
@@ -269,6 +269,7 @@ no verdict: broken, seed 3: its process ended
 no verdict: broken, seed 4: its process ended
 no verdict: broken, seed 5: its process ended
 and 2 more without a verdict, in there/sweep.json
+docs/sweeps.md explains the table.
 
 1,234 runs were reused from an earlier invocation.
 Interrupted. Run the same command to continue.
@@ -280,8 +281,8 @@ def test_a_sweep_is_told_whole(
 ) -> None:
     monkeypatch.setenv("COLUMNS", "120")
     rows = tuple(swept_rows())
-    told = {"scenario": "s", "directory": Path("there"), "command": "zonelab sweep s", "environment": {}}
-    SweepResult(**told, seeds=range(1, 41), rows=rows, known=1_234, complete=False).print()
+    told = {**FACTS, "verb": "sweep", "command": "zonelab sweep s"}
+    SweepResult(**{**told, "runs": 1_234, "known": 1_234, "complete": False}, rows=rows).print()
     page = "\n".join(line.rstrip() for line in capsys.readouterr().out.splitlines())
     assert page == PAGE
     assert [list(row.problems) for row in rows] == [[], [], [1, 2, 3, 4, 5, 6, 7], []]
@@ -289,9 +290,9 @@ def test_a_sweep_is_told_whole(
     assert list(rows[3].undecided) == [1, 2]
     assert rows[1].to_json()["failing_share"] == pytest.approx({"low": 0.0006, "high": 0.1316}, abs=1e-4)
     assert rows[2].to_json()["problems"] == {str(seed): "its process ended" for seed in range(1, 8)}
-    SweepResult(**told, seeds=range(3, 5), rows=rows[:1], known=0, complete=True).print()
+    SweepResult(**{**told, "seeds": range(3, 5), "known": 0}, rows=rows[:1]).print()
     alone = capsys.readouterr().out
     assert "Difference" not in alone
-    assert "40 runs with the seeds 3 to 4, 400 messages.\n" in alone
+    assert "\n40 runs in 1 s, 40.0 a second.\n40 runs with the seeds 3 to 4, 400 messages.\n" in alone
     assert "reused" not in alone
     assert "Interrupted" not in alone

@@ -1,4 +1,4 @@
-"""The first lines of the pages of the matrix and of the ablations: which program made them, when, and how fast."""
+"""The first lines of the pages of studies: which program made them, when, and how fast."""
 
 import re
 from datetime import UTC, datetime
@@ -21,10 +21,11 @@ def code(text: str) -> str:
     return f"`{text}`" if fence == "`" else f"{fence} {text} {fence}"
 
 
-def effort(*, runs: int, took_s: float, known: int = 0) -> str:
-    """Return how many runs there are, and how fast those were that were made now."""
+def effort(*, runs: int, took_s: float, known: int = 0, unit: tuple[str, str] = ("run", "runs")) -> str:
+    """Return how many runs, or what ``unit`` calls them, there are, and how fast those were that were made now."""
     new = runs - known
-    rate = f"in {took_s:,.0f} s, {new / max(took_s, 1e-9):.1f} a second"
+    per_s = new / max(took_s, 1e-9)
+    rate = f"in {took_s:,.0f} s, {per_s:.1f} a second" if per_s >= 1 else f"in {took_s:,.0f} s"
     if not known:
-        return f"{counted(runs, 'run')} {rate}"
-    return f"{counted(runs, 'run')}, {known:,} of them reused" + (f", {new:,} now {rate}" if new else "")
+        return f"{counted(runs, *unit)} {rate}"
+    return f"{counted(runs, *unit)}, {known:,} of them reused" + (f", {new:,} now {rate}" if new else "")

@@ -1,81 +1,88 @@
-"""Base of the reports of all studies: made with a bar, shown on the terminal, as a page, and as JSON."""
+"""Base of the reports of studies: made with a bar, shown on the terminal, as a page, and as JSON."""
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from time import monotonic
-from typing import Any, ClassVar, Generic, Protocol, Self, TypeVar
+from typing import Any, ClassVar, Self
 
-from zonelab.studies.guarantees.page import effort, provenance
+from zonelab.analysis.whole_files import write_json
 from zonelab.studies.many_runs.experiment import Experiment
+from zonelab.studies.many_runs.page import effort, provenance
 from zonelab.studies.many_runs.run_all import AllRuns
 from zonelab.studies.many_runs.where import HERE, Where
 from zonelab.studies.reporting.console import print_lines
 from zonelab.studies.reporting.footer import footer
 from zonelab.studies.reporting.report_table import ReportTable
 
-RUNS = Path("runs")
-
-
-class AnyStudy(Protocol):
-    """``complete`` is False if Ctrl-C ended it."""
-
-    @property
-    def runs(self) -> int: ...
-    @property
-    def complete(self) -> bool: ...
-    @property
-    def known(self) -> int: ...
-
-
-Study = TypeVar("Study", bound=AnyStudy)
-
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class StudyReport(ABC, Generic[Study]):
-    """The report of a ``study``, whose runs took ``took_s`` and whose results are in ``directory``."""
+class StudyReport(ABC):
+    """The report of an experiment; its subclasses have what was found.
 
-    study: Study
+    ``verb`` made it, of a scenario or an engine called ``name``. ``directory``: has the results. ``seeds``: the first
+    to the last. ``runs``: those that have ended, ``known`` of them before ``command`` was given this time; the others
+    took ``took_s``. ``complete`` is False if Ctrl-C ended it.
+    """
+
+    verb: str
+    name: str
     command: str
+    directory: Path
+    environment: Mapping[str, str]
+    seeds: range
+    runs: int
+    known: int
     took_s: float
-    directory: Path = RUNS
+    complete: bool
 
     _TITLE: ClassVar[str]
     _PAGE: ClassVar[str]
+    _UNIT: ClassVar = ("run", "runs")
 
     @classmethod
     def of(
         cls,
         experiment: Experiment[Any],
-        study_of: Callable[[AllRuns], Study],
+        found: Callable[[AllRuns, Path], Mapping[str, Any]],
         *,
         runs: Path,
         command: str,
-        out: Path | None,
+        out: Path | None = None,
         where: Where = HERE,
-        further: Callable[[Study, Path], dict[str, Any]] = lambda study, directory: {},
     ) -> Self:
-        """Conduct ``experiment`` in its folder below ``runs``, and write its page to ``out``. Raises ``OSError``.
+        """Conduct ``experiment`` in its folder below ``runs``, write ``<verb>.json`` there, and the page to ``out``.
 
-        ``further``: the parts that only one kind of report has.
+        ``found``: the fields of the subclass, from the results and their folder. Raises as ``Experiment.conduct``.
         """
         if out is not None:
             out.touch()  # a file that cannot be written is reported before the runs, not after them
         begin_s = monotonic()
         directory = experiment.directory(runs)
-        study = study_of(experiment.conduct(directory, where=where))
-        took_s = monotonic() - begin_s
-        more = further(study, directory)
-        report = cls(study=study, command=command, took_s=took_s, directory=directory, **more)
+        done = experiment.conduct(directory, where=where)
+        report = cls(
+            verb=experiment.verb,
+            name=experiment.name,
+            command=command,
+            directory=directory,
+            environment=experiment.environment.parts,
+            seeds=experiment.seeds,
+            runs=done.done,
+            known=done.known,
+            took_s=monotonic() - begin_s,
+            complete=done.complete,
+            **found(done, directory),
+        )
+        write_json(report.file, report.to_json())
         if out is not None:
             out.write_text(report.document(out), encoding="utf-8")
         return report
 
     @property
-    def complete(self) -> bool:
-        """False if Ctrl-C ended it."""
-        return self.study.complete
+    def file(self) -> Path:
+        """The file that has the report as JSON."""
+        return self.directory / f"{self.verb}.json"
 
     @property
     def problems(self) -> Sequence[str]:
@@ -91,13 +98,13 @@ class StudyReport(ABC, Generic[Study]):
         """Print the tables, what they mean, and the command that repeats or continues the study."""
         for table in self.tables():
             table.print()
-        new = self.study.runs - self.study.known
+        new = self.runs - self.known
         print_lines(
-            *([f"{effort(runs=new, took_s=self.took_s)}."] if new else []),
+            *([f"{effort(runs=new, took_s=self.took_s, unit=self._UNIT)}."] if new else []),
             *self.sentences(),
             f"{self._PAGE} explains the table.",
             "",
-            *footer(self.command, complete=self.study.complete, reused=self.study.known),
+            *footer(self.command, complete=self.complete, reused=self.known, unit=self._UNIT),
         )
 
     def document(self, path: Path) -> str:
@@ -107,8 +114,8 @@ class StudyReport(ABC, Generic[Study]):
             return "\n".join(table.to_html() for table in tables)
         if path.suffix == ".csv":
             return "\n".join(table.to_csv() for table in tables)
-        made = provenance(self.command, runs=self.study.runs, took_s=self.took_s, known=self.study.known)
-        interrupted = "" if self.study.complete else " Interrupted: rows may have fewer seeds."
+        made = provenance(self.command, runs=self.runs, took_s=self.took_s, known=self.known)
+        interrupted = "" if self.complete else " Interrupted: rows may have fewer seeds."
         parts = [f"# {self._TITLE}", f"{made}{interrupted} {self._PAGE} explains the table."]
         for table in tables:
             parts += [*([f"## {table.title}"] if table.title else []), table.to_markdown()]
@@ -124,12 +131,15 @@ class StudyReport(ABC, Generic[Study]):
         """Yield what stands below the tables."""
 
     def to_json(self) -> dict[str, Any]:
+        """Return what ``--json`` prints."""
         return {
             "command": self.command,
-            "runs": self.study.runs,
-            "complete": self.study.complete,
-            "known": self.study.known,
+            "seeds": {"first": self.seeds.start, "count": len(self.seeds)},
+            "runs": self.runs,
+            "complete": self.complete,
+            "known": self.known,
             "took_s": round(self.took_s, 3),
+            "environment": dict(self.environment),
             **self._results(),
             "directory": str(self.directory),
         }
