@@ -1,6 +1,6 @@
 """Numbers as all tables, pages and sentences show them: counts, shares, times, and their intervals."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from math import floor, log10
 
 from zonelab.analysis.proportions import Interval, proportion_interval
@@ -12,6 +12,11 @@ NONE = "–"
 def counted(number: int, noun: str, plural: str = "") -> str:
     """Return ``1 run`` or ``91,728 runs``; ``plural`` is ``noun`` with an s unless given."""
     return f"{number:,} {noun if number == 1 else plural or f'{noun}s'}"
+
+
+def listed(names: Sequence[str]) -> str:
+    """Return ``names`` as part of a sentence: ``a, b and c``."""
+    return " and ".join(names) if len(names) < 3 else f"{', '.join(names[:-1])} and {names[-1]}"
 
 
 def digits(value: float | None, *, signed: bool = False) -> str:

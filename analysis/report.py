@@ -31,18 +31,10 @@ from zonelab.analysis.statistics import QUANTILES
 from zonelab.analysis.stories.access_stories import access_stories
 from zonelab.analysis.stories.lines import Story
 from zonelab.analysis.stories.message_stories import message_stories
-from zonelab.analysis.summary.allowed import allowed_of_accesses, allowed_of_queue
-from zonelab.analysis.summary.conclusions import conclusion
-from zonelab.analysis.summary.plain_words import access_words, queue_words
-from zonelab.analysis.summary.queue_summary import (
-    Rate,
-    Summary,
-    checked,
-    load_summary,
-    load_verdict,
-    operation_summaries,
-)
+from zonelab.analysis.summary.allowed import allowed_of
+from zonelab.analysis.summary.narrative import narrative
 from zonelab.analysis.summary.result import Result
+from zonelab.analysis.summary.run_summary import Rate, Summary, load_summary, load_verdict
 from zonelab.analysis.whole_files import write_whole
 from zonelab.analysis.workloads import WorkloadKind
 
@@ -93,44 +85,29 @@ def build_report(run: Path) -> Path:
 
 
 def _queue_page(directory: RunDirectory) -> str:
-    verdict, summary = load_verdict(directory), load_summary(directory)
-    return _single_run_page(
+    result = Result.recorded(directory)
+    verdict, summary = result.verdict, result.summary
+    return _judged_page(
         "report.html",
         directory,
-        title=_verdict_title(directory, verdict),
+        result,
         figures=[*plot_run(directory.path), plot_rates(directory)],
-        verdict=verdict,
-        word=verdict.word,
-        allowed=allowed_of_queue(verdict),
-        plain=queue_words(verdict, summary, directory.info, directory.faults()),
-        notes=conclusion(
-            [Result(title=directory.info.level, directory=directory.path, verdict=verdict, summary=summary)]
-        ),
-        **_timeline(directory),
         totals=asdict(verdict.totals),
         duplicates=list(_rates(summary)),
         classes=list(_classes(verdict, summary, message_stories(directory, verdict))),
         absent=[name.replace("_", " ") for name in MessageClass if not verdict.counts[name]],
         order=verdict.order and list(_order(verdict.order)),
-        summary=summary,
-        quantiles=tuple(QUANTILES),
     )
 
 
 def _access_page(directory: RunDirectory) -> str:
-    verdict = checked(directory)
-    stories, operations = access_stories(directory, verdict), operation_summaries(directory)
-    return _single_run_page(
+    result = Result.recorded(directory)
+    verdict, stories = result.verdict, access_stories(directory, result.verdict)
+    return _judged_page(
         "access_report.html",
         directory,
-        title=_verdict_title(directory, verdict),
+        result,
         figures=[*plot_accesses(directory.path), plot_rates(directory), *_staleness(directory)],
-        verdict=verdict,
-        word=verdict.word,
-        allowed=allowed_of_accesses(verdict),
-        plain=access_words(verdict, operations, directory.info, directory.faults()),
-        notes=[],
-        **_timeline(directory),
         anomalies=[
             {
                 "name": name,
@@ -144,8 +121,6 @@ def _access_page(directory: RunDirectory) -> str:
             for name in Anomaly
             if verdict.counts[name]
         ],
-        operations=operations,
-        quantiles=tuple(QUANTILES),
     )
 
 
@@ -171,15 +146,24 @@ def _session_page(directory: RunDirectory) -> str:
     )
 
 
-def _timeline(directory: RunDirectory) -> dict[str, Any]:
-    """Return what ``timeline.html`` shows, and the script that zooms it."""
-    shown = timeline(directory)
-    return {"timeline": shown, "picture": picture(shown), "script": Script.of_template("timeline.js")}
-
-
-def _verdict_title(directory: RunDirectory, verdict: Verdict) -> str:
-    info = directory.info
-    return f"{info.scenario} at {info.level}, seed {info.seed}: {verdict.word}"
+def _judged_page(template: str, directory: RunDirectory, result: Result, **found: Any) -> str:
+    """``template`` of a run that was judged, with its timeline and the script that zooms it."""
+    info, shown = directory.info, timeline(directory)
+    return _single_run_page(
+        template,
+        directory,
+        title=f"{info.scenario} at {info.level}, seed {info.seed}: {result.words}",
+        verdict=result.verdict,
+        word=result.words,
+        allowed=result.allowed,
+        sentences=narrative([result]),
+        summary=result.summary,
+        quantiles=tuple(QUANTILES),
+        timeline=shown,
+        picture=picture(shown),
+        script=Script.of_template("timeline.js"),
+        **found,
+    )
 
 
 def _single_run_page(template: str, directory: RunDirectory, *, title: str, figures: list[Path], **found: Any) -> str:
@@ -214,7 +198,7 @@ def build_comparison(runs: Sequence[Path], path: Path) -> Path:
         {
             "label": label,
             "word": verdict.word,
-            "allowed": allowed_of_queue(verdict),
+            "allowed": allowed_of(verdict),
             "verdict": verdict,
             "link": _link(run.path / "report.html", path.parent),
             "command": run.info.command,

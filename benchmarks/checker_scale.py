@@ -229,7 +229,7 @@ def analyze_it(run: Path) -> dict[str, int]:
 
 
 def summarise_it(run: Path) -> None:
-    from zonelab.analysis.summary.queue_summary import summarise
+    from zonelab.analysis.summary.run_summary import summarise
 
     summarise(run)
 

@@ -23,7 +23,7 @@ from environment import environment
 from zonelab.analysis.checkers.check import check
 from zonelab.analysis.run_index.index import JSON_NAME
 from zonelab.analysis.runs.builder import RunBuilder
-from zonelab.analysis.summary.queue_summary import summarise
+from zonelab.analysis.summary.run_summary import summarise
 from zonelab.app.verbs.index import index_runs
 
 MESSAGES = 50

@@ -28,7 +28,7 @@ from zonelab.analysis.report import build_report
 from zonelab.analysis.runs.builder import RunBuilder
 from zonelab.analysis.runs.history import OPERATIONS
 from zonelab.analysis.runs.segments import segment_path, segments_of
-from zonelab.analysis.summary.queue_summary import summarise
+from zonelab.analysis.summary.run_summary import summarise
 
 CLIENTS = 21  # of each of three zones
 SHARE = 100

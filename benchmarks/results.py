@@ -20,14 +20,12 @@ from tempfile import TemporaryDirectory
 
 from environment import environment
 
-from zonelab.analysis.checkers.check import check
 from zonelab.analysis.comparison.confirmation import decided, medians_ms, pairs_of
 from zonelab.analysis.figures import plot_style as style
 from zonelab.analysis.rates.objectives import CASES, LOSSES
 from zonelab.analysis.runs.history import OPERATIONS
 from zonelab.analysis.statistics import mean_interval
-from zonelab.analysis.summary.conclusions import cautions
-from zonelab.analysis.summary.queue_summary import summarise
+from zonelab.analysis.summary.cautions import cautions
 from zonelab.analysis.summary.result import Result
 from zonelab.scenarios.arms import Arm, ZoneKind
 from zonelab.scenarios.run.on_servers import run_on_servers
@@ -231,9 +229,7 @@ def real_medians(scenario: Scenario, seeds: range) -> tuple[list[Mapping[str, fl
             )
             if record.status != "complete":
                 raise SystemExit(f"{one.name}, seed {seed}: {record.error}")
-            result = Result(
-                title=one.level, directory=directory, verdict=check(directory), summary=summarise(directory)
-            )
+            result = Result.examined(directory, title=one.level)
             busy |= bool(cautions([result]))
             found.append(medians_ms(measured_times(directory)))
             print(json.dumps({"real": one.name, "level": one.level, "seed": seed, "busy": busy}), file=sys.stderr)

@@ -28,7 +28,7 @@ from zonelab.analysis.proportions import Interval
 from zonelab.analysis.runs.directory import RunDirectory
 from zonelab.analysis.runs.settings import settings_of
 from zonelab.analysis.statistics import newcombe_interval
-from zonelab.analysis.summary.queue_summary import LOSSES, load_verdict
+from zonelab.analysis.summary.run_summary import LOSSES, load_verdict
 
 METHOD = (
     "95 % intervals of quantiles: percentiles of a moving-block bootstrap of each run; p of the KS distance: blocks "

@@ -27,7 +27,7 @@ from zonelab.analysis.figures.plot_data import (
 )
 from zonelab.analysis.runs.directory import RunDirectory
 from zonelab.analysis.statistics import empirical_cdf
-from zonelab.analysis.summary.queue_summary import Rate, load_summary, load_verdict
+from zonelab.analysis.summary.run_summary import Rate, load_summary, load_verdict
 from zonelab.analysis.units import NS_PER_S
 
 POINTS_MAX = 6_000  # per panel and type; more would only make the file larger and the cloud denser

@@ -1,4 +1,4 @@
-"""The figures of one run: of a queue, and of a workload without one.
+"""The figures of one run, and what they say in sentences.
 
-Read first: ``zonelab.analysis.summary.queue_summary``.
+Read first: ``zonelab.analysis.summary.run_summary``.
 """

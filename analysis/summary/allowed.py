@@ -9,19 +9,17 @@ from zonelab.analysis.message_classes import IN_DOUBT, MORE_THAN_ONCE, MessageCl
 SHARE_MAX = 0.01
 
 
-def allowed_of_queue(verdict: Verdict) -> tuple[str, ...]:
-    """Classes of messages with more cases than 1 in 100 messages pushed, in words."""
-    return tuple(
-        f"{count:,} {name.words} ({_of_messages(name, count / pushed)})"
-        for name in MessageClass
-        if name not in verdict.forbid and name not in IN_DOUBT
-        if (count := verdict.counts[name]) > SHARE_MAX * (pushed := verdict.totals.pushed) > 0
-    )
+def allowed_of(verdict: Verdict) -> tuple[str, ...]:
+    """Classes with more cases than 1 in 100 messages pushed, or of what could have shown an anomaly, in words."""
+    return tuple(_classes(verdict) if "queue" in verdict.sections else _anomalies(verdict))
 
 
-def allowed_of_accesses(verdict: Verdict) -> tuple[str, ...]:
-    """Anomalies with more cases than 1 in 100 of what could have shown them, in words."""
-    return tuple(_anomalies(verdict))
+def _classes(verdict: Verdict) -> Iterator[str]:
+    pushed = verdict.totals.pushed
+    for name in MessageClass:
+        count = verdict.counts[name]
+        if name not in (*verdict.forbid, *IN_DOUBT) and count > SHARE_MAX * pushed > 0:
+            yield f"{count:,} {name.words} ({_of_messages(name, count / pushed)})"
 
 
 def _anomalies(verdict: Verdict) -> Iterator[str]:

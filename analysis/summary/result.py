@@ -3,10 +3,12 @@
 from dataclasses import dataclass
 from pathlib import Path
 
+from zonelab.analysis.checkers.check import check
 from zonelab.analysis.checkers.verdict import Verdict
 from zonelab.analysis.message_classes import MessageClass
-from zonelab.analysis.summary.allowed import allowed_of_queue
-from zonelab.analysis.summary.queue_summary import Summary
+from zonelab.analysis.runs.directory import RunDirectory
+from zonelab.analysis.summary.allowed import allowed_of
+from zonelab.analysis.summary.run_summary import Summary, checked, load_summary, summarise
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -18,6 +20,16 @@ class Result:
     verdict: Verdict
     summary: Summary
 
+    @classmethod
+    def examined(cls, directory: Path, *, title: str) -> "Result":
+        """Check the run and write ``verdict.json`` and ``summary.json``. Raises ``RunError``."""
+        return cls(title=title, directory=directory, verdict=check(directory), summary=summarise(directory))
+
+    @classmethod
+    def recorded(cls, run: RunDirectory) -> "Result":
+        """Return the result of a run as last checked, under the name of its level. Raises ``RunError``."""
+        return cls(title=run.info.level, directory=run.path, verdict=checked(run), summary=load_summary(run))
+
     @property
     def lacking_means(self) -> tuple[str, ...]:
         """The classes that are not judged, but for those that need a bound that the scenario does not give."""
@@ -26,7 +38,7 @@ class Result:
     @property
     def allowed(self) -> tuple[str, ...]:
         """Classes that the scenario allows, with too many cases to be left out of the headline, in words."""
-        return allowed_of_queue(self.verdict)
+        return allowed_of(self.verdict)
 
     @property
     def words(self) -> str:

@@ -20,30 +20,30 @@ from zonelab.scenarios.extras import Extra, require
 def check(run: RunPath, *, junit: AsJUnit = None, as_json: AsJson = False) -> None:
     """Check a run again, from its directory alone."""
     from zonelab.analysis.runs.directory import RunDirectory
-    from zonelab.app.verbs.check import examine, sentences, tabulated, title_of
+    from zonelab.analysis.summary.narrative import narrative
+    from zonelab.analysis.summary.result import Result
+    from zonelab.app.verbs.check import print_result
     from zonelab.app.verbs.judged_runs import check_suite
-    from zonelab.studies.reporting.console import print_table
 
     directory = run_directory(run)
-    result = examine(directory, title=title_of(directory))
+    info = RunDirectory.open(directory).info
+    result = Result.examined(directory, title=info.level)
     if junit is not None:
         command = shlex.join(["zonelab", "check", str(run)])
-        junit.write(check_suite(result.verdict, RunDirectory.open(directory).info, directory, command=command))
+        junit.write(check_suite(result.verdict, info, directory, command=command))
     if as_json:
         print_json(
             {
                 "run": str(directory),
-                "sentences": sentences(result),
+                "sentences": narrative([result]),
                 "verdict": result.verdict.to_json(),
                 "summary": result.summary.to_json(),
             },
         )
-    elif RunDirectory.open(directory).info.session is not None:
+    elif info.session is not None:
         typer.echo(f"{directory}: a session of zonelab up, which records no messages: nothing can be judged")
     else:
-        print_table(tabulated(result, title=str(directory)))
-        for line in sentences(result):
-            typer.echo(line)
+        print_result(result, title=str(directory))
     raise typer.Exit(EXITS[result.verdict.valid])
 
 

@@ -1,8 +1,6 @@
 """A checked run of accesses as the command line shows it."""
 
-from collections.abc import Sequence
-from dataclasses import dataclass
-from pathlib import Path
+from collections.abc import Iterator, Sequence
 
 from rich.table import Table
 
@@ -11,43 +9,19 @@ from zonelab.analysis.checkers.consistency.section import Share
 from zonelab.analysis.checkers.verdict import Verdict
 from zonelab.analysis.number_text import digits, percent, span
 from zonelab.analysis.proportions import Interval
-from zonelab.analysis.summary.access_summary import AccessSummary
-from zonelab.analysis.summary.allowed import allowed_of_accesses
+from zonelab.analysis.summary.result import Result
 from zonelab.app.terminal.run_table import verdict_cell
 from zonelab.studies.reporting.console import BAD, Cell, styled
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
-class AccessResult:
-    """The ``zonelab.app.terminal.run_table.Result`` of a run whose clients used no queue."""
-
-    title: str
-    directory: Path
-    verdict: Verdict
-    summary: AccessSummary
-
-    @property
-    def words(self) -> str:
-        return self.verdict.word
-
-    @property
-    def allowed(self) -> tuple[str, ...]:
-        return allowed_of_accesses(self.verdict)
-
-    @property
-    def notes(self) -> list[str]:
-        """Every smallest counterexample as a picture."""
-        lines: list[str] = []
-        for one in self.verdict.consistency.counterexamples:
-            lines += [
-                "",
-                f"key {one.key}: no order of these operations is one that a register could have had",
-                *one.timeline,
-            ]
-        return lines
+def counterexamples(verdict: Verdict) -> Iterator[str]:
+    """Yield every smallest counterexample as a picture."""
+    for one in verdict.consistency.counterexamples:
+        yield from ("", f"key {one.key}: no order of these operations is one that a register could have had")
+        yield from one.timeline
 
 
-def access_table(results: Sequence[AccessResult], *, title: str) -> Table:
+def access_table(results: Sequence[Result], *, title: str) -> Table:
     table = Table(title=title, title_justify="left", show_edge=False, pad_edge=False)
     table.add_column("")
     for result in results:
@@ -73,18 +47,18 @@ def access_table(results: Sequence[AccessResult], *, title: str) -> Table:
     return table
 
 
-def _outcomes(result: AccessResult, f: str) -> str:
+def _outcomes(result: Result, f: str) -> str:
     counts = result.verdict.consistency.operations.get(f, {})
     return " / ".join(f"{counts.get(kind, 0):,}" for kind in ("ok", "fail", "info"))
 
 
-def _latency(result: AccessResult, f: str) -> str:
+def _latency(result: Result, f: str) -> str:
     row = result.summary.operation(f)
     service_ms = row.service_ms if row is not None else {}
     return " / ".join(digits(service_ms.get(name)) for name in ("p50", "p99"))
 
 
-def _cases(result: AccessResult, name: Anomaly) -> Cell:
+def _cases(result: Result, name: Anomaly) -> Cell:
     count = result.verdict.counts[name]
     return styled(f"{count:,}", BAD) if count and name in result.verdict.forbid else f"{count:,}"
 
@@ -95,6 +69,6 @@ def _share(share: Share | None) -> str:
     return f"{share.hits:,} of {share.trials:,}: {span(Interval(share.low, share.high), percent)}"
 
 
-def _behind(result: AccessResult, unit: str) -> str:
+def _behind(result: Result, unit: str) -> str:
     row = result.verdict.consistency.staleness.get("all", {}).get(unit, {})
     return " / ".join(digits(row.get(name)) for name in ("p50", "p99"))

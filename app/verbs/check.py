@@ -5,18 +5,14 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import pyarrow as pa
-from rich.table import Table
 
-from zonelab.analysis.checkers.check import check
-from zonelab.analysis.runs.directory import RunDirectory
-from zonelab.analysis.summary.access_summary import summarise_accesses
-from zonelab.analysis.summary.conclusions import meanings, overload_words
-from zonelab.analysis.summary.queue_summary import summarise
+from zonelab.analysis.summary.narrative import narrative
 from zonelab.analysis.summary.result import Result
 from zonelab.app.terminal.run_table import result_table
-from zonelab.app.terminal.workload_table import AccessResult, access_table
+from zonelab.app.terminal.workload_table import access_table, counterexamples
 from zonelab.scenarios.errors import explain
 from zonelab.scenarios.logs import LOGGER
+from zonelab.studies.reporting.console import print_lines, print_table
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -32,33 +28,11 @@ class Illustrations:
         return (*self.plots, *([self.report] if self.report else []))
 
 
-def title_of(directory: Path) -> str:
-    return RunDirectory.open(directory).info.level
-
-
-def examine(directory: Path, *, title: str) -> Result | AccessResult:
-    """Check the run, write ``verdict.json`` and ``summary.json``. Raises ``zonelab.analysis.runs.errors.RunError``."""
-    verdict = check(directory)
-    if "consistency" in verdict.sections:
-        return AccessResult(title=title, directory=directory, verdict=verdict, summary=summarise_accesses(directory))
-    return Result(title=title, directory=directory, verdict=verdict, summary=summarise(directory))
-
-
-def tabulated(result: Result | AccessResult, *, title: str) -> Table:
-    if isinstance(result, AccessResult):
-        return access_table([result], title=title)
-    return result_table([result], title=title)
-
-
-def sentences(result: Result | AccessResult) -> list[str]:
-    """Sentences beside the table: on overload first, then the verdict's reasons, then their meaning."""
-    if isinstance(result, AccessResult):
-        return [*result.verdict.reasons, *_allowed(result), *result.notes]
-    return [*overload_words([result]), *result.verdict.reasons, *_allowed(result), *meanings([result])]
-
-
-def _allowed(result: Result | AccessResult) -> list[str]:
-    return [f"Allowed by this scenario, and more than 1 in 100: {', '.join(result.allowed)}."] if result.allowed else []
+def print_result(result: Result, *, title: str) -> None:
+    """Print the table of a run, the sentences on it, and the smallest counterexamples of a register as pictures."""
+    queue = "queue" in result.verdict.sections
+    print_table((result_table if queue else access_table)([result], title=title))
+    print_lines("", *narrative([result]), *([] if queue else counterexamples(result.verdict)), "")
 
 
 def illustrate(directory: Path) -> Illustrations:

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from zonelab.analysis.summary.conclusions import conclusion
+from zonelab.analysis.summary.narrative import narrative
 from zonelab.analysis.summary.result import Result
 from zonelab.app.terminal.run_table import result_table
 from zonelab.app.verbs.check import Illustrations, compare
@@ -44,7 +44,7 @@ class Demo:
     def to_json(self) -> dict[str, Any]:
         return {
             "runs": [run.to_json() for run in self.runs],
-            "conclusion": conclusion(self.results),
+            "conclusion": narrative(self.results),
             "plots": [str(path) for path in self.together.plots],
             "report": str(self.together.report) if self.together.report else None,
             "spark": self.spark.to_json() if self.spark else None,
@@ -55,7 +55,7 @@ class Demo:
         if self.results:
             first = self.runs[0]
             print_table(result_table(self.results, title=f"{SCENARIO}, seed {first.scenario.seed}: {_faults(first)}"))
-            print_lines("", *conclusion(self.results))
+            print_lines("", *narrative(self.results))
         if self.spark:
             print_lines(self.spark.words)
         print_lines("", *(f"{label:<15} {_short(path)}" for label, path in self._files()), "", repeated(self.command))

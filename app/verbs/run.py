@@ -5,17 +5,17 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from zonelab.analysis.summary.narrative import narrative
 from zonelab.analysis.summary.result import Result
 from zonelab.app.monitor.run_page import RunPage
-from zonelab.app.terminal.workload_table import AccessResult
-from zonelab.app.verbs.check import Illustrations, examine, illustrate, sentences, tabulated
+from zonelab.app.verbs.check import Illustrations, illustrate, print_result
 from zonelab.scenarios.arms import Arm, On, ZoneKind
 from zonelab.scenarios.queues.catalogue import MakeQueue, queue_under_test
 from zonelab.scenarios.run.on_servers import run_on_servers
 from zonelab.scenarios.run.simulated import run_in_sim
 from zonelab.scenarios.run_files.record import RunRecord
 from zonelab.scenarios.spec.scenario import Scenario
-from zonelab.studies.reporting.console import print_lines, print_table
+from zonelab.studies.reporting.console import print_lines
 from zonelab.studies.reporting.footer import command_line, repeated
 from zonelab.studies.reporting.progress import Display
 
@@ -31,7 +31,7 @@ class RunResult:
     directory: Path
     record: RunRecord
     command: str
-    result: Result | AccessResult | None
+    result: Result | None
     illustrations: Illustrations
 
     def to_json(self) -> dict[str, Any]:
@@ -43,7 +43,7 @@ class RunResult:
             "status": self.record.status,
             "error": self.record.error,
             "valid": self.result.verdict.valid if self.result else None,
-            "sentences": sentences(self.result) if self.result else [],
+            "sentences": narrative([self.result]) if self.result else [],
             "verdict": self.result.verdict.to_json() if self.result else None,
             "summary": self.result.summary.to_json() if self.result else None,
             "plots": [str(path) for path in self.illustrations.plots],
@@ -54,8 +54,7 @@ class RunResult:
 
     def print(self) -> None:
         if self.result is not None:
-            print_table(tabulated(self.result, title=self.scenario.name))
-            print_lines("", *sentences(self.result), "")
+            print_result(self.result, title=self.scenario.name)
         print_lines(*map(str, (self.directory, *self.illustrations.paths)))
         if self.illustrations.problem:
             print_lines(self.illustrations.problem)
@@ -85,7 +84,7 @@ def perform(
     result, illustrations = None, Illustrations()
     if record.status != "failed" and record.phases:
         shown.phase("check", None)
-        result = examine(directory, title=scenario.level)
+        result = Result.examined(directory, title=scenario.level)
         shown.phase("plots", None)
         illustrations = illustrate(directory)
     shown.done(record.status if result is None else result.words)

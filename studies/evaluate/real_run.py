@@ -4,11 +4,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Protocol
 
-from zonelab.analysis.checkers.check import check
 from zonelab.analysis.comparison.confirmation import medians_ms
 from zonelab.analysis.observation import Observation
-from zonelab.analysis.summary.conclusions import cautions_about_medians
-from zonelab.analysis.summary.queue_summary import summarise
+from zonelab.analysis.summary.cautions import cautions_about_medians
 from zonelab.analysis.summary.result import Result
 from zonelab.scenarios.arms import ZoneKind
 from zonelab.scenarios.run.on_servers import run_on_servers
@@ -65,7 +63,7 @@ class RealRuns:
 
 def _measured(directory: Path, *, title: str) -> Observation:
     """Return what a run has to say of its times. Raises ``RunError``."""
-    result = Result(title=title, directory=directory, verdict=check(directory), summary=summarise(directory))
+    result = Result.examined(directory, title=title)
     return Observation(
         numbers=medians_ms(measured_times(directory)),
         samples={OVERLOADED: [one.zone for one in result.summary.overloaded]},

@@ -187,9 +187,9 @@ def _made(scenario: Scenario, on: On, folder: Path) -> Run:
     if record.status == "failed":
         raise ClusterError(f"{record.error}; see {directory / 'lab.log'}")
     if record.phases:
-        from zonelab.app.verbs.check import examine  # loads what tables are drawn with
+        from zonelab.analysis.summary.result import Result  # loads the checkers
 
-        examine(directory, title="")
+        Result.examined(directory, title="")
     return Run.of(directory)
 
 

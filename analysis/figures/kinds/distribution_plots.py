@@ -18,7 +18,7 @@ from zonelab.analysis.runs.accesses import accesses
 from zonelab.analysis.runs.directory import RunDirectory
 from zonelab.analysis.runs.errors import RunError
 from zonelab.analysis.statistics import distribution_margin, quantile_interval
-from zonelab.analysis.summary.queue_summary import load_verdict
+from zonelab.analysis.summary.run_summary import load_verdict
 from zonelab.analysis.workloads import WorkloadKind
 
 LINEAR_MS = 10.0

@@ -25,7 +25,7 @@ from zonelab.analysis.message_classes import DUPLICATE_CAUSES
 from zonelab.analysis.proportions import Interval, proportion_interval
 from zonelab.analysis.runs.settings import differing, value_text
 from zonelab.analysis.statistics import quantile_interval, rate_interval
-from zonelab.analysis.summary.queue_summary import LOSSES
+from zonelab.analysis.summary.run_summary import LOSSES
 
 PER = 1_000
 _DODGE_POINTS = 5.0

@@ -11,7 +11,7 @@ from typing import Any
 from zonelab.analysis.runs.directory import RunDirectory
 from zonelab.analysis.runs.errors import RunError
 from zonelab.analysis.runs.settings import settings_of
-from zonelab.analysis.summary.queue_summary import load_verdict
+from zonelab.analysis.summary.run_summary import load_verdict
 from zonelab.analysis.yaml_text import read_yaml
 
 SWEEP_RESULTS = "results.jsonl"

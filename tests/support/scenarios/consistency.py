@@ -7,8 +7,8 @@ from typing import Any
 from zonelab.analysis.checkers.check import check_recorded
 from zonelab.analysis.checkers.verdict import Verdict
 from zonelab.analysis.runs.directory import RunDirectory
-from zonelab.analysis.summary.queue_summary import checked
-from zonelab.app.verbs.check import examine
+from zonelab.analysis.summary.result import Result
+from zonelab.analysis.summary.run_summary import checked
 from zonelab.cluster.votes.levels import LEVELS_OF_ONE_DC, Level
 from zonelab.scenarios.arms import ZoneKind
 from zonelab.scenarios.run.on_servers import run_on_servers
@@ -107,7 +107,7 @@ def run_for_real(name: str, runs: Path, *overrides: str) -> Verdict:
             scenario, kind=ZoneKind.PROCESS, runs=runs, watcher=shown, command=f"zonelab run {name}"
         )
     assert record.status == "complete", record.error
-    examine(directory, title=name)
+    Result.examined(directory, title=name)
     return checked(RunDirectory.open(directory))
 
 

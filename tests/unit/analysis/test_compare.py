@@ -20,7 +20,7 @@ from zonelab.analysis.figures.compare_plot import plot_comparison
 from zonelab.analysis.message_classes import DUPLICATE_CAUSES
 from zonelab.analysis.runs.builder import RunBuilder
 from zonelab.analysis.runs.errors import RunError
-from zonelab.analysis.summary.queue_summary import LOSSES, summarise
+from zonelab.analysis.summary.run_summary import LOSSES, summarise
 
 
 @pytest.fixture(scope="module")

@@ -15,8 +15,7 @@ from zonelab.analysis.checkers.verdict import Verdict
 from zonelab.analysis.report import build_report
 from zonelab.analysis.runs.directory import RunDirectory
 from zonelab.analysis.runs.errors import RunError
-from zonelab.analysis.summary.access_summary import summarise_accesses
-from zonelab.analysis.summary.queue_summary import checked
+from zonelab.analysis.summary.run_summary import checked, summarise
 from zonelab.analysis.workloads import WorkloadKind
 
 REGISTER, SET, LOCK, COUNTER, LIST = WorkloadKind
@@ -301,7 +300,7 @@ def test_the_verdict_from_disk_is_that_from_memory_and_survives_its_file(tmp_pat
     rows = pq.read_table(run / "anomalies.parquet").to_pylist()
     assert {row["anomaly"] for row in rows} == {name for name, count in verdict.counts.items() if count}
     assert all(verdict.counts[name] == sum(row["anomaly"] == name for row in rows) for name in Anomaly)
-    summary = summarise_accesses(run)
+    summary = summarise(run)
     assert summary.operation("write").counts == {"invoke": 4, "ok": 3, "fail": 0, "info": 1}
     page = build_report(run).read_text()
     assert verdict.consistency.counterexamples[0].timeline[0].split()[0] in page

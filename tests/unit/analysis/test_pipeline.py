@@ -24,7 +24,7 @@ from zonelab.analysis.spark.groups import grouped
 from zonelab.analysis.spark.inputs import NoRunFound
 from zonelab.analysis.spark.pipeline import aggregate
 from zonelab.analysis.spark.session import JavaMissing, SparkFailed, spark_session
-from zonelab.analysis.summary.queue_summary import Summary, summarise
+from zonelab.analysis.summary.run_summary import Summary, summarise
 from zonelab.app.cli.main import run_cli
 
 QUANTILES = ("p50", "p90", "p99", "p999", "max")

@@ -13,7 +13,7 @@ from zonelab.analysis.checkers.check import check
 from zonelab.analysis.message_classes import FORBIDDEN_DEFAULT
 from zonelab.analysis.runs.directory import RunDirectory
 from zonelab.analysis.runs.errors import RunError
-from zonelab.analysis.summary.queue_summary import load_summary, load_verdict, summarise
+from zonelab.analysis.summary.run_summary import load_summary, load_verdict, summarise
 
 HISTORY = "history/operations-000001.parquet"
 

@@ -21,7 +21,7 @@ from zonelab.analysis.run_index.many_runs import ManyRuns
 from zonelab.analysis.run_index.page import write_index
 from zonelab.analysis.run_index.run_line import setting_of
 from zonelab.analysis.runs.builder import RunBuilder
-from zonelab.analysis.summary.queue_summary import summarise
+from zonelab.analysis.summary.run_summary import summarise
 
 HOSTILE = '<script>alert("x")</script>&\'"'
 

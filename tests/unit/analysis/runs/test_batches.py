@@ -21,7 +21,7 @@ from zonelab.analysis.runs.directory import RunDirectory
 from zonelab.analysis.runs.tables import WRITTEN_AS_KEY
 from zonelab.analysis.stories.message_stories import message_stories
 from zonelab.analysis.summary.overload import overloads
-from zonelab.analysis.summary.queue_summary import operation_summaries
+from zonelab.analysis.summary.run_summary import operation_summaries
 
 CUTS = [7, 61]
 

@@ -26,7 +26,7 @@ from zonelab.analysis.spark.following.batches import Batches
 from zonelab.analysis.spark.following.follow import follow_in
 from zonelab.analysis.spark.following.follower import Follower, SoFar
 from zonelab.analysis.spark.session import spark_session
-from zonelab.analysis.summary.queue_summary import summarise
+from zonelab.analysis.summary.run_summary import summarise
 from zonelab.analysis.tables.folder import TableFolder
 
 pytestmark = pytest.mark.java

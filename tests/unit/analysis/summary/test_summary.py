@@ -15,7 +15,7 @@ from zonelab.analysis.checkers.check import check
 from zonelab.analysis.measures import Outages
 from zonelab.analysis.runs.builder import RunBuilder
 from zonelab.analysis.runs.directory import RunDirectory
-from zonelab.analysis.summary.queue_summary import Summary, load_summary, summarise
+from zonelab.analysis.summary.run_summary import Summary, load_summary, summarise
 
 
 @pytest.fixture

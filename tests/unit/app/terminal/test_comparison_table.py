@@ -9,7 +9,7 @@ from zonelab.analysis.comparison.metrics import COMPARED_QUANTILES
 from zonelab.analysis.comparison.samples import Metric
 from zonelab.analysis.message_classes import DUPLICATE_CAUSES
 from zonelab.analysis.runs.builder import RunBuilder
-from zonelab.analysis.summary.queue_summary import LOSSES
+from zonelab.analysis.summary.run_summary import LOSSES
 from zonelab.app.terminal.comparison_table import ComparisonRow, comparison_headings, comparison_rows
 
 

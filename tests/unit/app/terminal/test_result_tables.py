@@ -13,17 +13,16 @@ from zonelab.analysis.checkers.order.section import OrderSection, Standstill
 from zonelab.analysis.checkers.queue.section import QueueSection, Totals
 from zonelab.analysis.checkers.verdict import Verdict
 from zonelab.analysis.message_classes import MessageClass
-from zonelab.analysis.summary.access_summary import AccessSummary
 from zonelab.analysis.summary.overload import Overload
 from zonelab.analysis.summary.partitions import PartitionState
-from zonelab.analysis.summary.queue_summary import OperationSummary, Summary
 from zonelab.analysis.summary.result import Result
+from zonelab.analysis.summary.run_summary import OperationSummary, Summary
 from zonelab.analysis.workloads import WorkloadKind
 from zonelab.app.terminal.engine_table import compared_table, engine_table
 from zonelab.app.terminal.order_rows import partition_table
 from zonelab.app.terminal.run_table import result_table
 from zonelab.app.terminal.scenario_table import scenario_table
-from zonelab.app.terminal.workload_table import AccessResult, access_table
+from zonelab.app.terminal.workload_table import access_table, counterexamples
 from zonelab.engine.queue import Features
 from zonelab.scenarios.spec.engines import Engine, ShippedEngine
 from zonelab.scenarios.spec.reading import scenario_of
@@ -221,7 +220,7 @@ def test_partitions_tell_their_longest_standstill(shown: Any) -> None:
     assert shown(partition_table(states, title="partitions")) == PARTITIONS
 
 
-def accesses(title: str, *, valid: bool, **parts: Any) -> AccessResult:
+def accesses(title: str, *, valid: bool, **parts: Any) -> Result:
     verdict = Verdict.of(ConsistencySection(workload=WorkloadKind.REGISTER, cases={}, **parts))
     operations = (summary("read", 1.5), summary("write", 2.5)) if parts["operations"] else ()
     whole: dict[str, Any] = {
@@ -232,11 +231,11 @@ def accesses(title: str, *, valid: bool, **parts: Any) -> AccessResult:
         "status": "ended",
         "valid": valid,
     }
-    return AccessResult(
+    return Result(
         title=title,
         directory=Path("r"),
         verdict=verdict,
-        summary=AccessSummary(**whole, counts={}, operations=operations),
+        summary=Summary(**whole, load_s=1, counts={}, operations=operations),
     )
 
 
@@ -279,8 +278,8 @@ def test_accesses_tell_outcomes_anomalies_and_how_stale_reads_were(shown: Any) -
     names = [str(cell) for cell in table.columns[0].cells]
     styles = {name: getattr(cell, "style", "") for name, cell in zip(names, table.columns[1].cells, strict=True)}
     assert (styles["stale read"], styles["lost write"], styles["divergent"]) == ("bold red", "", "")
-    told = ["", "key k: no order of these operations is one that a register could have had", "a --", "b  --"]
-    assert stale.notes == told
+    headline = "key k: no order of these operations is one that a register could have had"
+    assert list(counterexamples(stale.verdict)) == ["", headline, "a --", "b  --"]
 
 
 ENGINES = """\

@@ -9,7 +9,7 @@ import itertools
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -72,7 +72,8 @@ class Summary:
     """``summary.json``: who ran, the verdict's counts, and every operation in every zone.
 
     ``duplicates``: by cause, extra deliveries per delivered message. ``loss``: lost, stuck and abandoned messages per
-    acknowledged message. ``overloaded``: zones whose consumers could not serve what arrived.
+    acknowledged message. ``overloaded``: zones whose consumers could not serve what arrived. These, ``totals`` and
+    ``lateness_ms`` are empty of a run whose clients used no queue.
     """
 
     run_id: str
@@ -82,12 +83,12 @@ class Summary:
     status: str
     valid: bool | str
     load_s: float
-    totals: Mapping[str, int]
     counts: Mapping[str, int]
-    duplicates: Mapping[str, Rate]
-    loss: Mapping[str, Rate]
-    lateness_ms: Mapping[str, Mapping[str, float]]
     operations: tuple[OperationSummary, ...]
+    totals: Mapping[str, int] = field(default_factory=dict)
+    duplicates: Mapping[str, Rate] = field(default_factory=dict)
+    loss: Mapping[str, Rate] = field(default_factory=dict)
+    lateness_ms: Mapping[str, Mapping[str, float]] = field(default_factory=dict)
     overloaded: tuple[Overload, ...] = ()
 
     def operation(self, f: str, zone: str = ALL_ZONES) -> OperationSummary | None:
@@ -114,10 +115,9 @@ class Summary:
 def summarise(run: Path) -> Summary:
     """Write ``summary.json`` of the run in ``run``; check the run first if it has no verdict. Raises ``RunError``."""
     directory = RunDirectory.open(run)
-    verdict = load_verdict(directory)
+    verdict = checked(directory)
     tallies, last_ns = _read(directory)
     load_ns = directory.info.phases.get("load", (0, last_ns))
-    totals = verdict.totals
     summary = Summary(
         run_id=directory.name,
         scenario=directory.info.scenario,
@@ -126,22 +126,26 @@ def summarise(run: Path) -> Summary:
         status=directory.info.status,
         valid=verdict.valid,
         load_s=(load_ns[1] - load_ns[0]) / NS_PER_S,
-        totals=asdict(totals),
         counts=verdict.counts,
-        duplicates={str(cause): _rate(verdict.counts[cause], totals.delivered) for cause in DUPLICATE_CAUSES},
-        loss={name: _share(verdict.counts[name], totals.acknowledged) for name in LOSSES},
-        lateness_ms=verdict.queue.lateness_ms,
         operations=tuple(_operations(tallies, load_end_ns=load_ns[1])),
-        overloaded=overloads(directory),
     )
+    if "queue" in verdict.sections:
+        summary = _of_queue(summary, verdict, overloads(directory))
     directory.write_json("summary.json", summary.to_json())
     return summary
 
 
-def operation_summaries(run: RunDirectory) -> tuple[OperationSummary, ...]:
-    """Every operation of ``run`` in every zone and over all, whatever its clients did. Raises ``RunError``."""
-    tallies, last_ns = _read(run)
-    return tuple(_operations(tallies, load_end_ns=run.info.phases.get("load", (0, last_ns))[1]))
+def _of_queue(summary: Summary, verdict: Verdict, overloaded: tuple[Overload, ...]) -> Summary:
+    """Return ``summary`` with what only the run of a queue has."""
+    totals = verdict.totals
+    return replace(
+        summary,
+        totals=asdict(totals),
+        duplicates={str(cause): _rate(verdict.counts[cause], totals.delivered) for cause in DUPLICATE_CAUSES},
+        loss={name: _share(verdict.counts[name], totals.acknowledged) for name in LOSSES},
+        lateness_ms=verdict.queue.lateness_ms,
+        overloaded=overloaded,
+    )
 
 
 def load_verdict(run: RunDirectory) -> Verdict:
