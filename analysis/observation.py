@@ -51,11 +51,14 @@ class Observation:
         return asdict(self)
 
     @classmethod
-    def from_json(cls, told: Mapping[str, Any]) -> "Observation":
-        """Return the observation from whose ``to_json`` the mapping ``told`` comes.
+    def from_json(cls, value: Mapping[str, Any]) -> "Observation":
+        """Return an observation from its ``to_json``.
+
+        Args:
+            value: what ``to_json`` returned.
 
         Example::
 
             print(type(one).from_json(one.to_json()) == one)  # True
         """
-        return cls(**{**told, "violated": tuple(told["violated"])})
+        return cls(**{**value, "violated": tuple(value["violated"])})

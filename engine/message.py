@@ -20,7 +20,8 @@ class Message:
     must be served in order, of a queue that knows orders. ``lease_ms``: a lease of its own instead of the queue's; 0 is
     none, at most once. A queue ignores the fields that it does not support.
 
-    Raises ``ValueError`` for an empty id, a priority out of range, an empty topic, or a negative lease.
+    Raises:
+        ValueError: for an empty id, a priority out of range, an empty topic, or a negative lease.
 
     Example::
 

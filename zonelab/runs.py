@@ -123,7 +123,10 @@ def hunt(
 
 
 def read(folder: str | Path) -> "Run":
-    """Return the run in ``folder``, which may still be under way, or have been interrupted.
+    """Return a run, which may still be under way, or have been interrupted.
+
+    Args:
+        folder: the run directory.
 
     Raises:
         RunError: if ``folder`` is no run directory, or its files are broken.

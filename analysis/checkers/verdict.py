@@ -56,7 +56,11 @@ class Verdict:
 
     @classmethod
     def of(cls, *sections: VerdictSection) -> "Verdict":
-        """Return the verdict that has ``sections``."""
+        """Return the verdict of several checkers.
+
+        Args:
+            sections: what each of them found.
+        """
         return cls({section.title: section for section in sections})
 
     @property
@@ -152,7 +156,10 @@ class Verdict:
 
     @property
     def queue(self) -> QueueSection:
-        """Return what became of the messages. Raises ``KeyError`` if the clients of the run used no queue.
+        """Return what became of the messages.
+
+        Raises:
+            KeyError: if the clients of the run used no queue.
 
         Example::
 
@@ -172,7 +179,10 @@ class Verdict:
 
     @property
     def consistency(self) -> ConsistencySection:
-        """Return what became of the data of a workload. Raises ``KeyError`` if the run has none.
+        """Return what became of the data of a workload.
+
+        Raises:
+            KeyError: if the run has none.
 
         Example::
 
@@ -182,7 +192,10 @@ class Verdict:
 
     @property
     def totals(self) -> Totals:
-        """Return how many messages there were: ``queue.totals``. Raises ``KeyError`` if the clients used no queue.
+        """Return how many messages there were: ``queue.totals``.
+
+        Raises:
+            KeyError: if the clients of the run used no queue.
 
         Example::
 
@@ -206,7 +219,7 @@ class Verdict:
         return found
 
     def to_json(self) -> dict[str, Any]:
-        """Returns the content of ``verdict.json``; ``from_json`` inverts it.
+        """Return the content of ``verdict.json``; ``from_json`` inverts it.
 
         Example::
 
@@ -217,10 +230,14 @@ class Verdict:
 
     @classmethod
     def from_json(cls, value: Mapping[str, Any]) -> "Verdict":
-        """Returns the verdict of ``value``, the content of ``verdict.json``.
+        """Return the verdict that a file has. A class that the version which wrote it did not know is not judged.
 
-        A class that the version which wrote it did not know is not judged. Raises ``KeyError`` or ``TypeError`` if it
-        is no such content.
+        Args:
+            value: the content of ``verdict.json``.
+
+        Raises:
+            KeyError: if it lacks something.
+            TypeError: if it is no such content.
 
         Example::
 

@@ -76,7 +76,11 @@ class SimCluster:
         self.coordinators = self.network.coordinators
 
     def connection(self, zone: str, level: Setting) -> Connection:
-        """Return a client's connection to the coordinator of ``zone``, at this ``level``.
+        """Return a client's connection to a coordinator.
+
+        Args:
+            zone: that of the coordinator.
+            level: consistency level of the client's commands.
 
         Example::
 
@@ -86,7 +90,11 @@ class SimCluster:
         return self.coordinators[zone].connection(level)
 
     def reads(self, zone: str, target: str) -> Connection:
-        """Return a connection of a client of ``zone`` that reads the zone ``target`` alone.
+        """Return a client's connection that reads one zone alone.
+
+        Args:
+            zone: that of the client.
+            target: the zone that it reads.
 
         Example::
 
@@ -95,7 +103,10 @@ class SimCluster:
         return SingleZoneReads(self.coordinators[zone], target, runtime=self.runtime)
 
     def direct(self, zone: str) -> Connection:
-        """Return a connection straight to the server of ``zone``, past coordinators and links.
+        """Return a connection straight to a server, past coordinators and links.
+
+        Args:
+            zone: that of the server.
 
         Example::
 
@@ -104,7 +115,10 @@ class SimCluster:
         return self.network.direct(zone)
 
     def at_rest(self, since_ns: int) -> bool:
-        """Return whether replication has nothing left to do; ``since_ns`` (run time) was after the last write.
+        """Return whether replication has nothing left to do.
+
+        Args:
+            since_ns: a run time after the last write.
 
         Example::
 
@@ -114,7 +128,10 @@ class SimCluster:
         return self.network.at_rest(since_ns)
 
     def clock(self, zone: str) -> NodeClock:
-        """Returns the clock of the machines of ``zone``: clients there and the server take their time from it.
+        """Return the clock of a zone's machines: clients there and the server take their time from it.
+
+        Args:
+            zone: its name.
 
         Example::
 

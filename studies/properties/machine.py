@@ -115,27 +115,47 @@ class QueueMachine(BudgetedMachine):
     drain_ms: ClassVar[int] = 200_000
 
     async def begin(self, testbed: Testbed) -> None:
-        """Prepare ``testbed``, which has started; called before the first program begins. Does nothing by default."""
+        """Prepare the cluster; called before the first program begins. Does nothing by default.
+
+        Args:
+            testbed: the cluster, which has started.
+        """
 
     async def end(self) -> None:
         """Clean up; called after the drain. Does nothing by default."""
 
     def program(self, testbed: Testbed, zone: str, wrap: Wrap) -> Queue:
-        """Returns the queue of a program in ``zone`` of ``testbed``; ``wrap`` must wrap each of its connections."""
+        """Return the queue of a program.
+
+        Args:
+            testbed: the cluster.
+            zone: that of the program.
+            wrap: must wrap each connection of the program.
+        """
         return self.make_queue(site_of(testbed, self.zones, zone, level=self.level, wrap=wrap))
 
     def make_queue(self, site: Site) -> Queue:
-        """Returns the queue instance of a program that begins at ``site``."""
+        """Return the queue instance of a program that begins.
+
+        Args:
+            site: its zone, connections, clock and runtime.
+        """
         raise NotImplementedError(f"{type(self).__name__} must override make_queue")
 
     def home(self, shard: str) -> str | None:
-        """Returns the zone whose programs serve ``shard``; None if there is no such zone."""
+        """Return the zone whose programs serve a shard; None if there is no such zone.
+
+        Args:
+            shard: its name.
+        """
         return shard if shard in self.zones else None
 
     async def holdings(self, zone: str, direct: Connection) -> Holdings | None:
-        """Returns the messages that the server of ``zone`` holds, read through ``direct``.
+        """Return the messages that a server holds. None, the default: conservation is judged by the drain alone.
 
-        None, the default: conservation is judged by the drain alone.
+        Args:
+            zone: that of the server.
+            direct: a connection to it, past coordinators and links.
         """
         return None
 

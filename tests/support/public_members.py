@@ -48,6 +48,7 @@ NEED_NO_EXAMPLE: Mapping[str, str] = {
 
 _EXAMPLE = re.compile(r"Example(?:(?P<servers>, on servers)|, [^:]*)?::\n\n(?P<program>.*?)(?=\n\S|\Z)", re.DOTALL)
 _PRINTED = re.compile(r"^\s*print\(.*\)  # (.*)$", re.MULTILINE)
+_SECTION = re.compile(r"^(Args|Returns|Raises):\n((?:(?: +.*)?(?:\n|\Z))+)", re.MULTILINE)
 _HOLE = re.compile(r"^( *)\.\.\.$", re.MULTILINE)
 """Stands in the example of a class for those of its methods."""
 
@@ -175,9 +176,17 @@ def lacks(member: Member) -> list[str]:
     value, doc = member.value, _EXAMPLE.sub("", member.doc)
     if not doc:
         return [f"{member.name}: no docstring"]
-    wrong = [f"{member.name}: no {word!r}" for word in _words(value) if not re.search(rf"\b{word}\b", doc)]
+    sections = dict(_SECTION.findall(doc))
+    explained = sections.get("Args", "") if inspect.isroutine(value) else doc
+    place = r"^ +{}:" if inspect.isroutine(value) else r"\b{}\b"
+    wrong = [
+        f"{member.name}: no {word!r}" for word in _words(value) if not re.search(place.format(word), explained, re.M)
+    ]
     if inspect.isroutine(value) and inspect.signature(value).return_annotation not in (None, "None"):
-        wrong += [] if re.search(r"\b[Rr]eturns?\b", doc) else [f"{member.name}: not what it returns"]
+        says = "Returns" in sections or re.match(r"Return\b", doc)
+        wrong += [] if says else [f"{member.name}: not what it returns"]
+    if re.search(r"\b[Rr]aises ``", _SECTION.sub("", doc)):
+        wrong.append(f"{member.name}: an error outside of Raises")
     needs = NEED_NO_EXAMPLE.keys().isdisjoint((member.name, member.name.rpartition(".")[2]))
     return wrong + ([f"{member.name}: no example"] if needs and not member.program else [])
 

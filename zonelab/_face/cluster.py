@@ -52,7 +52,10 @@ class AsyncCluster(QueuePlace):
         self.level = scenario.level
 
     async def sleep(self, seconds: float) -> None:
-        """Let ``seconds`` of the cluster's time pass, virtual or real.
+        """Let time pass.
+
+        Args:
+            seconds: of the cluster's time, virtual or real.
 
         Example::
 
@@ -64,9 +67,16 @@ class AsyncCluster(QueuePlace):
         await self._host.testbed.runtime.sleep(round(seconds * 1e9))
 
     async def together(self, *coroutines: Coroutine[Any, Any, T]) -> list[T]:
-        """Run ``coroutines`` concurrently, as ``asyncio.gather`` does, and return their results in order.
+        """Run coroutines concurrently, as ``asyncio.gather`` does.
 
-        Raises the error of the first, in that order, that fails.
+        Args:
+            coroutines: each of them is awaited.
+
+        Returns:
+            Their results, in the same order.
+
+        Raises:
+            Exception: that of the first, in that order, that fails.
 
         Example::
 
@@ -78,7 +88,15 @@ class AsyncCluster(QueuePlace):
         return [await task.join() for task in tasks]
 
     def fault(self, kind: str, **options: object) -> ClusterFault:
-        """Return a fault for ``async with``; ``kind``, ``options`` and errors are those of ``Cluster.fault``.
+        """Return a fault that lasts as long as an ``async with`` block.
+
+        Args:
+            kind: as for ``Cluster.fault``.
+            options: as for ``Cluster.fault``.
+
+        Raises:
+            ScenarioError: as ``Cluster.fault``.
+            ClusterError: as ``Cluster.fault``.
 
         Example::
 
@@ -90,7 +108,14 @@ class AsyncCluster(QueuePlace):
         return ClusterFault(fault, scenario, self._host, self._ports.views if self._ports is not None else [])
 
     async def verdict(self, queue: str | None = None, *, drain_s: float = 60.0) -> "Verdict":
-        """Return the verdict; ``queue``, ``drain_s`` and errors are those of ``Cluster.verdict``.
+        """Return the checker's verdict on all messages of a queue, as ``Cluster.verdict`` does.
+
+        Args:
+            queue: as for ``Cluster.verdict``.
+            drain_s: as for ``Cluster.verdict``.
+
+        Raises:
+            ClusterError: as ``Cluster.verdict``.
 
         Example::
 
@@ -147,11 +172,18 @@ class Cluster(BlockingPlace):
             arm.stop(failed=kind is not None)
 
     def run(self, body: Callable[[AsyncCluster], Coroutine[Any, Any, T]]) -> T:
-        """Call ``body`` with an ``AsyncCluster``, run the coroutine that it returns to its end, and return its result.
+        """Run a coroutine function on the cluster, for programs that do several things at once.
 
-        For programs that do several things at once. In simulation ``body`` may await only queues opened on the
-        ``AsyncCluster``, and its own methods. Raises what ``body`` raises, and
-        ``ClusterError`` outside of the cluster's block.
+        Args:
+            body: called with an ``AsyncCluster``. In simulation it may await only queues opened on that, and its
+                methods.
+
+        Returns:
+            The result of ``body``.
+
+        Raises:
+            ClusterError: outside of the cluster's block.
+            Exception: whatever ``body`` raises.
 
         Example::
 
@@ -165,7 +197,10 @@ class Cluster(BlockingPlace):
         return self._runner(body(self._place))
 
     def sleep(self, seconds: float) -> None:
-        """Let ``seconds`` of the cluster's time pass, virtual or real; queues go on with their work in the background.
+        """Let time pass; queues go on with their work in the background.
+
+        Args:
+            seconds: of the cluster's time, virtual or real.
 
         Example::
 

@@ -65,7 +65,10 @@ class ClusterFault(Startable):
         return f"{self._fault.kind} {self._fault.target}"
 
     async def start(self) -> None:
-        """Begin the fault. Raises ``ClusterError`` if another fault in force has the same server or link.
+        """Begin the fault.
+
+        Raises:
+            ClusterError: if another fault in force has the same server or link.
 
         Example::
 

@@ -38,8 +38,10 @@ class OpenedQueue(Startable):
     async def start(self) -> None:
         """Open the queue: begin its engine's work in the background, such as the search for ended leases.
 
-        Does nothing if the queue is open; a ``with`` block calls it at its begin. Raises ``zonelab.ClusterError`` if
-        the servers do not answer.
+        Does nothing if the queue is open; a ``with`` block calls it at its begin.
+
+        Raises:
+            ClusterError: if the servers do not answer.
 
         Example::
 

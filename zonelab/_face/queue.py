@@ -62,7 +62,10 @@ class DelayQueue(OpenedQueue):
         return list(await queue.pop(count, wait_ms=wait_ms))
 
     async def ack(self, delivery: Delivery) -> bool:
-        """Acknowledge ``delivery``: its lease ends, and its message leaves the queue.
+        """Acknowledge a delivery: its lease ends, and its message leaves the queue.
+
+        Args:
+            delivery: what ``pop`` returned.
 
         Returns:
             True if the lease was ended; False if it had ended before, or the message was acknowledged already.
@@ -83,10 +86,20 @@ class DelayQueue(OpenedQueue):
         return await self._recorded.ack(delivery) if self._recorded else await acknowledge(queue, delivery)
 
     async def extend(self, delivery: Delivery, *, timeout_ms: int) -> bool:
-        """Extend the lease of ``delivery``: it ends ``timeout_ms`` (ms) from now.
+        """Extend the lease of a delivery.
 
-        Returns False if there is no lease to extend. Errors are those of ``ack``, and ``ClusterError`` if the engine
-        cannot do it.
+        Args:
+            delivery: what ``pop`` returned.
+            timeout_ms: the lease ends this many ms from now.
+
+        Returns:
+            False if there is no lease to extend.
+
+        Raises:
+            Unavailable: as ``ack``.
+            Indeterminate: as ``ack``.
+            ServerError: as ``ack``.
+            ClusterError: if the queue is not open, or its engine cannot do it.
 
         Example::
 
@@ -100,9 +113,16 @@ class DelayQueue(OpenedQueue):
         return await extend_lease(queue, delivery, timeout_ms=timeout_ms)
 
     async def give_back(self, delivery: Delivery) -> None:
-        """End the lease of ``delivery`` without acknowledging it: its message is due again at once.
+        """End the lease of a delivery without acknowledging it: its message is due again at once.
 
-        Errors are those of ``ack``, and ``ClusterError`` if the engine cannot do it, as most cannot.
+        Args:
+            delivery: what ``pop`` returned.
+
+        Raises:
+            Unavailable: as ``ack``.
+            Indeterminate: as ``ack``.
+            ServerError: as ``ack``.
+            ClusterError: if the queue is not open, or its engine cannot do it, as most cannot.
 
         Example::
 
@@ -115,9 +135,15 @@ class DelayQueue(OpenedQueue):
         await self._part("give back").give_back(delivery)
 
     async def peek(self, count: int = 1) -> list[Message]:
-        """Return up to ``count`` messages that are due, in order, without leasing them.
+        """Return messages that are due, in order, without leasing them.
 
-        Raises ``Unavailable``, ``ServerError``, and ``ClusterError`` if the engine cannot do it.
+        Args:
+            count: number of messages, at most.
+
+        Raises:
+            Unavailable: if no server answers.
+            ServerError: if a server refused.
+            ClusterError: if the queue is not open, or its engine cannot do it.
 
         Example::
 
@@ -127,9 +153,15 @@ class DelayQueue(OpenedQueue):
         return list(await self._part("peek").peek(count))
 
     async def get(self, message_id: str) -> Message | None:
-        """Return the message whose id is ``message_id``, waiting or leased; None if there is none.
+        """Return a message by its id, waiting or leased; None if there is none.
 
-        Errors are those of ``peek``.
+        Args:
+            message_id: the id.
+
+        Raises:
+            Unavailable: if no server answers.
+            ServerError: if a server refused.
+            ClusterError: if the queue is not open, or its engine cannot do it.
 
         Example::
 
@@ -140,9 +172,19 @@ class DelayQueue(OpenedQueue):
         return found
 
     async def remove(self, message_id: str) -> bool:
-        """Remove the message whose id is ``message_id``, waiting or leased. Returns False if there was none.
+        """Remove a message by its id, waiting or leased.
 
-        Errors are those of ``ack``, and ``ClusterError`` if the engine cannot do it.
+        Args:
+            message_id: the id.
+
+        Returns:
+            False if there was none.
+
+        Raises:
+            Unavailable: as ``ack``.
+            Indeterminate: as ``ack``.
+            ServerError: as ``ack``.
+            ClusterError: if the queue is not open, or its engine cannot do it.
 
         Example::
 

@@ -62,7 +62,14 @@ class Run:
 
     @classmethod
     def of(cls, folder: Path) -> Self:
-        """Returns the run in ``folder``, as ``zonelab.runs.read`` does. Raises ``RunError``."""
+        """Return the run in a folder, as ``zonelab.runs.read`` does.
+
+        Args:
+            folder: the run directory.
+
+        Raises:
+            RunError: if it is none, or its files are broken.
+        """
         run = RunDirectory.open(folder)
         info = run.info
         judged = (run.path / "verdict.json").exists()
@@ -79,7 +86,10 @@ class Run:
     def history(self) -> pa.Table:
         """Every operation of the run, a row for each event and message (docs/history.md).
 
-        A ``pyarrow.Table``, read anew each time. Raises ``RunError`` for a broken file.
+        A ``pyarrow.Table``, read anew each time.
+
+        Raises:
+            RunError: for a broken file.
 
         Example::
 
@@ -112,7 +122,10 @@ class Run:
 
     @property
     def summary(self) -> dict[str, object]:
-        """The figures of ``summary.json``; empty if the run has none. Raises ``RunError`` for a broken file.
+        """The figures of ``summary.json``; empty if the run has none.
+
+        Raises:
+            RunError: for a broken file.
 
         Example::
 

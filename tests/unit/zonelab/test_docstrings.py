@@ -48,11 +48,30 @@ class Planted:
     explained: int = 0
 
     def pop(self, count: int) -> int:
-        """Returns ``count``."""
+        """Return ``count``.
+
+        Args:
+            count: a number.
+        """
+        return count
+
+    def peek(self, count: int, other: int) -> int:
+        """Return ``count``. Raises ``ValueError``, never because of ``other``.
+
+        Args:
+            count: a number, unlike other.
+
+        Example::
+
+            print(queue.explained)  # 1
+        """
         return count
 
     def push(self, count: int) -> int:
-        """Push.
+        """Push ``count``.
+
+        Raises:
+            ValueError: if count: never.
 
         Example::
 
@@ -68,6 +87,7 @@ def test_what_is_missing_is_found():
     methods = {member.name: member for member in members_of(planted, ours=__name__)}
     assert lacks(planted) == ["Planted: no 'explained'"]
     assert lacks(methods["Planted.pop"]) == ["Planted.pop: no example"]
+    assert lacks(methods["Planted.peek"]) == ["Planted.peek: no 'other'", "Planted.peek: an error outside of Raises"]
     assert lacks(methods["Planted.push"]) == ["Planted.push: no 'count'", "Planted.push: not what it returns"]
     assert lacks(methods["Planted.bare"]) == ["Planted.bare: no docstring"]
 
