@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any, TypeVar
 
 from zonelab.analysis.case_class import CaseClass
@@ -12,6 +13,7 @@ from zonelab.analysis.checkers.order.properties import Property
 from zonelab.analysis.checkers.order.section import OrderSection
 from zonelab.analysis.checkers.queue.section import QueueSection, Totals
 from zonelab.analysis.message_classes import MessageClass
+from zonelab.analysis.observation import Observation
 
 KINDS: Mapping[str, type[VerdictSection]] = {one.title: one for one in (QueueSection, OrderSection, ConsistencySection)}
 """The sections that a verdict can have."""
@@ -244,3 +246,16 @@ class Verdict:
             print(Verdict.from_json(verdict.to_json()) == verdict)  # True
         """
         return cls({name: KINDS[name].from_json(section) for name, section in value["sections"].items()})
+
+
+def observed(verdict: Verdict, *, trace_hash: str = "", directory: Path | None = None) -> Observation:
+    """Return the observation of a run that was judged. ``directory``: that of its files, if it left any."""
+    return Observation(
+        valid=verdict.valid,
+        begun=verdict.begun,
+        counts={str(name): count for name, count in verdict.counts.items() if count},
+        violated=tuple(map(str, verdict.violated)),
+        problem="; ".join(verdict.reasons) if verdict.valid == "unknown" else None,
+        trace_hash=trace_hash,
+        directory="" if directory is None else str(directory),
+    )

@@ -65,13 +65,16 @@ def words_of(option: str, values: Iterable[str] | None) -> list[str]:
 def over_many_runs(*, runs: int | None = None, each: str = "") -> Callable[[Callable[..., None]], Callable[..., None]]:
     """Give a verb the options that all verbs over many runs have: it is called with them as ``options``.
 
-    ``runs``: how many seeds by default, of which ``each`` is the help; without it the verb has no ``--runs`` of these.
+    ``runs``: how many seeds by default, of which ``each`` is the help; without it the verb has no ``--runs`` of these,
+    and if it has a ``seed`` of its own, no ``--seed-from``.
     """
 
     def decorated(verb: Callable[..., None]) -> Callable[..., None]:
         common = {name: one for name, one in signature(_options_of).parameters.items() if name != "verb"}
         if runs is None:
             del common["runs"]
+            if "seed" in signature(verb).parameters:
+                del common["seed_from"]
         else:
             annotation = Annotated[int, typer.Option(min=1, max=RUNS_MAX, help=each)]
             common["runs"] = common["runs"].replace(default=runs, annotation=annotation)

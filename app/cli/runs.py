@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from zonelab.app.cli.exits import EXIT_UNKNOWN, EXITS, LabError
+from zonelab.app.cli.many_runs import StudyOptions, over_many_runs, words_of
 from zonelab.app.cli.options import (
     AsJson,
     AsJUnit,
@@ -27,7 +28,6 @@ from zonelab.scenarios.errors import NotAccepted
 
 if TYPE_CHECKING:
     from zonelab.app.monitor.run_page import RunPage
-    from zonelab.app.verbs.run import RunResult
     from zonelab.scenarios.spec.scenario import Scenario
 
 
@@ -56,7 +56,10 @@ def demo(
     if junit is not None:
         junit.write(run_suite("demo", outcome.runs, command=outcome.command))
     show(outcome, as_json=as_json)
-    _end_with(outcome.stopped)
+    stopped = outcome.stopped
+    if stopped is not None and stopped.record.status == "failed":
+        raise LabError(f"{stopped.scenario.level}: {stopped.record.error}; see {stopped.directory / 'lab.log'}")
+    raise typer.Exit(0 if stopped is None else EXIT_UNKNOWN)
 
 
 def run(
@@ -97,6 +100,7 @@ def run(
             shown.tell(f"live page: {page.address}")
         shown.begin(f"{loaded.name} {loaded.level}")
         done = perform(loaded, zones=zones, runs=runs, shown=shown, command=command, page=page)
+        shown.done(done.words)
     if junit is not None:
         junit.write(run_suite("run", [done], command=command))
     show(done, as_json=as_json)
@@ -165,6 +169,7 @@ def scenarios(*, as_json: AsJson = False) -> None:
     print_table(scenario_table(library))
 
 
+@over_many_runs()
 def engines(
     scenario: Annotated[
         str | None,
@@ -175,36 +180,32 @@ def engines(
     on: RunsOn = None,
     seed: Seed = None,
     set_: Overrides = None,
-    runs: RunsDirectory = Path("runs"),
-    junit: AsJUnit = None,
-    as_json: AsJson = False,
+    options: StudyOptions,
 ) -> None:
     """List the queue engines with what they promise; or run a scenario under each of them, and compare.
 
-    Exits 0 when the lab did its job, whatever the verdicts are, 2 if it was interrupted, 3 if the lab failed.
+    Ctrl-C prints the results so far; the same command continues from there. Exits 0 whatever the verdicts are, 2 if it
+    was interrupted, 3 if the lab failed.
     """
     if scenario is None:
-        if junit is not None:
+        if options.junit is not None:
             raise NotAccepted("--junit needs a scenario")
-        _list_engines(as_json=as_json)
+        _list_engines(as_json=options.as_json)
         return
     from zonelab.app.verbs.engines import compare_engines
-    from zonelab.app.verbs.judged_runs import engines_suite
+    from zonelab.app.verbs.judged_studies import engines_suite
 
-    done = compare_engines(scenario, level=level, on=on, seed=seed, overrides=set_ or [], runs=runs)
-    if junit is not None:
-        junit.write(engines_suite(done))
-    show(done, as_json=as_json)
-    _end_with(done.stopped)
-
-
-def _end_with(stopped: "RunResult | None") -> None:
-    """End the verb as ``stopped`` did, the first of its runs that is not complete, if there is one."""
-    if stopped is None:
-        return
-    if stopped.record.status == "interrupted":
-        raise typer.Exit(EXIT_UNKNOWN)
-    raise LabError(f"{stopped.scenario.level}: {stopped.record.error}; see {stopped.directory / 'lab.log'}")
+    done = compare_engines(
+        scenario,
+        level=level,
+        on=on,
+        seed=seed,
+        overrides=set_ or [],
+        runs=options.directory,
+        command=lambda *words: options.command(*words, *words_of("--set", set_)),
+        where=options.where,
+    )
+    options.end(done, engines_suite(done))
 
 
 def _list_engines(*, as_json: bool) -> None:

@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from operator import itemgetter
+from typing import Any
 
 from rich.table import Table
 
@@ -41,12 +42,12 @@ _PROMISES = (
 )
 
 
-def compared_table(rows: Sequence[tuple[str, str, Result | None]], *, title: str) -> Table:
+def compared_table(rows: Sequence[tuple[str, str, Result | None]], *, title: str) -> ReportTable[Any]:
     """Return ``rows``, engine, mode and the checked run of each; None where there is nothing to judge."""
     headings = ("engine", "mode", "verdict", "forbidden, and found", "redelivered", "late p50, ms", "p99, ms")
     columns = [Column(name, itemgetter(place), number=place > 3) for place, name in enumerate(headings)]
     cells = [(engine, mode, *([NONE] * 5 if one is None else _cells(one))) for engine, mode, one in rows]
-    return ReportTable(columns=columns, rows=cells, title=title).terminal()
+    return ReportTable(columns=columns, rows=cells, title=title)
 
 
 def _cells(result: Result) -> list[Cell]:

@@ -23,6 +23,14 @@ class Illustrations:
     report: Path | None = None
     problem: str | None = None
 
+    @classmethod
+    def kept(cls, directory: Path) -> "Illustrations":
+        """Return those that are in the directory of a run."""
+        report = directory / "report.html"
+        if not report.exists():
+            return cls(problem=f"no report; zonelab report {directory} makes one")
+        return cls(plots=tuple(sorted((directory / "plots").glob("*.png"))), report=report)
+
     @property
     def paths(self) -> tuple[Path, ...]:
         return (*self.plots, *([self.report] if self.report else []))
@@ -45,7 +53,7 @@ def illustrate(directory: Path) -> Illustrations:
     except Exception as error:  # whatever keeps a run from being drawn must not hide its verdict
         LOGGER.error("the report of %s could not be made", directory, exc_info=error)
         return Illustrations(problem=f"the report could not be made: {explain(error)}")
-    return Illustrations(plots=tuple(sorted((report.parent / "plots").glob("*.png"))), report=report)
+    return Illustrations.kept(report.parent)
 
 
 def compare(results: Sequence[Result], folder: Path) -> Illustrations:

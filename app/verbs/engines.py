@@ -1,22 +1,32 @@
 """``zonelab engines SCENARIO``: one scenario under every engine, in each of its modes, as one table."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from zonelab.analysis.checkers.verdict import observed
+from zonelab.analysis.observation import Observation
+from zonelab.analysis.runs.directory import RunDirectory
 from zonelab.analysis.summary.result import Result
 from zonelab.app.terminal.engine_table import compared_table
 from zonelab.app.verbs.run import RunResult, perform, run_command
 from zonelab.cluster.votes.levels import Level
-from zonelab.scenarios.arms import On, ZoneKind
+from zonelab.cluster.zone import ClusterError
+from zonelab.scenarios.arms import Arm, On, ZoneKind
 from zonelab.scenarios.errors import NotAccepted, ScenarioError
+from zonelab.scenarios.run.simulated import NullWatcher
 from zonelab.scenarios.spec.engines import ENGINES
-from zonelab.scenarios.spec.reading import load_scenario
+from zonelab.scenarios.spec.reading import identity_of, load_scenario
 from zonelab.scenarios.spec.scenario import Scenario
-from zonelab.studies.reporting.console import print_lines, print_table
-from zonelab.studies.reporting.footer import command_line, repeated
-from zonelab.studies.reporting.progress import Display
+from zonelab.studies.many_runs.experiment import Experiment
+from zonelab.studies.many_runs.run_all import AllRuns
+from zonelab.studies.many_runs.study_report import StudyReport
+from zonelab.studies.many_runs.task import RunTask
+from zonelab.studies.many_runs.where import HERE, Where
+from zonelab.studies.reporting.footer import without_verdict
+from zonelab.studies.reporting.forecast import forecast
+from zonelab.studies.reporting.report_table import ReportTable
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -30,88 +40,137 @@ class EngineRun:
 
     @property
     def result(self) -> Result | None:
-        result = self.performed.result if self.performed is not None else None
-        return result if isinstance(result, Result) else None
+        return self.performed.result if self.performed is not None else None
 
     def to_json(self) -> dict[str, Any]:
         run = self.performed.to_json() if self.performed is not None else None
         return {"engine": self.engine, "mode": self.mode, "refused": self.refused, "run": run}
 
 
-_NAME_WIDTH = max(len(f"{engine} {mode}") for engine, one in ENGINES.items() for mode in one.modes)
-
-
 @dataclass(frozen=True, kw_only=True, slots=True)
-class EngineComparison:
-    """One scenario under all engines; ``command`` makes it again."""
+class EngineComparison(StudyReport):
+    """One scenario under all engines. ``failures``: why an engine has no run."""
 
     title: str
-    runs: tuple[EngineRun, ...]
-    command: str
+    rows: tuple[EngineRun, ...]
+    failures: tuple[str, ...]
+
+    _TITLE = "Engines side by side"
+    _PAGE = "docs/engines.md"
 
     @property
-    def stopped(self) -> RunResult | None:
-        """The first run that is not complete."""
-        performed = (run.performed for run in self.runs if run.performed is not None)
-        return next((run for run in performed if run.record.status != "complete"), None)
+    def problems(self) -> Sequence[str]:
+        """Runs in which the lab failed."""
+        return self.failures
 
-    def to_json(self) -> dict[str, Any]:
-        return {"runs": [run.to_json() for run in self.runs], "command": self.command}
+    def tables(self, *, beside: Path | None = None) -> Sequence[ReportTable[Any]]:
+        rows = [(run.engine, run.mode, run.result) for run in self.rows if run.refused is None]
+        return [compared_table(rows, title=self.title)]
 
-    def print(self) -> None:
-        rows = [(run.engine, run.mode, run.result) for run in self.runs if run.refused is None]
-        print_table(compared_table(rows, title=self.title))
-        made = [
-            f"{run.engine}, {run.mode}: {run.performed.directory}" for run in self.runs if run.performed is not None
-        ]
-        print_lines("", *self._notes(), *made, "", repeated(self.command))
-
-    def _notes(self) -> Iterator[str]:
-        for run in self.runs:
+    def sentences(self) -> Iterator[str]:
+        for run in self.rows:
             if run.refused is not None:
                 yield f"left out: {run.engine}, {run.mode}: {run.refused}"
             elif run.result is not None and (lacking := run.result.lacking_means):
                 classes = ", ".join(lacking)
                 yield f"{run.engine}, {run.mode}: not judged, for lack of means: {classes}"
+        yield from without_verdict(self.failures, file=self.file)
+        for run in self.rows:
+            if run.performed is not None:
+                yield f"{run.engine}, {run.mode}: {run.performed.directory}"
+
+    def _results(self) -> dict[str, Any]:
+        return {"scenario": self.name, "rows": [run.to_json() for run in self.rows], "problems": list(self.failures)}
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class EngineMeasure:
+    """Makes a run whose directory stays below ``runs``; one that is not simulated is made on ``zones``."""
+
+    zones: ZoneKind
+    runs: Path
+
+    def __call__(self, scenario_and_command: tuple[Scenario, str]) -> Observation:
+        """Raises ``ClusterError`` if the lab failed, ``KeyboardInterrupt`` if the run was asked to end."""
+        scenario, command = scenario_and_command
+        done = perform(scenario, zones=self.zones, runs=self.runs, shown=NullWatcher(), command=command)
+        if done.record.status == "interrupted":
+            raise KeyboardInterrupt
+        if done.result is None:
+            raise ClusterError(f"{done.record.error}; see {done.directory / 'lab.log'}")
+        trace_hash = getattr(RunDirectory.open(done.directory).info, "trace_hash", "")
+        return observed(done.result.verdict, trace_hash=trace_hash, directory=done.directory)
 
 
 def compare_engines(
-    source: str, *, level: Level | None, on: On | None, seed: int | None, overrides: Sequence[str], runs: Path
+    source: str,
+    *,
+    level: Level | None,
+    on: On | None,
+    seed: int | None,
+    overrides: Sequence[str],
+    runs: Path,
+    command: Callable[..., str],
+    where: Where = HERE,
 ) -> EngineComparison:
-    """Run ``source`` once for every engine and mode, all with one seed, and stop after a run that does not complete.
+    """Run ``source`` once for every engine and mode, all with one seed. ``command``: the command line with more words.
 
     An engine that a rule of the scenario refuses is left out, with the reason. Raises ``ScenarioError`` if that is so
-    of all, and ``NotAccepted`` if the scenario has no queue.
+    of all, ``NotAccepted`` if the scenario has no queue, or real servers were asked for in several places at once; and
+    as ``Experiment.conduct``.
     """
     given = [*([f"level={level}"] if level else []), *([f"seed={seed}"] if seed is not None else [])]
     given += [f"arm={on.arm}"] if on is not None else []
     cases = [
         _EngineCase(source, engine, mode, overrides, given) for engine, one in ENGINES.items() for mode in one.modes
     ]
-    first = next((case.scenario for case in cases if case.scenario is not None), None)
-    if first is None:
+    fitting = [(case, case.scenario) for case in cases if case.scenario is not None]
+    if not fitting:
         raise ScenarioError(cases[0].problems)
+    first = fitting[0][1]
     if first.workload is not None:
         raise NotAccepted(f"{source}: has a workload ({first.workload.kind}) and no queue; accepted: one with a queue")
-    zones, found = (on or On.PROCESS).zones, []
-    with Display() as shown:
-        shown.announce("engines", [case.scenario for case in cases if case.scenario is not None])
-        for case in cases:
-            found.append(case.run(zones=zones, runs=runs, shown=shown))
-            performed = found[-1].performed
-            if performed is not None and performed.record.status != "complete":
-                break
-    return EngineComparison(
-        title=_title(first), runs=tuple(found), command=_command(source, first, on, overrides, runs)
+    if first.arm is not Arm.SIM and where != HERE:
+        raise NotAccepted("--jobs and --master need --on sim: real servers are run one after another")
+    zones = (on or On.PROCESS).zones
+    scenarios = [scenario for _, scenario in fitting]
+
+    def found(done: AllRuns, directory: Path) -> dict[str, Any]:
+        return {
+            "title": f"{first.name}, {first.level}, seed {first.seed}, one run each",
+            "rows": tuple(_rows(cases, done)),
+            "failures": tuple(f"{name}: {why}" for (name, _), why in done.failures.items()),
+        }
+
+    experiment = Experiment(
+        verb="engines",
+        name=first.name,
+        measure=EngineMeasure(zones=zones, runs=runs),
+        tasks=[case.task(scenario, zones=zones, runs=runs) for case, scenario in fitting],
+        decided_by=(zones, *map(identity_of, scenarios)),
+        factories=[name for scenario in scenarios for name in scenario.own_functions],
+        forecast=forecast(scenarios),
     )
+    words = [source, "--level", first.level, "--seed", str(first.seed), *(["--on", on] if on is not None else [])]
+    return EngineComparison.of(experiment, found, runs=runs, command=command(*words), where=where)
+
+
+def _rows(cases: Sequence["_EngineCase"], done: AllRuns) -> Iterator[EngineRun]:
+    """Yield the engines that are left out, and those that have a run, which is read from its directory."""
+    for case in cases:
+        if case.scenario is None:
+            yield EngineRun(engine=case.engine, mode=case.mode, refused=case.problems[0])
+        elif (one := done.results.get((case.name, case.scenario.seed))) is not None:
+            performed = RunResult.kept(Path(one.directory), case.scenario)
+            yield EngineRun(engine=case.engine, mode=case.mode, performed=performed)
 
 
 class _EngineCase:
     """The scenario under one engine. ``problems``: why it cannot be run; empty if it can."""
 
     def __init__(self, source: str, engine: str, mode: str, overrides: Sequence[str], given: Sequence[str]) -> None:
-        self._source, self._engine, self._mode = source, engine, mode
-        self._overrides = [*overrides, *_of_mode(engine, mode)]
+        self.engine, self.mode = engine, mode
+        self._source, self._overrides = source, [*overrides, *_of_mode(engine, mode)]
         self.scenario: Scenario | None = None
         self.problems: tuple[str, ...] = ()
         try:
@@ -119,13 +178,13 @@ class _EngineCase:
         except ScenarioError as error:
             self.problems = error.lines
 
-    def run(self, *, zones: ZoneKind, runs: Path, shown: Display) -> EngineRun:
-        if self.scenario is None:
-            return EngineRun(engine=self._engine, mode=self._mode, refused=self.problems[0])
-        shown.begin(f"{self._engine} {self._mode}".ljust(_NAME_WIDTH))
-        command = run_command(self._source, self.scenario, zones=zones, overrides=self._overrides, runs=runs)
-        done = perform(self.scenario, zones=zones, runs=runs, shown=shown, command=command)
-        return EngineRun(engine=self._engine, mode=self._mode, performed=done)
+    @property
+    def name(self) -> str:
+        return f"{self.engine} {self.mode}"
+
+    def task(self, scenario: Scenario, *, zones: ZoneKind, runs: Path) -> RunTask[tuple[Scenario, str]]:
+        command = run_command(self._source, scenario, zones=zones, overrides=self._overrides, runs=runs)
+        return RunTask(self.name, scenario.seed, (scenario, command))
 
 
 def _of_mode(engine: str, mode: str) -> list[str]:
@@ -134,12 +193,3 @@ def _of_mode(engine: str, mode: str) -> list[str]:
         f"queue.mode={'default' if mode == 'compat' else mode}",
         f"queue.compat={str(mode == 'compat').lower()}",
     ]
-
-
-def _title(scenario: Scenario) -> str:
-    return f"{scenario.name}, {scenario.level}, seed {scenario.seed}, one run each"
-
-
-def _command(source: str, scenario: Scenario, on: On | None, overrides: Sequence[str], runs: Path) -> str:
-    words = ["zonelab", "engines", source, "--level", scenario.level, "--seed", str(scenario.seed)]
-    return command_line([*words, *(["--on", on] if on is not None else [])], overrides=overrides, runs=runs)

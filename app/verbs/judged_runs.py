@@ -10,27 +10,27 @@ from zonelab.app.terminal.junit import JUnitCase, Outcome, Suite
 if TYPE_CHECKING:
     from zonelab.analysis.comparison.compare import Comparison
     from zonelab.analysis.runs.info import RunInfo
-    from zonelab.app.verbs.engines import EngineComparison, EngineRun
     from zonelab.app.verbs.replay import ReplayedMachine
     from zonelab.app.verbs.run import RunResult
 
 SHOWN = 5
 """Cases of a class that are named."""
 
-_DECIDED = "carried out and decided"
+DECIDED = "carried out and decided"
 
 
 def run_suite(verb: str, runs: "Iterable[RunResult]", *, command: str) -> Suite:
     """Return the suite of the runs that ``verb`` made."""
-    return Suite(verb=verb, command=command, cases=[case for run in runs for case in _of_run(run)])
+    return Suite(verb=verb, command=command, cases=[case for run in runs for case in cases_of_run(run)])
 
 
-def _of_run(run: "RunResult", *, group: str | None = None) -> Iterator[JUnitCase]:
+def cases_of_run(run: "RunResult", *, group: str | None = None) -> Iterator[JUnitCase]:
+    """Yield a case for each class that ``run`` forbids. ``group``: if not that of its scenario and level."""
     name = group or f"zonelab.{run.scenario.name}.{run.scenario.level}"
     where = _where(run.scenario.seed, run.directory, run.command)
     if run.result is None:
         why = run.record.error or f"the run was {run.record.status} before its load: there is nothing to judge"
-        yield JUnitCase.of(name, _DECIDED, Outcome.ERROR, why, *where)
+        yield JUnitCase.of(name, DECIDED, Outcome.ERROR, why, *where)
     else:
         yield from _of_verdict(run.result.verdict, group=name, where=where)
 
@@ -47,7 +47,7 @@ def _where(seed: int, directory: Path, command: str) -> list[str]:
 
 
 def _of_verdict(verdict: Verdict, *, group: str, where: Iterable[str]) -> Iterator[JUnitCase]:
-    yield JUnitCase.of(group, _DECIDED, Outcome.ERROR, *((*verdict.doubts, *where) if verdict.doubts else ()))
+    yield JUnitCase.of(group, DECIDED, Outcome.ERROR, *((*verdict.doubts, *where) if verdict.doubts else ()))
     not_exercised = verdict.order.not_exercised if verdict.order else ()
     for name in dict.fromkeys(verdict.forbid):
         count = verdict.counts[name]
@@ -67,19 +67,6 @@ def machine_suite(again: "ReplayedMachine", *, command: str) -> Suite:
     """Return the suite of the steps that a failure of a state machine left."""
     case = JUnitCase.of("zonelab.machine", "the failure is gone", Outcome.FAILURE, again.fails)
     return Suite(verb="replay", command=command, cases=[case])
-
-
-def engines_suite(compared: "EngineComparison") -> Suite:
-    cases = [case for run in compared.runs for case in _of_engine(run)]
-    return Suite(verb="engines", command=compared.command, cases=cases)
-
-
-def _of_engine(run: "EngineRun") -> Iterator[JUnitCase]:
-    group = f"zonelab.engines.{run.engine}.{run.mode}"
-    if run.performed is None:
-        yield JUnitCase.of(group, _DECIDED, Outcome.SKIPPED, f"left out: {run.refused}")
-    else:
-        yield from _of_run(run.performed, group=group)
 
 
 def comparison_suite(comparison: "Comparison", *, within: float, command: str) -> Suite:

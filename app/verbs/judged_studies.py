@@ -8,9 +8,10 @@ from zonelab.analysis.comparison.confirmation import ConfirmationStatus
 from zonelab.analysis.number_text import counted, share_interval
 from zonelab.analysis.rates.decisions import ObjectiveStatus
 from zonelab.app.terminal.junit import JUnitCase, Outcome, Suite
-from zonelab.app.verbs.judged_runs import SHOWN
+from zonelab.app.verbs.judged_runs import DECIDED, SHOWN, cases_of_run
 
 if TYPE_CHECKING:
+    from zonelab.app.verbs.engines import EngineComparison
     from zonelab.scenarios.spec.scenario import Scenario
     from zonelab.studies.evaluate.result import EvaluationResult
     from zonelab.studies.guarantees.ablation_report import AblationReport
@@ -65,6 +66,20 @@ def _of_cell(cell: Mapping[str, Any], name: str, found: Mapping[str, Any]) -> JU
     ]
     lines += [f"again: zonelab replay {found['counterexample']}"] if found["counterexample"] else []
     return JUnitCase.of(group, case, Outcome.FAILURE, *lines)
+
+
+def engines_suite(done: "EngineComparison") -> Suite:
+    """One case for each engine and class that its run forbids."""
+    group, again = "zonelab.engines", f"again: {done.command}"
+    cases = [_all_run(group, done.runs, complete=done.complete, command=done.command)]
+    for run in done.rows:
+        name = f"{group}.{run.engine}.{run.mode}"
+        if run.performed is None:
+            cases.append(JUnitCase.of(name, DECIDED, Outcome.SKIPPED, f"left out: {run.refused}"))
+        else:
+            cases += cases_of_run(run.performed, group=name)
+    cases += [JUnitCase.of(group, why.partition(":")[0], Outcome.ERROR, why, again) for why in done.failures]
+    return Suite(verb="engines", command=done.command, cases=cases)
 
 
 def sweep_suite(done: "SweepResult", forbidden: Mapping[str, Sequence[str]]) -> Suite:

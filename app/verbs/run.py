@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from zonelab.analysis.runs.directory import RunDirectory
 from zonelab.analysis.summary.narrative import narrative
 from zonelab.analysis.summary.result import Result
 from zonelab.app.monitor.run_page import RunPage
@@ -14,10 +15,10 @@ from zonelab.scenarios.queues.catalogue import MakeQueue, queue_under_test
 from zonelab.scenarios.run.on_servers import run_on_servers
 from zonelab.scenarios.run.simulated import run_in_sim
 from zonelab.scenarios.run_files.record import RunRecord
+from zonelab.scenarios.run_phases import Watcher
 from zonelab.scenarios.spec.scenario import Scenario
 from zonelab.studies.reporting.console import print_lines
 from zonelab.studies.reporting.footer import command_line, repeated
-from zonelab.studies.reporting.progress import Display
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -33,6 +34,24 @@ class RunResult:
     command: str
     result: Result | None
     illustrations: Illustrations
+
+    @classmethod
+    def kept(cls, directory: Path, scenario: Scenario) -> "RunResult":
+        """Return the complete run in ``directory``, as it was left there. Raises ``RunError``."""
+        run = RunDirectory.open(directory)
+        return cls(
+            scenario=scenario,
+            directory=directory,
+            record=RunRecord(),
+            command=run.info.command,
+            result=Result.recorded(run),
+            illustrations=Illustrations.kept(directory),
+        )
+
+    @property
+    def words(self) -> str:
+        """The verdict in one word, or else how the run ended."""
+        return self.record.status if self.result is None else self.result.words
 
     def to_json(self) -> dict[str, Any]:
         return {
@@ -66,7 +85,7 @@ def perform(
     *,
     zones: ZoneKind,
     runs: Path,
-    shown: Display,
+    shown: Watcher,
     command: str,
     make_queue: MakeQueue = queue_under_test,
     page: RunPage | None = None,
@@ -87,7 +106,6 @@ def perform(
         result = Result.examined(directory, title=scenario.level)
         shown.phase("plots", None)
         illustrations = illustrate(directory)
-    shown.done(record.status if result is None else result.words)
     return RunResult(
         scenario=scenario,
         directory=directory,

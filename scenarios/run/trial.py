@@ -6,7 +6,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 
 from zonelab.analysis.checkers.check import check_recorded
-from zonelab.analysis.checkers.verdict import Verdict
+from zonelab.analysis.checkers.verdict import Verdict, observed
 from zonelab.analysis.observation import Observation
 from zonelab.analysis.runs.accesses import VALUES_NAME
 from zonelab.analysis.runs.order import ORDER_NAME
@@ -39,17 +39,10 @@ class Trial:
 
     def observation(self) -> Observation:
         """Return the verdict, its cases and the hash of the events, or why there is no verdict."""
-        verdict, trace_hash = self.verdict, self.run.trace_hash
-        if verdict is None:
+        trace_hash = self.run.trace_hash
+        if self.verdict is None:
             return Observation(problem=self.run.record.error or "the lab failed", trace_hash=trace_hash)
-        return Observation(
-            valid=verdict.valid,
-            begun=verdict.begun,
-            counts={str(name): count for name, count in verdict.counts.items() if count},
-            violated=tuple(map(str, verdict.violated)),
-            problem="; ".join(verdict.reasons) if verdict.valid == "unknown" else None,
-            trace_hash=trace_hash,
-        )
+        return observed(self.verdict, trace_hash=trace_hash)
 
     def equals(self, other: "Trial") -> bool:
         """Return whether the same events happened and left the same history."""

@@ -80,11 +80,12 @@ class Experiment(Generic[Subject]):
         )
 
     def conduct(self, directory: Path, *, where: Where = HERE, name: str = RESULTS_NAME) -> AllRuns:
-        """Make the runs that ``directory`` has no result of, with a bar. Ctrl-C ends it.
+        """Make the runs that ``directory`` has no result of, or whose own directories are gone. Ctrl-C ends it.
 
         Raises ``ManyRunsFailed``, ``OSError``, or ``NotAccepted`` if another program writes there.
         """
         with self.state(directory, name=name) as state:
+            state.forget_lost()
             known = [state.results[task.key] for task in self.tasks if task.key in state.results]
             done, failed = len(known), sum(one.valid is False for one in known)
             title = f"{self.name} {self.verb}"

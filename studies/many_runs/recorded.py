@@ -11,14 +11,16 @@ from zonelab.analysis.observation import Observation
 from zonelab.analysis.run_index.many_runs import ManyRuns, SettingRow
 
 _KINDS = ("hunt", "sweep", "matrix", "ablate")
-_UNJUDGED = ("evaluate-", "limit-")
-"""Evaluations count cases, searches for limits rates: neither says anything of verdicts."""
+_LEFT_OUT = ("evaluate-", "limit-", "engines-")
+"""Evaluations count cases, searches for limits rates: neither says anything of verdicts. Runs of engines are in the
+index by their own directories.
+"""
 
 
 def result_files(runs: Path) -> list[Path]:
     """Every file of results with verdicts below ``runs``; links are not followed."""
     found = (path for depth in ("*.jsonl", "*/*.jsonl", "*/*/*.jsonl") for path in runs.glob(depth))
-    judged = (path for path in found if not path.parent.name.startswith(_UNJUDGED))
+    judged = (path for path in found if not path.parent.name.startswith(_LEFT_OUT))
     return sorted(path for path in judged if not path.is_symlink() and path.is_file())
 
 

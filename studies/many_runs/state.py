@@ -59,6 +59,12 @@ class RunState:
             self.results[finished.key] = finished.result
             self._write({"setting": setting, "seed": seed, "result": finished.result.to_json()})
 
+    def forget_lost(self) -> None:
+        """Drop the results whose run directories are gone: their runs are made again."""
+        lost = [key for key, one in self.results.items() if one.directory and not Path(one.directory).is_dir()]
+        for key in lost:
+            del self.results[key]
+
     def _write(self, value: Mapping[str, Any]) -> None:
         try:
             self._file.write(json.dumps(value).encode() + b"\n")

@@ -85,7 +85,7 @@ ablate: --runs=100 [1 to 1e+07], --seed-from=1 [0 to 9.22337e+18], --engine=dyno
 analyze: --master=local[*]
 compare: --within=0.15 [0.001 to 10]
 demo: --on=process, --seed=None [0 to 9.22337e+18], --dir=runs
-engines: --seed=None [0 to 9.22337e+18], --dir=runs
+engines: --seed=None [0 to 9.22337e+18], --jobs=1 [1 to 1024], --dir=runs
 evaluate: --seed-from=1 [0 to 9.22337e+18], --zones=None [1 to 7], --rate=None [0 to ], --runs=None [1 to 1e+07],
     --limit=0 [0 to ], --confirm-runs=None [2 to ], --jobs=1 [1 to 1024], --dir=runs
 hunt: --runs=1000 [1 to 1e+07], --seed-from=1 [0 to 9.22337e+18], --messages=100 [1 to 1e+07], --jobs=1 [1 to 1024],
