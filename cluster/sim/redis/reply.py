@@ -1,12 +1,42 @@
 """Replies of the model: the values of ``zonelab.engine.ports.Reply``, and the error texts that many commands share."""
 
-from typing import NoReturn
+from typing import Any, NoReturn
 
 from zonelab.engine.ports import ServerError
 
 
 class StatusReply(bytes):
     """A simple string such as ``+OK``. To a client it is bytes like any other; a Lua script sees a table."""
+
+
+class MapReply(list[Any]):
+    """A map of RESP 3: keys and values in turn, which is what RESP 2 has in its place."""
+
+
+class SetReply(list[Any]):
+    """A set of RESP 3, an array in RESP 2."""
+
+
+class PairsReply(list[Any]):
+    """An array of pairs in RESP 3, their parts in turn in RESP 2."""
+
+
+class DoubleReply(bytes):
+    """A double of RESP 3, as its text."""
+
+
+class BigNumberReply(bytes):
+    """A big number of RESP 3, as its text."""
+
+
+class VerbatimReply(bytes):
+    """Text of RESP 3 that is to be shown as it is; its ``form`` is three letters."""
+
+    form = b"txt"
+
+
+class BooleanReply(int):
+    """True or false of RESP 3; 1 or 0 in RESP 2."""
 
 
 class CommandError(Exception):

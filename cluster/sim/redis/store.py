@@ -111,6 +111,10 @@ class Database:
         else:
             self._expiry_ms[key] = when_ms
 
+    def end_at(self, key: bytes, when_ms: int) -> None:
+        """``key`` exists until ``when_ms``, inclusive; if that is over by now it goes when it is looked at."""
+        self._expiry_ms[key] = when_ms
+
     def persist(self, key: bytes) -> bool:
         return self._expiry_ms.pop(key, None) is not None
 

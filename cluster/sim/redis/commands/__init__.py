@@ -5,16 +5,33 @@ its name and arity with a decorator. Imports the store and the values of the mod
 """
 
 from zonelab.cluster.sim.redis.commands import (
+    bits,
+    common_part,
     hashes,
     keys,
     lists,
     scan,
     server,
     sets,
+    sortedset_combinations,
     sortedset_ranges,
     sortedsets,
     sorting,
     strings,
 )
 
-__all__ = ["hashes", "keys", "lists", "scan", "server", "sets", "sortedset_ranges", "sortedsets", "sorting", "strings"]
+__all__ = [
+    "bits",
+    "common_part",
+    "hashes",
+    "keys",
+    "lists",
+    "scan",
+    "server",
+    "sets",
+    "sortedset_combinations",
+    "sortedset_ranges",
+    "sortedsets",
+    "sorting",
+    "strings",
+]

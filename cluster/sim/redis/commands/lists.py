@@ -3,6 +3,7 @@
 from collections.abc import Callable
 from itertools import islice
 
+from zonelab.cluster.sim.redis.commands.several_keys import keys_to_pop
 from zonelab.cluster.sim.redis.numbers import INTEGER_MIN, integer, positive
 from zonelab.cluster.sim.redis.registry import Args, command
 from zonelab.cluster.sim.redis.reply import NO_SUCH_KEY, OK, OUT_OF_RANGE, SYNTAX, fail, wrong_arity
@@ -55,6 +56,17 @@ def _pop(name: str, *, left: bool) -> None:
 
 _pop("lpop", left=True)
 _pop("rpop", left=False)
+
+
+@command("lmpop", -4)
+def lmpop(store: Database, args: Args) -> Reply:
+    """The first of some lists that is there: its key, and elements from one end of it."""
+    keys, left, most = keys_to_pop(args, (b"LEFT", b"RIGHT"))
+    for key in keys:
+        elements = store.get(key, List)
+        if elements is not None:
+            return [key, [_take(store, key, elements, left=left) for _ in range(min(most, len(elements)))]]
+    return None
 
 
 @command("llen", 2)

@@ -2,7 +2,8 @@
 
 from collections.abc import Callable
 
-from zonelab.cluster.sim.redis.numbers import INTEGER_MAX, INTEGER_MIN, integer, positive
+from zonelab.cluster.sim.redis.commands.several_keys import above_zero, random_count
+from zonelab.cluster.sim.redis.numbers import positive
 from zonelab.cluster.sim.redis.registry import Args, command
 from zonelab.cluster.sim.redis.reply import OUT_OF_RANGE, SYNTAX, fail
 from zonelab.cluster.sim.redis.store import Database
@@ -101,9 +102,7 @@ def spop(store: Database, args: Args) -> Reply:
 def srandmember(store: Database, args: Args) -> Reply:
     if len(args) > 2:
         fail(SYNTAX)
-    count = integer(args[1]) if len(args) == 2 else None
-    if count == INTEGER_MIN:
-        fail(f"ERR value is out of range, value must between {-INTEGER_MAX} and {INTEGER_MAX}")
+    count = random_count(args[1]) if len(args) == 2 else None
     members = list(_read(store, args[0]))
     if not members:
         return None if count is None else []
@@ -148,3 +147,19 @@ def _combination(name: str, combine: Combine) -> None:
 _combination("sunion", _union)
 _combination("sinter", _intersection)
 _combination("sdiff", _difference)
+
+
+@command("sintercard", -3)
+def sintercard(store: Database, args: Args) -> Reply:
+    count = above_zero(args[0], "ERR numkeys should be greater than 0")
+    if count > len(args) - 1:
+        fail("ERR Number of keys can't be greater than number of args")
+    limit = 0
+    words = iter(args[1 + count :])
+    for word in words:
+        text = next(words, None)
+        if word.upper() != b"LIMIT" or text is None:
+            fail(SYNTAX)
+        limit = positive(text, "ERR LIMIT can't be negative")
+    common = len(_intersection([_read(store, key) for key in args[1 : 1 + count]]))
+    return min(common, limit) if limit else common

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from enum import Enum, auto
 from functools import lru_cache
 
+from zonelab.cluster.sim.redis.commands.sortedset_combinations import put_sorted_set
 from zonelab.cluster.sim.redis.numbers import double, format_double, integer
 from zonelab.cluster.sim.redis.registry import Args, command
 from zonelab.cluster.sim.redis.reply import SYNTAX, CommandError, fail
@@ -163,18 +164,23 @@ def _select(by: By | None, low: bytes, high: bytes, *, reverse: bool) -> Select:
     return by_score(low, high) if by is By.SCORE else by_member(low, high)
 
 
-def _limited(ranks: Ranks, options: _RangeOptions, *, reverse: bool) -> Ranks:
+def _limited(ranks: Ranks, options: _RangeOptions, entries: SortedSet) -> Ranks:
+    """Return what LIMIT leaves of ``ranks``. In a skip list a negative offset counts from the end."""
     start, stop = ranks
+    reverse = bool(options.reverse)
     if options.by in (None, By.RANK):
         return ranks
-    if options.offset < 0 or options.offset >= stop - start:
+    offset = options.offset
+    if offset < 0 and entries.indexed:
+        offset += stop - start
+    if not 0 <= offset < stop - start:
         return 0, 0
-    count = stop - start - options.offset
+    count = stop - start - offset
     if options.limit >= 0:
         count = min(count, options.limit)
     if reverse:
-        return stop - options.offset - count, stop - options.offset
-    return start + options.offset, start + options.offset + count
+        return stop - offset - count, stop - offset
+    return start + offset, start + offset + count
 
 
 _Wanted = tuple[bytes, tuple[Select, _RangeOptions]]
@@ -200,9 +206,23 @@ def _found(store: Database, wanted: _Wanted) -> Reply:
     if entries is None:
         return []
     backwards = bool(options.reverse)
-    ranks = _limited(select(entries), options, reverse=backwards)
+    ranks = _limited(select(entries), options, entries)
     found = entries.between(*ranks, reverse=backwards)
     return _flat(found) if options.with_scores else [member for _, member in found]
+
+
+@command("zrangestore", -5)
+def zrangestore(store: Database, args: Args) -> Reply:
+    options = _RangeOptions(by=None, reverse=None)
+    options.read(args[4:])
+    options.check()
+    if options.with_scores:
+        fail(SYNTAX)
+    backwards = bool(options.reverse)
+    select = _select(options.by, args[2], args[3], reverse=backwards)
+    entries = store.get(args[1], SortedSet)
+    found = [] if entries is None else entries.between(*_limited(select(entries), options, entries))
+    return put_sorted_set(store, args[0], found)
 
 
 def _flat(found: Iterable[Scored]) -> list[bytes]:

@@ -1,13 +1,16 @@
 """Commands on sorted sets, those on ranges excepted."""
 
-from zonelab.cluster.sim.redis.numbers import double, format_double, positive
+from zonelab.cluster.sim.redis.commands.several_keys import keys_to_pop, random_count
+from zonelab.cluster.sim.redis.numbers import INTEGER_MAX, double, format_double, positive
 from zonelab.cluster.sim.redis.registry import Args, command
 from zonelab.cluster.sim.redis.reply import OUT_OF_RANGE, SYNTAX, fail, wrong_arity
 from zonelab.cluster.sim.redis.store import Database
-from zonelab.cluster.sim.redis.values import COMPACT_BYTES_MAX, COMPACT_MAX, SortedSet
+from zonelab.cluster.sim.redis.values import COMPACT_BYTES_MAX, COMPACT_MAX, Scored, SortedSet
 from zonelab.engine.ports import Reply
 
 _FLAGS = frozenset((b"NX", b"XX", b"GT", b"LT", b"CH", b"INCR"))
+
+_PAIRS_MAX = INTEGER_MAX // 2
 
 _Addition = tuple[bytes, list[tuple[float, bytes]], dict[bytes, None]]
 """Key, scores with their members, flags."""
@@ -161,14 +164,19 @@ def _pop(store: Database, args: Args, *, highest: bool) -> Reply:
     entries = store.get(args[0], SortedSet)
     if entries is None:
         return []
+    popped = _taken(store, args[0], entries, count, highest=highest)
+    return [part for score, member in popped for part in (member, format_double(score))]
+
+
+def _taken(store: Database, key: bytes, entries: SortedSet, count: int, *, highest: bool) -> list[Scored]:
     size = len(entries)
     start, stop = (max(0, size - count), size) if highest else (0, min(count, size))
     popped = entries.between(start, stop, reverse=highest)
     for _, member in popped:
         entries.remove(member)
     store.changes += len(popped)
-    store.drop_if_empty(args[0])
-    return [part for score, member in popped for part in (member, format_double(score))]
+    store.drop_if_empty(key)
+    return popped
 
 
 @command("zpopmin", -2)
@@ -179,3 +187,38 @@ def zpopmin(store: Database, args: Args) -> Reply:
 @command("zpopmax", -2)
 def zpopmax(store: Database, args: Args) -> Reply:
     return _pop(store, args, highest=True)
+
+
+@command("zmpop", -4)
+def zmpop(store: Database, args: Args) -> Reply:
+    """The first of some sorted sets that is there: its key, and entries from one end of it."""
+    keys, lowest, most = keys_to_pop(args, (b"MIN", b"MAX"))
+    for key in keys:
+        entries = store.get(key, SortedSet)
+        if entries is not None:
+            popped = _taken(store, key, entries, most, highest=not lowest)
+            return [key, [[member, format_double(score)] for score, member in popped]]
+    return None
+
+
+@command("zrandmember", -2)
+def zrandmember(store: Database, args: Args) -> Reply:
+    count = random_count(args[1]) if len(args) > 1 else None
+    with_scores = len(args) == 3 and args[2].upper() == b"WITHSCORES"
+    if len(args) > 3 or (len(args) == 3 and not with_scores):
+        fail(SYNTAX)
+    if with_scores and count is not None and not -_PAIRS_MAX <= count <= _PAIRS_MAX:
+        fail("ERR value is out of range")
+    entries = store.get(args[0], SortedSet)
+    if entries is None:
+        return None if count is None else []
+    members = list(entries.scores)
+    if count is None:
+        return store.random.choice(members)
+    if count < 0:
+        chosen = [store.random.choice(members) for _ in range(-count)]
+    else:
+        chosen = store.random.sample(members, min(count, len(members)))
+    if not with_scores:
+        return chosen
+    return [part for member in chosen for part in (member, format_double(entries.scores[member]))]

@@ -14,6 +14,8 @@ from zonelab.engine.ports import Reply
 
 _LENGTH_MAX = 512 * 1024 * 1024
 _TOO_LONG = "ERR string exceeds maximum allowed size (proto-max-bulk-len)"
+_BAD_COUNT = "ERR invalid numkeys value or out of range"
+_PAIRS_MAX = (1 << 31) - 1
 _NOT_FINITE = "ERR increment would produce NaN or Infinity"
 
 
@@ -27,13 +29,16 @@ class _SetOptions:
     flags: set[bytes] = field(default_factory=set)
     time: tuple[bytes, bytes] | None = None
     """Option and value."""
+    expected: bytes | None = None
+    """The value that a key must have: SET … IFEQ."""
 
 
 _CONFLICTS = {b"NX": b"XX", b"XX": b"NX"}
+_CONDITIONS = frozenset((b"NX", b"XX"))
 
 
 def _set_options(words: Args, flags: frozenset[bytes]) -> _SetOptions:
-    """Options of SET and GETEX; of those that set, keep or remove a time there may be one."""
+    """Options of SET, GETEX and MSETEX; of those that set, keep or remove a time there may be one."""
     options = _SetOptions()
     rest = iter(words)
     for word in rest:
@@ -41,7 +46,13 @@ def _set_options(words: Args, flags: frozenset[bytes]) -> _SetOptions:
         timed = options.time is not None or options.flags & {b"KEEPTTL", b"PERSIST"}
         if option in EXPIRY_OPTIONS and not timed and (value := next(rest, None)) is not None:
             options.time = (option, value)
-        elif option in flags and _CONFLICTS.get(option) not in options.flags:
+        elif option == b"IFEQ" and option in flags and not options.flags & _CONDITIONS and options.expected is None:
+            options.expected = next(rest, None)
+            if options.expected is None:
+                fail(SYNTAX)
+        elif option in _CONDITIONS and options.expected is not None:
+            fail(SYNTAX)
+        elif option in flags - {b"IFEQ"} and _CONFLICTS.get(option) not in options.flags:
             if option in (b"KEEPTTL", b"PERSIST") and options.time is not None:
                 fail(SYNTAX)
             options.flags.add(option)
@@ -58,6 +69,9 @@ def _until_ms(store: Database, options: _SetOptions, name: str) -> int | None:
     return deadline_ms(store, text, unit_ms=unit_ms, relative=relative, name=name, positive=True)
 
 
+_SET_FLAGS = frozenset((b"NX", b"XX", b"GET", b"KEEPTTL", b"IFEQ"))
+
+
 @command("set", -3)
 def set_(store: Database, args: Args) -> Reply:
     key, value = args[0], args[1]
@@ -65,11 +79,13 @@ def set_(store: Database, args: Args) -> Reply:
         store.put(key, value)
         store.changes += 1
         return OK
-    options = _set_options(args[2:], frozenset((b"NX", b"XX", b"GET", b"KEEPTTL")))
+    options = _set_options(args[2:], _SET_FLAGS)
     until_ms = _until_ms(store, options, "set")
-    old = store.get(key, bytes) if b"GET" in options.flags else store.find(key)
+    typed = b"GET" in options.flags or options.expected is not None
+    old = store.get(key, bytes) if typed else store.find(key)
     reply = old if b"GET" in options.flags else OK
-    if (b"NX" in options.flags and old is not None) or (b"XX" in options.flags and old is None):
+    missed = options.expected is not None and old != options.expected
+    if missed or (b"NX" in options.flags and old is not None) or (b"XX" in options.flags and old is None):
         return old if b"GET" in options.flags else None  # type: ignore[return-value]
     store.put(key, value, keep_expiry=b"KEEPTTL" in options.flags)
     if until_ms is not None:
@@ -116,6 +132,13 @@ def getdel(store: Database, args: Args) -> Reply:
     if old is not None:
         store.delete(args[0])
     return old
+
+
+@command("delifeq", 3)
+def delifeq(store: Database, args: Args) -> Reply:
+    if store.get(args[0], bytes) != args[1]:
+        return 0
+    return int(store.delete(args[0]))
 
 
 @command("getex", -2)
@@ -242,4 +265,26 @@ def msetnx(store: Database, args: Args) -> Reply:
     if any(store.find(key) is not None for key in args[::2]):
         return 0
     mset(store, args)
+    return 1
+
+
+@command("msetex", -4)
+def msetex(store: Database, args: Args) -> Reply:
+    """MSETEX: number of pairs, pairs, options."""
+    count = integer(args[0], _BAD_COUNT)
+    if not 0 < count <= _PAIRS_MAX:
+        fail(_BAD_COUNT)
+    pairs, words = args[1 : 1 + 2 * count], args[1 + 2 * count :]
+    if len(pairs) < 2 * count:
+        fail(SYNTAX)
+    options = _set_options(words, frozenset((b"NX", b"XX", b"KEEPTTL")))
+    until_ms = _until_ms(store, options, "msetex")
+    there = [store.find(key) is not None for key in pairs[::2]]
+    if (b"NX" in options.flags and any(there)) or (b"XX" in options.flags and not all(there)):
+        return 0
+    for key, value in zip(pairs[::2], pairs[1::2], strict=True):
+        store.put(key, value, keep_expiry=b"KEEPTTL" in options.flags)
+        if until_ms is not None:
+            store.end_at(key, until_ms)
+        store.changes += 1
     return 1

@@ -1,0 +1,72 @@
+"""Goal: the model answers drawn commands as a real server does, in RESP 2 and 3. Method: both, pipelined, on the wire.
+
+``tests/conformance/compare_commands.py`` runs more of them.
+"""
+
+import os
+
+import pytest
+from support.cluster.command_differ import Differ, WireClient, compare
+from support.cluster.command_families import Commands
+from support.cluster.command_table import MODELLED
+from support.cluster.redis_pair import real_server
+
+from zonelab.cluster.sim.redis import RedisModel
+
+pytestmark = pytest.mark.real
+
+COUNT = int(os.environ.get("ZONELAB_CONFORMANCE_COMMANDS", "30000"))
+SEED = int(os.environ.get("ZONELAB_CONFORMANCE_SEED", "1"))
+
+
+@pytest.fixture(scope="module")
+def server():
+    with real_server() as client:
+        yield client
+
+
+@pytest.fixture(params=[2, 3], ids=["resp2", "resp3"])
+def protocol(request):
+    return request.param
+
+
+@pytest.fixture
+def wire(server, protocol):
+    client = WireClient(server.address, protocol=protocol)
+    yield client
+    client.close()
+
+
+def test_the_model_answers_as_the_server_does(wire, protocol):
+    differ = Differ(wire, protocol=protocol)
+    found = compare(differ, Commands(modelled=MODELLED), seed=SEED, count=COUNT)
+    assert found is None, found
+    assert differ.executed >= COUNT
+
+
+class RanksFromOne(RedisModel):
+    """Answers ZRANK one too high."""
+
+    def execute(self, command):
+        reply = super().execute(command)
+        return reply + 1 if command[0].upper() == b"ZRANK" and isinstance(reply, int) else reply
+
+
+class Forgetful(RedisModel):
+    """Answers LTRIM and carries it out in vain."""
+
+    def execute(self, command):
+        return b"OK" if command[0].upper() == b"LTRIM" else super().execute(command)
+
+
+@pytest.mark.parametrize(
+    ("wrong", "family", "last"),
+    [(RanksFromOne, "sorted_sets", {b"ZRANK"}), (Forgetful, "lists", {b"LTRIM", b"LRANGE", b"LLEN", b"TYPE"})],
+)
+def test_a_model_that_is_wrong_is_found_out_by_a_small_program(wire, protocol, wrong, family, last):
+    differ = Differ(wire, protocol=protocol, make=wrong)
+    found = compare(differ, Commands(modelled=MODELLED), seed=1, count=20_000, family=family)
+    assert found is not None
+    assert found.program[found.place][0].upper() in last
+    assert found.place <= 2
+    assert f"the server answers {found.real!r}" in str(found)

@@ -1,0 +1,245 @@
+"""The model and a real server compared by programs of drawn commands: pipelined, on the wire, in RESP 2 and 3.
+
+A program that differs is shrunk to a smallest one.
+"""
+
+import socket
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from random import Random
+
+import hiredis
+from support.cluster.command_families import Commands
+
+from zonelab.cluster.resp.protocol.replies import ReplyCutter
+from zonelab.cluster.sim.redis import RedisModel
+from zonelab.cluster.sim.redis.resp import encode, typed
+from zonelab.cluster.zone import Address
+from zonelab.engine.ports import Reply, ServerError
+
+Command = tuple[bytes, ...]
+Program = Sequence[Command]
+
+UNORDERED = frozenset(b"SMEMBERS KEYS HKEYS HVALS HGETALL SUNION SINTER SDIFF SCAN HSCAN SSCAN ZSCAN".split())
+"""Commands whose reply has no order that the server promises."""
+
+SCANS = frozenset(b"SCAN HSCAN SSCAN ZSCAN".split())
+
+MOMENTS = frozenset(b"TTL PTTL EXPIRETIME PEXPIRETIME HTTL HPTTL HEXPIRETIME HPEXPIRETIME".split())
+"""Commands whose reply is a time, which passes while a program runs."""
+
+TOLERANCE_MS = 5_000
+
+DRAWN = frozenset(b"SRANDMEMBER HRANDFIELD ZRANDMEMBER RANDOMKEY".split())
+"""Commands that choose at random."""
+
+PER_PROGRAM = 200
+
+
+@dataclass(frozen=True)
+class Difference:
+    """The first command of ``program`` whose replies differ, and those: the server's and the model's."""
+
+    program: Program
+    place: int
+    real: bytes
+    simulated: bytes
+
+    def __str__(self) -> str:
+        shown = "\n".join(f"  {' '.join(map(_shown, command))}" for command in self.program[: self.place + 1])
+        return f"after\n{shown}\nthe server answers {self.real!r},\nthe model          {self.simulated!r}"
+
+
+def _shown(word: bytes) -> str:
+    text = word.decode("latin-1")
+    return text if text.isascii() and text.isprintable() and text and " " not in text else repr(word)[1:]
+
+
+class WireClient:
+    """A client that sends a pipeline and returns the bytes of each reply."""
+
+    def __init__(self, address: Address, *, protocol: int) -> None:
+        self._socket = socket.create_connection((address.host, address.port), timeout=60)
+        self._cutter = ReplyCutter()
+        if protocol == 3:
+            self.execute([(b"HELLO", b"3")])
+
+    def execute(self, commands: Program) -> list[bytes]:
+        packed = b"".join(map(hiredis.pack_command, commands))
+        replies: list[bytes] = []
+        sent = 0
+        while sent < len(packed):  # the server must not wait for its replies to be read
+            self._socket.sendall(packed[sent : sent + (1 << 16)])
+            sent += 1 << 16
+        while not self._cutter.take(len(commands) - len(replies), replies):
+            data = self._socket.recv(1 << 18)
+            assert data, "the server closed the connection"
+            self._cutter.feed(data)
+        return replies
+
+    def close(self) -> None:
+        self._socket.close()
+
+
+class Differ:
+    """Compares a model made by ``make`` with the server of ``client``."""
+
+    def __init__(self, client: WireClient, *, protocol: int, make: Callable[..., RedisModel] = RedisModel) -> None:
+        self._client, self._protocol, self._make = client, protocol, make
+        self.executed = 0
+
+    def difference(self, program: Program) -> Difference | None:
+        """Return the first difference, in a reply or in what is left in the end; None if there is none."""
+        now, *_ = self._client.execute([(b"TIME",), (b"FLUSHALL",), (b"SCRIPT", b"FLUSH"), (b"FUNCTION", b"FLUSH")])
+        seconds, micros = hiredis_reply(now)
+        now_us = int(seconds) * 1_000_000 + int(micros)
+        model = self._make(clock_us=lambda: now_us, random=Random(1))
+        program = [*program, (b"DBSIZE",)]
+        found = self._compare(model, program, program)
+        if found is not None:
+            return found
+        contents = [command for key in model.store.present() for command in reads(key, model.execute((b"TYPE", key)))]
+        extended = [*program, *contents]
+        return self._compare(model, extended, extended[len(program) :])
+
+    def _compare(self, model: RedisModel, program: Program, commands: Program) -> Difference | None:
+        self.executed += len(commands)
+        begin = len(program) - len(commands)
+        for place, (command, real) in enumerate(zip(commands, self._client.execute(commands), strict=True)):
+            simulated = self._answer(model, command, real)
+            if simulated is not None:
+                return Difference(program, begin + place, real, simulated)
+        return None
+
+    def _answer(self, model: RedisModel, command: Command, real: bytes) -> bytes | None:
+        """Execute ``command``; what the model answers, if it differs."""
+        name = command[0].upper()
+        if (name in DRAWN or name == b"SPOP") and real[:1] != b"-":
+            return self._drawn(model, name, command, real)
+        reply = model.execute(command)
+        simulated = encode(typed(command, reply), protocol=self._protocol)
+        if simulated == real or same(name, real, simulated) or (name in SCANS and is_page(command, real, simulated)):
+            return None
+        return simulated
+
+    def _drawn(self, model: RedisModel, name: bytes, command: Command, real: bytes) -> bytes | None:
+        """What the server drew must be possible, and what the model draws must look like it."""
+        if name == b"SPOP":
+            popped = hiredis_reply(real)
+            members = [] if popped is None else popped if isinstance(popped, list) else [popped]
+            before = model.execute((b"SMEMBERS", command[1]))
+            reply = model.execute(command)
+            if isinstance(reply, list) or reply is not None:
+                mine = reply if isinstance(reply, list) else [reply]
+                model.execute((b"SADD", command[1], *mine)) if mine else None
+            model.execute((b"SREM", command[1], *members)) if members else None
+            possible = isinstance(before, list) and set(members) <= set(before)
+        else:
+            reply, possible = model.execute(command), True
+        simulated = encode(typed(command, reply), protocol=self._protocol)
+        return None if possible and _shape(simulated) == _shape(real) else simulated
+
+    def shrink(self, found: Difference) -> Difference:
+        """Return a difference by a program from which no command can be left out."""
+        program, least = list(found.program[: found.place + 1]), found
+        size = len(program) // 2
+        while size:
+            at = 0
+            while at < len(program):
+                now = self.difference(program[:at] + program[at + size :])
+                shorter = [] if now is None else list(now.program[: now.place + 1])
+                if now is not None and len(shorter) < len(program):
+                    program, least = shorter, now
+                else:
+                    at += size
+            size //= 2
+        return least
+
+
+def reads(key: bytes, kind: Reply) -> list[Command]:
+    """The commands that read all of a key."""
+    read: dict[bytes, Command] = {
+        b"string": (b"GET", key),
+        b"hash": (b"HGETALL", key),
+        b"list": (b"LRANGE", key, b"0", b"-1"),
+        b"set": (b"SMEMBERS", key),
+        b"zset": (b"ZRANGE", key, b"0", b"-1", b"WITHSCORES"),
+        b"stream": (b"XRANGE", key, b"-", b"+"),
+    }
+    assert isinstance(kind, bytes)
+    return [(b"TYPE", key), read[bytes(kind)], (b"PTTL", key)]
+
+
+def hiredis_reply(raw: bytes) -> Reply:
+    reader = hiredis.Reader(replyError=ServerError)
+    reader.feed(raw)
+    reply: Reply = reader.gets()
+    return reply
+
+
+def same(name: bytes, real: bytes, simulated: bytes) -> bool:
+    """Return whether two replies say the same, as far as the server promises."""
+    if real[:1] == b"-":
+        return simulated == real.decode("utf-8", "replace").encode()
+    if name in UNORDERED:
+        return _sorted(real) == _sorted(simulated) and real[:1] == simulated[:1]
+    if name in MOMENTS:
+        return _close(name, hiredis_reply(real), hiredis_reply(simulated))
+    return False
+
+
+def is_page(command: Command, real: bytes, simulated: bytes) -> bool:
+    """Return whether two replies to a scan are parts of it: what is on a page is up to the server."""
+    replies = hiredis_reply(real), hiredis_reply(simulated)
+    if not all(isinstance(reply, list) for reply in replies):
+        return False
+    begins = command[1 if command[0].upper() == b"SCAN" else 2] == b"0"
+    return not begins or any(reply[0] != b"0" for reply in replies)
+
+
+def _sorted(raw: bytes) -> object:
+    return _in_order(hiredis_reply(raw))
+
+
+def _in_order(reply: Reply) -> object:
+    if isinstance(reply, dict):
+        return sorted(reply.items())
+    if isinstance(reply, set | list):
+        return sorted(map(repr, map(_in_order, reply)))
+    return reply
+
+
+def _close(name: bytes, real: Reply, simulated: Reply) -> bool:
+    if isinstance(real, list) and isinstance(simulated, list) and len(real) == len(simulated):
+        return all(_close(name, *pair) for pair in zip(real, simulated, strict=True))
+    if not isinstance(real, int) or not isinstance(simulated, int) or real < 0 or simulated < 0:
+        return real == simulated
+    tolerance = TOLERANCE_MS if name.lstrip(b"H").startswith(b"P") else TOLERANCE_MS // 1000
+    return abs(real - simulated) <= tolerance
+
+
+def _shape(raw: bytes) -> object:
+    """A reply without its texts."""
+    return _bare(hiredis_reply(raw)), raw[:1]
+
+
+def _bare(reply: Reply) -> object:
+    if isinstance(reply, list | set):
+        return [_bare(item) for item in reply]
+    return type(reply).__name__
+
+
+def compare(
+    differ: Differ, commands: Commands, *, seed: int, count: int, family: str | None = None
+) -> Difference | None:
+    """Run programs until ``count`` commands were executed, of ``family`` or of each in turn; the first difference."""
+    random = Random(seed)
+    families = [family] if family else [*commands.families, "mixed"]
+    turn = 0
+    while differ.executed < count:
+        program = commands.program(random, families[turn % len(families)], PER_PROGRAM)
+        found = differ.difference(program)
+        if found is not None:
+            return differ.shrink(found)
+        turn += 1
+    return None
