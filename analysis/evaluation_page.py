@@ -20,16 +20,16 @@ _TONES = {
 }
 
 
-def write_evaluation_page(told: Mapping[str, Any], folder: Path) -> Path:
+def write_evaluation_page(shown: Mapping[str, Any], folder: Path) -> Path:
     """Write ``report.html`` of what ``evaluate.json`` has into ``folder``. Raises ``OSError``."""
     with TemporaryDirectory(prefix="zonelab-evaluate-") as made:
         images = [
-            image_of(plot_bounds(told, Path(made) / "bounds.png"), "How far each setting is from each bound"),
-            image_of(plot_push(told, Path(made) / "push.png"), "Percentiles of pushes of every setting"),
+            image_of(plot_bounds(shown, Path(made) / "bounds.png"), "How far each setting is from each bound"),
+            image_of(plot_push(shown, Path(made) / "push.png"), "Percentiles of pushes of every setting"),
         ]
     template = environment().get_template("evaluation.html")
-    title = f"{told['scenario']}: which setting"
+    title = f"{shown['scenario']}: which setting"
     return write_whole(
         folder / PAGE_NAME,
-        template.render(title=title, told=told, word=_WORDS[told["exit_code"]], tones=_TONES, images=images),
+        template.render(title=title, told=shown, word=_WORDS[shown["exit_code"]], tones=_TONES, images=images),
     )

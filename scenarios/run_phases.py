@@ -202,9 +202,9 @@ class RunPhases(ABC):
         if not isinstance(reply, bytes):
             return None
         lines = (line.partition(":") for line in reply.decode().splitlines())
-        told = {name: value.strip() for name, colon, value in lines if colon}
-        name = told.get("server_name", "redis")
-        return f"{name} {told.get(f'{name}_version', told.get('redis_version', 'of unknown version'))}"
+        facts = {name: value.strip() for name, colon, value in lines if colon}
+        name = facts.get("server_name", "redis")
+        return f"{name} {facts.get(f'{name}_version', facts.get('redis_version', 'of unknown version'))}"
 
     def _begin_phase(self, name: str, bound_s: float | None) -> None:
         LOGGER.info("%s begins", name)

@@ -148,13 +148,13 @@ class VerdictSection:
         Raises ``KeyError`` or ``TypeError`` if it is no section of this kind.
         """
         known = {one.name for one in fields(cls)} & set(value)
-        told = {name: cls.parts.get(name, _unchanged)(value[name]) for name in known}
+        parts = {name: cls.parts.get(name, _unchanged)(value[name]) for name in known}
         unknown = [str(name) for name in cls.classes if name not in value["counts"]]
-        told["counts"] = {**dict.fromkeys(unknown, 0), **value["counts"]}
-        told["cases"] = {name: tuple(map(Case.from_json, cases)) for name, cases in value["cases"].items()}
-        told |= {name: tuple(value[name]) for name in ("forbid", "doubts")}
-        told["not_judged"] = (*value["not_judged"], *unknown)
-        return cls(**told)
+        parts["counts"] = {**dict.fromkeys(unknown, 0), **value["counts"]}
+        parts["cases"] = {name: tuple(map(Case.from_json, cases)) for name, cases in value["cases"].items()}
+        parts |= {name: tuple(value[name]) for name in ("forbid", "doubts")}
+        parts["not_judged"] = (*value["not_judged"], *unknown)
+        return cls(**parts)
 
 
 def _unchanged(value: Any) -> Any:

@@ -118,10 +118,10 @@ class MedianPair:
     @property
     def difference(self) -> str:
         """Return the difference of the real median from the simulated one, in per cent, as a report shows it."""
-        told = f"{self.relative:+.0%}"
+        text = f"{self.relative:+.0%}"
         if self.interval is None:
-            return told
-        return f"{told} ({self.interval.low:+.0%} to {self.interval.high:+.0%})"
+            return text
+        return f"{text} ({self.interval.low:+.0%} to {self.interval.high:+.0%})"
 
 
 def pairs_of(

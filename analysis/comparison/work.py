@@ -44,7 +44,7 @@ def fitted(
 def _of_run(without_ms: Mapping[str, float], with_unit_ms: Mapping[str, float], run: Mapping[str, float]) -> float:
     names = [name for name in without_ms if name in with_unit_ms and name in run]
     without, with_unit, measured = (
-        np.array([told[name] for name in names]) for told in (without_ms, with_unit_ms, run)
+        np.array([times_ms[name] for name in names]) for times_ms in (without_ms, with_unit_ms, run)
     )
     slope = (with_unit - without) / without
     if not slope.any():

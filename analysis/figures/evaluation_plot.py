@@ -8,7 +8,7 @@ from matplotlib.axes import Axes
 
 from zonelab.analysis.figures import plot_style as style
 
-Told = Mapping[str, Any]
+Evaluated = Mapping[str, Any]
 """Content of ``evaluate.json``."""
 
 _PERCENTILES = ("p50(push)", "p99(push)", "p99.9(push)")
@@ -16,14 +16,14 @@ _ROW = 0.42
 _LEAST, _MOST = 1e-4, 1e4
 
 
-def plot_bounds(told: Told, path: Path) -> Path:
+def plot_bounds(evaluation: Evaluated, path: Path) -> Path:
     """Plot for every setting and objective the estimate over its bound, with its interval; right of the line it is
     broken.
 
     Zeros have no ratio: they are left out. Raises ``OSError``.
     """
-    settings = told["settings"]
-    names = [name for name in told["objectives"] if not _is_zero(name)]
+    settings = evaluation["settings"]
+    names = [name for name in evaluation["objectives"] if not _is_zero(name)]
     figure, (axis,) = style.new_figure(height=max(1.6, _ROW * len(settings) * max(1, len(names)) / 2 + 1.0))
     for number, name in enumerate(names):
         shown = [next(one for one in row["objectives"] if one["objective"] == name) for row in settings]
@@ -36,13 +36,13 @@ def plot_bounds(told: Told, path: Path) -> Path:
     style.label(axis, x="estimate divided by its bound")
     style.legend_above(figure, axis)
     notes = ["Lines are 95 % intervals. An arrow: endless, or beyond the figure. Zeros are in the table only."]
-    style.frame(figure, "How far from each bound", _about(told), notes=notes)
+    style.frame(figure, "How far from each bound", _about(evaluation), notes=notes)
     return style.save(figure, path)
 
 
-def plot_push(told: Told, path: Path) -> Path:
+def plot_push(evaluation: Evaluated, path: Path) -> Path:
     """Percentiles of pushes of a year, of every setting, with their intervals. Raises ``OSError``."""
-    settings = told["settings"]
+    settings = evaluation["settings"]
     figure, (axis,) = style.new_figure(height=max(1.6, _ROW * 1.5 * len(settings) + 1.0))
     for number, name in enumerate(_PERCENTILES):
         for place, row in enumerate(settings):
@@ -52,7 +52,7 @@ def plot_push(told: Told, path: Path) -> Path:
     style.label(axis, x="milliseconds")
     style.legend_above(figure, axis)
     notes = ["Lines are 95 % intervals. An arrow: endless, as so many pushes are not confirmed or runs are too few."]
-    style.frame(figure, "Pushes of a year", _about(told), notes=notes)
+    style.frame(figure, "Pushes of a year", _about(evaluation), notes=notes)
     return style.save(figure, path)
 
 
@@ -77,16 +77,16 @@ def _bar(axis: Axes, value: Mapping[str, Any], *, bound: float, place: float, nu
         axis.plot([], [], color=colour, marker=style.marker_of(number), label=name, linestyle="none")
 
 
-def _name_rows(axis: Axes, settings: Sequence[Told]) -> None:
+def _name_rows(axis: Axes, settings: Sequence[Evaluated]) -> None:
     axis.set_yticks(range(len(settings)), [row["setting"].replace(" ", "\n") for row in settings])
     axis.set_ylim(len(settings) - 0.4, -0.6)
 
 
-def _about(told: Told) -> str:
-    program = told["environment"]
-    runs = sum(told["runs"].values())
-    seeds = f"seeds from {told['seeds']['first']}"
-    return f"{told['scenario']} · {runs:,} runs of each setting · {seeds} · zonelab {program['zonelab']}"
+def _about(evaluation: Evaluated) -> str:
+    program = evaluation["environment"]
+    runs = sum(evaluation["runs"].values())
+    seeds = f"seeds from {evaluation['seeds']['first']}"
+    return f"{evaluation['scenario']} · {runs:,} runs of each setting · {seeds} · zonelab {program['zonelab']}"
 
 
 def _is_zero(objective: str) -> bool:

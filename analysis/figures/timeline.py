@@ -236,9 +236,9 @@ def _texts(run: RunDirectory, indexes: NDArray[np.int64]) -> dict[int, str]:
     wanted = pa.array(indexes)
     for batch in run.operations(("index", "message_id", "error")) if len(indexes) else ():
         for row in batch.filter(pc.is_in(batch["index"], value_set=wanted)).to_pylist():
-            told = found.setdefault(row["index"], [row["message_id"], 0, row["error"]])
-            told[1] += row["message_id"] is not None
-    return {index: _text(*told) for index, told in found.items()}
+            parts = found.setdefault(row["index"], [row["message_id"], 0, row["error"]])
+            parts[1] += row["message_id"] is not None
+    return {index: _text(*parts) for index, parts in found.items()}
 
 
 def _text(message_id: str | None, messages: int, error: str | None) -> str:

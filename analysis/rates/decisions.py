@@ -53,8 +53,8 @@ class ObjectiveJudgement:
             if self.status is ObjectiveStatus.HELD:
                 return f"none in {self.runs:,} runs (below {3 / self.runs:.2g})"
             return f"{self.cases:,} in {self.runs:,} runs"
-        told = self.objective.told(float(self.value.value))
-        return told if self.runs_needed is None else f"{told}, {self.runs:,} of about {self.runs_needed:,} runs"
+        text = self.objective.told(float(self.value.value))
+        return text if self.runs_needed is None else f"{text}, {self.runs:,} of about {self.runs_needed:,} runs"
 
     def to_json(self) -> dict[str, Any]:
         return {

@@ -29,9 +29,9 @@ class FaultCost:
     runs_needed: int | None
 
     def to_json(self) -> dict[str, Any]:
-        told = {"edges": self.edges.to_json(), "steady": self.steady.to_json(), "whole": self.whole.to_json()}
+        values = {"edges": self.edges.to_json(), "steady": self.steady.to_json(), "whole": self.whole.to_json()}
         told_needed = {"clump": self.clump, "runs": self.runs, "runs_needed": self.runs_needed}
-        return {"fault": self.fault, "figure": str(self.figure), **told, **told_needed}
+        return {"fault": self.fault, "figure": str(self.figure), **values, **told_needed}
 
 
 def fault_costs(measured: SettingRates) -> list[FaultCost]:

@@ -34,16 +34,16 @@ def evaluation_lines(folder: Path) -> Iterator[EvaluationLine]:
         place, scenario = path.parent.relative_to(folder).as_posix(), path.parent.parent.name
         updated = datetime.fromtimestamp(path.stat().st_mtime, UTC)
         try:
-            told = json.loads(path.read_text(encoding="utf-8"))
+            value = json.loads(path.read_text(encoding="utf-8"))
             yield EvaluationLine(
                 place=place,
-                scenario=told["scenario"],
-                answer=told["answer"],
-                exit_code=told["exit_code"],
-                settings=len(told["settings"]),
-                runs=sum(told["runs"].values()),
+                scenario=value["scenario"],
+                answer=value["answer"],
+                exit_code=value["exit_code"],
+                settings=len(value["settings"]),
+                runs=sum(value["runs"].values()),
                 updated_utc=f"{updated:%Y-%m-%dT%H:%M:%SZ}",
-                command=told["command"],
+                command=value["command"],
             )
         except (OSError, ValueError, KeyError, TypeError) as error:
             yield EvaluationLine(place=place, scenario=scenario, problem=f"{_FILE}: {error or type(error).__name__}")

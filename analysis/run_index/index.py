@@ -107,9 +107,9 @@ class _Known:
 def _known(path: Path) -> _Known:
     """Nothing if there is no index, or if another version wrote it: then all is read anew."""
     try:
-        told = json.loads(path.read_text(encoding="utf-8"))
-        if told["format"] == FORMAT:
-            runs, many = map(RunLine.from_json, told["runs"]), map(ManyRuns.from_json, told["many_runs"])
+        value = json.loads(path.read_text(encoding="utf-8"))
+        if value["format"] == FORMAT:
+            runs, many = map(RunLine.from_json, value["runs"]), map(ManyRuns.from_json, value["many_runs"])
             by_digest = {(line.digest, "" if line.run_id else line.place): line for line in runs}
             return _Known(by_digest, {one.place: one for one in many})
     except (OSError, ValueError, KeyError, TypeError):

@@ -153,12 +153,12 @@ def _told(path: Path) -> Mapping[str, Any]:
     ``TypeError``.
     """
     try:
-        told = json.loads(path.read_text(encoding="utf-8"))
+        value = json.loads(path.read_text(encoding="utf-8"))
     except FileNotFoundError:
         return {}
-    if not isinstance(told, dict):
+    if not isinstance(value, dict):
         raise TypeError(f"{path.name}: a mapping is what it should have")
-    return told
+    return value
 
 
 def _figures(summary: Mapping[str, Any]) -> Iterator[tuple[str, float]]:

@@ -99,7 +99,7 @@ class AccessRun(Protocol):
 def accesses(run: AccessRun) -> list[Access]:
     """Every operation of a run, in the order of their begin. Raises ``RunError``."""
     values = run.table(VALUES_NAME, VALUES)
-    told = {row["op_id"]: row for row in values.to_pylist()} if values is not None else {}
+    by_op = {row["op_id"]: row for row in values.to_pylist()} if values is not None else {}
     begun: dict[int, dict[str, Any]] = {}
     found: dict[int, Access] = {}
     columns = ("index", "time_ns", "process", "zone", "f", "type", "op_id", "error")
@@ -109,15 +109,15 @@ def accesses(run: AccessRun) -> list[Access]:
             if row["type"] == "invoke":
                 begun[op] = row
             else:
-                found[op] = _access(begun.pop(op), row, told.get(op))
+                found[op] = _access(begun.pop(op), row, by_op.get(op))
     for op, row in begun.items():
-        found[op] = _access(row, None, told.get(op))
+        found[op] = _access(row, None, by_op.get(op))
     return [found[op] for op in sorted(found)]
 
 
-def _access(invoked: dict[str, Any], completed: dict[str, Any] | None, told: dict[str, Any] | None) -> Access:
+def _access(invoked: dict[str, Any], completed: dict[str, Any] | None, values: dict[str, Any] | None) -> Access:
     unknown = completed is None or completed["type"] == "info"
-    row = told or {"key": "", "argument": None, "expected": None, "result": None, "applied": None, "members": None}
+    row = values or {"key": "", "argument": None, "expected": None, "result": None, "applied": None, "members": None}
     return Access(
         op=invoked["op_id"],
         process=invoked["process"],

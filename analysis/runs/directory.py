@@ -97,8 +97,8 @@ class RunDirectory:
             with _parquet(path, schema) as file:
                 for found in file.schema_arrow:
                     if found.name in schema.names and not is_as_written(found.type, schema.field(found.name).type):
-                        told = f"got {found.type}; expected {schema.field(found.name).type}"
-                        raise RunError(f"{path}: column {found.name}: {told} (Spark does not convert it)")
+                        types = f"got {found.type}; expected {schema.field(found.name).type}"
+                        raise RunError(f"{path}: column {found.name}: {types} (Spark does not convert it)")
 
     def operations(
         self, columns: Sequence[str] | None = None, *, batch_rows: int = ROWS_PER_BATCH

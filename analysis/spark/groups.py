@@ -24,14 +24,14 @@ def grouped_settings(settings: Sequence[Mapping[str, Any]]) -> tuple[list[str], 
     values = [tuple(value_text(one.get(name)) for name in unlike) for one in settings]
     several = _several(settings, values)
     names: dict[tuple[str, ...], str] = {}
-    told: dict[str, str] = {}
+    names_apart: dict[str, str] = {}
     for one, value in zip(settings, values, strict=True):
         if value not in names:
             level = str(one["level"])
             number = 1 + sum(name.partition(" ")[0] == level for name in names.values())
             names[value] = f"{level} #{number}" if several[level] else level
-            told[names[value]] = _differences(one, settings, [name for name in unlike if name != "level"])
-    return [names[value] for value in values], told if len(told) > 1 else {}
+            names_apart[names[value]] = _differences(one, settings, [name for name in unlike if name != "level"])
+    return [names[value] for value in values], names_apart if len(names_apart) > 1 else {}
 
 
 def _several(settings: Sequence[Mapping[str, Any]], values: Sequence[tuple[str, ...]]) -> dict[str, bool]:

@@ -147,11 +147,11 @@ def fault_lines(bands: Iterable[FaultBand]) -> Iterator[Line]:
 
 def with_faults(lines: Iterable[Line], faults: Iterable[FaultBand]) -> tuple[Line, ...]:
     """``lines`` in the order of time, with the faults that were in force between the first and the last of them."""
-    told = sorted(lines, key=lambda line: line.time_ns)
-    if not told:
+    ordered = sorted(lines, key=lambda line: line.time_ns)
+    if not ordered:
         return ()
-    first_ns, last_ns = told[0].time_ns, told[-1].time_ns
+    first_ns, last_ns = ordered[0].time_ns, ordered[-1].time_ns
     ends = {band: last_ns + 1 if band.end_ns is None else band.end_ns for band in faults}
     near = [band for band, end_ns in ends.items() if band.begin_ns <= last_ns and end_ns >= first_ns]
     shown = sorted(near, key=lambda band: (ends[band], band.begin_ns))[-FAULTS_MAX:]
-    return tuple(sorted([*told, *fault_lines(shown)], key=lambda line: line.time_ns))
+    return tuple(sorted([*ordered, *fault_lines(shown)], key=lambda line: line.time_ns))

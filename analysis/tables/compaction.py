@@ -46,13 +46,13 @@ def _joined(folder: TableFolder, table: str, paths: Sequence[Path], *, number: i
         rows = pq.read_metadata(staged).num_rows
         final = paths[0].with_name(f"compacted-{content_hash(staged)}.parquet")
         put(staged, final)
-    told = {
+    content = {
         "schema": SCHEMA,
         "table": table,
         "replaced": [folder.name_of(path) for path in paths],
         "file": {"name": folder.name_of(final), "rows": rows},
     }
-    if not created_exclusively(folder.path / "manifest" / f"compaction-{number:06}.json", told):
+    if not created_exclusively(folder.path / "manifest" / f"compaction-{number:06}.json", content):
         if final not in folder.files(table):
             final.unlink(missing_ok=True)
         return False

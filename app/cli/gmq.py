@@ -62,13 +62,13 @@ def status(*, config: Config = None, as_json: AsJson = False) -> None:
     """Show whether the service runs, and where."""
     from zonelab.app.gmq_service.process.launch import status as look
 
-    told = look(_settings(config))
+    facts = look(_settings(config))
     if as_json:
-        print_json(told)
-    elif told["running"]:
-        typer.echo(_line(told))
-    elif told["stale"]:
-        typer.echo(f"no service runs; one that was killed left {told['pid_file']}")
+        print_json(facts)
+    elif facts["running"]:
+        typer.echo(_line(facts))
+    elif facts["stale"]:
+        typer.echo(f"no service runs; one that was killed left {facts['pid_file']}")
     else:
         typer.echo("no service runs")
 

@@ -214,8 +214,8 @@ def _list_engines(*, as_json: bool) -> None:
     from zonelab.scenarios.spec.engines import ENGINES
 
     if as_json:
-        told = ({"name": name, **asdict(engine)} for name, engine in ENGINES.items())
-        print_json([{key: value for key, value in each.items() if key != "make"} for each in told])
+        rows = ({"name": name, **asdict(engine)} for name, engine in ENGINES.items())
+        print_json([{key: value for key, value in each.items() if key != "make"} for each in rows])
         return
     from zonelab.app.terminal.engine_table import engine_table
     from zonelab.studies.reporting.console import print_table

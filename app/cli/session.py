@@ -180,11 +180,11 @@ def status(
     if watch:
         go_on(lambda: control().get("/status"), console())
         return
-    told = control().get("/status")
+    answer = control().get("/status")
     if as_json:
-        print_json(told)
+        print_json(answer)
     else:
-        print_status(told)
+        print_status(answer)
 
 
 def monitor(
@@ -270,11 +270,11 @@ def _queue_requests(
         if not name or not equals:
             raise NotAccepted(f"--set: got {name}{equals}{value}; accepted: NAME=VALUE, e.g. buckets=5")
     try:
-        told = {name: read_yaml(value) for name, _, value in pairs}
+        values = {name: read_yaml(value) for name, _, value in pairs}
     except NotYaml as error:
         raise NotAccepted(f"--set: {error}") from None
-    of_queues = {"mode": mode, "prefix": prefix, "options": told}
-    if not names and (engine != "dyno" or mode != "default" or prefix is not None or told):
+    of_queues = {"mode": mode, "prefix": prefix, "options": values}
+    if not names and (engine != "dyno" or mode != "default" or prefix is not None or values):
         raise NotAccepted("--engine, --mode, --prefix and --set need --queue")
     return [{"name": name, "engine": engine, **of_queues} for name in names]
 
@@ -289,17 +289,17 @@ def down(*, as_json: AsJson = False) -> None:
     from zonelab.app.session.launch import down as stop
     from zonelab.app.session.state_file import StateDirectory
 
-    told = stop(StateDirectory.of_user())
+    ended = stop(StateDirectory.of_user())
     if as_json:
-        print_json(told)
+        print_json(ended)
         return
-    for sentence in told["keys"]:
+    for sentence in ended["keys"]:
         typer.echo(sentence)
-    if told["ended"]:
-        typer.echo(f"down; report: zonelab report {told['run']}" if told["run"] else "down")
-    elif not told["removed"]:
+    if ended["ended"]:
+        typer.echo(f"down; report: zonelab report {ended['run']}" if ended["run"] else "down")
+    elif not ended["removed"]:
         typer.echo("no cluster is up")
-    for left in told["removed"]:
+    for left in ended["removed"]:
         typer.echo(f"removed {left}")
 
 

@@ -16,13 +16,13 @@ LINES_S = 5.0
 
 def watch(status: Callable[[], dict[str, Any]], out: Console, *, sleep: Callable[[float], None] = time.sleep) -> None:
     """Show what ``status`` shows until Ctrl-C, or until the cluster is down. Raises ``NotUp`` if it is not up now."""
-    told = status()
+    answer = status()
     try:
         with LiveTables(out) as live:
             while True:
-                live.show(status_tables(told), [recent_line(told)])
+                live.show(status_tables(answer), [recent_line(answer)])
                 sleep(TERMINAL_S if out.is_terminal else LINES_S)
-                told = status()
+                answer = status()
     except NotUp:
         out.print("down")
     except KeyboardInterrupt:

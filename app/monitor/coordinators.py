@@ -31,10 +31,10 @@ from zonelab.scenarios.errors import NotAccepted
 TOKEN_BYTES = 32
 ASK_S = 3.0
 
-Told = dict[str, Any]
+Shown = dict[str, Any]
 
 
-def figures_of(answer: Mapping[str, Any]) -> Told:
+def figures_of(answer: Mapping[str, Any]) -> Shown:
     """Return the part of ``GET /statistics`` that is shown."""
     return {
         "connected": answer["connected"],
@@ -57,20 +57,20 @@ def figures_of(answer: Mapping[str, Any]) -> Told:
     }
 
 
-def links_of(readings: Mapping[str, GaugeReading[Told]], wall_ms: Callable[[int], int]) -> list[Told]:
+def links_of(readings: Mapping[str, GaugeReading[Shown]], wall_ms: Callable[[int], int]) -> list[Shown]:
     """Each link as the coordinator at its source has it, else the one at its target; ``in_flight`` in both."""
-    found: dict[str, Told] = {}
+    found: dict[str, Shown] = {}
     for zone, reading in readings.items():
         for link in reading.value["links"]:
             before = found.get(link["link"])
-            told = {**link, "read_ms": wall_ms(reading.time_ns)}
-            shown = told if before is None or link["link"].startswith(f"{zone}>") else before
+            row = {**link, "read_ms": wall_ms(reading.time_ns)}
+            shown = row if before is None or link["link"].startswith(f"{zone}>") else before
             queued = link["in_flight"] + (before["in_flight"] if before is not None else 0)
             found[link["link"]] = {**shown, "in_flight": queued}
     return [found[name] for name in sorted(found)]
 
 
-def notices_of(readings: Mapping[str, GaugeReading[Told]]) -> list[str]:
+def notices_of(readings: Mapping[str, GaugeReading[Shown]]) -> list[str]:
     """Sentences about what clients of a cluster do not hear and its owner should."""
     return unknown_scripts(reading.value for reading in readings.values())
 
@@ -81,20 +81,20 @@ class CoordinatorsPage:
     def __init__(self, administrations: Mapping[str, str], servers: Mapping[str, Address]) -> None:
         self._client = httpx.AsyncClient(timeout=ASK_S, trust_env=False)
         sources = {zone: self._asking(address) for zone, address in administrations.items()}
-        self._answers: Readings[Told] = Readings(sources, now_ns=time.time_ns)
+        self._answers: Readings[Shown] = Readings(sources, now_ns=time.time_ns)
         self._zones = tuple(administrations)
         self._feed = Feed(self.read)
         self.queues = WatchedQueues(one_dc(self._zones), servers)
 
-    def hello(self) -> Told:
+    def hello(self) -> Shown:
         return {"title": f"Coordinators of {', '.join(self._zones)}", "about": {}, "faultable": None}
 
-    async def read(self) -> Told:
+    async def read(self) -> Shown:
         await asyncio.gather(self._answers.look(within_s=WAIT_S), self.queues.look())
         latest = self._answers.latest
         zones = [self._zone(zone, latest.get(zone)) for zone in self._zones]
-        told = {"now_ms": _wall_ms(time.time_ns()), "zones": zones, "links": links_of(latest, _wall_ms)}
-        return {**told, "notices": notices_of(latest), "queues": self.queues.told()}
+        shown = {"now_ms": _wall_ms(time.time_ns()), "zones": zones, "links": links_of(latest, _wall_ms)}
+        return {**shown, "notices": notices_of(latest), "queues": self.queues.told()}
 
     async def serve(self, *, port: int, tell: Callable[[str], None]) -> None:
         """Until it is cancelled; ``tell`` hears the address. Raises ``ClusterError`` if the port is taken."""
@@ -114,7 +114,7 @@ class CoordinatorsPage:
                 await self._client.aclose()
 
     def _asking(self, address: str) -> Any:
-        async def ask() -> Told | None:
+        async def ask() -> Shown | None:
             with contextlib.suppress(httpx.HTTPError, ValueError):
                 answer = await self._client.get(f"{address}/statistics")
                 return dict(answer.json()) if answer.is_success else None
@@ -122,7 +122,7 @@ class CoordinatorsPage:
 
         return ask
 
-    def _zone(self, zone: str, reading: GaugeReading[Told] | None) -> Told:
+    def _zone(self, zone: str, reading: GaugeReading[Shown] | None) -> Shown:
         answer = None if reading is None else reading.value
         reached = answer is not None and answer["connected"].get(zone)
         silent = reading is None or reading.time_ns < time.time_ns() - round(ASK_S * 1e9)

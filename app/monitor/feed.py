@@ -55,9 +55,9 @@ class Feed:
             if not self._listeners:
                 self.close()
 
-    def end(self, told: Mapping[str, Any]) -> None:
+    def end(self, shown: Mapping[str, Any]) -> None:
         """Everybody's events end with one that is called ``end``: there is nothing to wait for any more."""
-        self._last = event("end", told)
+        self._last = event("end", shown)
         self.close()
 
     def close(self) -> None:
@@ -70,12 +70,12 @@ class Feed:
         next_s = loop.time()
         while True:
             try:
-                told = event("reading", await self._read())
+                message = event("reading", await self._read())
             except Exception:
                 LOGGER.exception("what the live page shows could not be read")
                 raise
             waited_for, self._next = self._next, None
             if waited_for is not None:
-                waited_for.set_result(told)
+                waited_for.set_result(message)
             next_s = max(next_s + self._period_s, loop.time())
             await asyncio.sleep(next_s - loop.time())

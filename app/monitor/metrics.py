@@ -29,19 +29,19 @@ _TOTALS = {
 }
 
 
-def exposition(told: Mapping[str, Any]) -> bytes:
+def exposition(shown: Mapping[str, Any]) -> bytes:
     """Return the metrics of a reading of a page, as text."""
-    return exposed(_families(told))
+    return exposed(_families(shown))
 
 
-def _families(told: Mapping[str, Any]) -> Iterator[Metric]:
-    yield from _of_zones(told.get("zones", ()))
-    yield from _of_links(told.get("links", ()))
-    yield from _of_faults(told.get("faults", ()))
-    yield from _of_queues(told.get("queues", ()))
-    yield from _of_partitions(told.get("partitions", ()))
-    if "run" in told:
-        yield from _of_run(told["run"])
+def _families(shown: Mapping[str, Any]) -> Iterator[Metric]:
+    yield from _of_zones(shown.get("zones", ()))
+    yield from _of_links(shown.get("links", ()))
+    yield from _of_faults(shown.get("faults", ()))
+    yield from _of_queues(shown.get("queues", ()))
+    yield from _of_partitions(shown.get("partitions", ()))
+    if "run" in shown:
+        yield from _of_run(shown["run"])
 
 
 def _of_zones(zones: Any) -> Iterator[Metric]:
@@ -154,12 +154,12 @@ def _of_run(run: Mapping[str, Any]) -> Iterator[Metric]:
         done.add_metric([one["f"], one["outcome"]], one["count"])
     yield done
     if run["messages"] is not None:
-        told = run["messages"]
+        counts = run["messages"]
         what = CounterMetricFamily("zonelab_run_messages", "Messages, and duplicates, so far.", labels=["what"])
         for name in ("confirmed", "delivered", "duplicates"):
-            what.add_metric([name], told[name])
+            what.add_metric([name], counts[name])
         yield what
-        yield GaugeMetricFamily("zonelab_run_overdue", "Messages 1 s past due that nobody has got.", told["overdue"])
+        yield GaugeMetricFamily("zonelab_run_overdue", "Messages 1 s past due that nobody has got.", counts["overdue"])
 
 
 def _add(family: Any, labels: list[str], value: float | None, *, unit: float = 1.0) -> None:

@@ -50,6 +50,6 @@ class QueueRequest(BaseModel):
             accepted = [
                 name for name, one in ENGINES.items() if not all(it.features.order for it in one.modes.values())
             ]
-            told = f"got {self.engine!r}, whose partitions the page does not show; accepted: {', '.join(accepted)}"
-            raise NotAccepted(f"--engine: {told}")
+            words = f"got {self.engine!r}, whose partitions the page does not show; accepted: {', '.join(accepted)}"
+            raise NotAccepted(f"--engine: {words}")
         return places

@@ -142,29 +142,29 @@ class RunPage:
     def _so_far(self) -> dict[str, Any]:
         now_ms = _now_ms()
         counts = [{"f": f, "outcome": outcome, "count": number} for (f, outcome), number in self._counts.items()]
-        told: dict[str, Any] = {"phase": self._phase, "read_ms": now_ms, "operations": counts, "messages": None}
+        shown: dict[str, Any] = {"phase": self._phase, "read_ms": now_ms, "operations": counts, "messages": None}
         if self._messages is not None:
             overdue, oldest_ms = self._messages.overdue(now_ms)
-            told["messages"] = {
+            shown["messages"] = {
                 "confirmed": self._messages.confirmed,
                 "delivered": self._messages.delivered,
                 "duplicates": self._messages.duplicates,
                 "overdue": overdue,
                 "overdue_ms": oldest_ms,
             }
-        return told
+        return shown
 
     def _partitions(self, now_ns: int, now_ms: int) -> dict[str, Any]:
         if self._order is None:
             return {}
-        return {"partitions": [{**told, "read_ms": now_ms} for told in self._order.told(now_ns)]}
+        return {"partitions": [{**row, "read_ms": now_ms} for row in self._order.told(now_ns)]}
 
     def _zone(self, name: str, testbed: Testbed, now_ms: int) -> dict[str, Any]:
         coordinator = testbed.coordinators[name]
         counted = coordinator.statistics.as_dict()
-        levels = {level: told for level, told in counted["levels"].items() if told["commands"]}
-        commands = sum(told["commands"] for told in levels.values())
-        errors = sum(told["error_answers"] for told in levels.values())
+        levels = {level: row for level, row in counted["levels"].items() if row["commands"]}
+        commands = sum(row["commands"] for row in levels.values())
+        errors = sum(row["error_answers"] for row in levels.values())
         statistics = {
             "connected": {"every zone": coordinator.connected},
             "commands": commands,

@@ -48,8 +48,8 @@ class WatchedDepths:
             for shard, reading in self._readings.latest.items()
             for holds, entries in (("queue", reading.value.waiting), ("unack", reading.value.leased))
         ]
-        told = {"queue": self.name, "engine": self.engine, "shards": rows, "keys": rows}
-        return {**told, "zones": [], "ids": None, "keys_left_out": 0}
+        shown = {"queue": self.name, "engine": self.engine, "shards": rows, "keys": rows}
+        return {**shown, "zones": [], "ids": None, "keys_left_out": 0}
 
     async def find(self, message_id: str) -> list[dict[str, Any]]:
         """Find a message; see ``WatchedQueue.find``."""
@@ -77,8 +77,8 @@ class WatchedDepths:
             if searched > SEARCHED_MAX:
                 return [{"zone": zone, "read_ms": _now_ms(), "error": f"more than {SEARCHED_MAX:,} entries"}]
             if row["message_id"] == message_id:
-                told = {"holds": row["place"], "shard": row["shard"], "key": row["shard"], "at_ms": row["score"]}
-                found.append({"zone": zone, **told, "read_ms": _now_ms()})
+                place = {"holds": row["place"], "shard": row["shard"], "key": row["shard"], "at_ms": row["score"]}
+                found.append({"zone": zone, **place, "read_ms": _now_ms()})
         return found or [{"zone": zone, "holds": None, "read_ms": _now_ms()}]
 
 

@@ -210,8 +210,8 @@ class WatchedQueue:
             if reply is None or (reply == 0 and place.kind is not PlaceKind.LIST):
                 continue
             at_ms = place.time_ms(float(reply)) if place.kind is PlaceKind.SORTED and not listed else None
-            told = {"zone": node, "holds": place.holds, "shard": place.shard, "key": place.key, "at_ms": at_ms}
-            found.append({**told, "read_ms": _ms(replies[-1])})
+            fields = {"zone": node, "holds": place.holds, "shard": place.shard, "key": place.key, "at_ms": at_ms}
+            found.append({**fields, "read_ms": _ms(replies[-1])})
         return found or [{"zone": node, "holds": None, "read_ms": _ms(replies[-1])}]
 
 

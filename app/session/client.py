@@ -63,8 +63,8 @@ class Control:
             raise NotAccepted(answer.json()["error"])
         if answer.is_error:
             raise ClusterError(_said(answer))
-        told: dict[str, Any] = answer.json()
-        return told
+        value: dict[str, Any] = answer.json()
+        return value
 
 
 def _said(answer: httpx.Response) -> str:

@@ -57,8 +57,8 @@ def control_app(session: Session, *, token: str, ending: asyncio.Event) -> Starl
 
     async def fault(request: Request) -> Response:
         wanted = FaultRequest.model_validate_json(await body_of(request))
-        told = wanted.model_dump(mode="json", exclude_defaults=True)
-        return await recorded("fault", told, lambda: session.board.begin(wanted))
+        fields = wanted.model_dump(mode="json", exclude_defaults=True)
+        return await recorded("fault", fields, lambda: session.board.begin(wanted))
 
     async def end(request: Request) -> Response:
         wanted = EndRequest.model_validate_json(await body_of(request))

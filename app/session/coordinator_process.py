@@ -97,10 +97,10 @@ class CoordinatorProcess:
 
     async def statistics(self) -> dict[str, Any] | None:
         """Return what the process counts, None if it cannot be asked."""
-        told: dict[str, Any] | None = None
+        answer: dict[str, Any] | None = None
         with contextlib.suppress(ClusterError):
-            told = await self._asked("GET", "/statistics")
-        return told
+            answer = await self._asked("GET", "/statistics")
+        return answer
 
     async def set_links(self, states: dict[str, dict[str, Any]]) -> None:
         """Set the states of its links; a process that is not running gets them when it is. Raises ``ClusterError``."""

@@ -294,11 +294,11 @@ class Board:
             if fault is not without:
                 changes = fault.fault.link_state
                 states.update({link: states[link].model_copy(update=changes) for link in fault.links})
-        told: list[Awaitable[None]] = []
+        calls: list[Awaitable[None]] = []
         for zone, coordinator in self._coordinators.items():
             own = {link: state.model_dump(mode="json") for link, state in states.items() if zone in link.split(">")}
-            told.append(coordinator.set_links(own))
-        await asyncio.gather(*told)
+            calls.append(coordinator.set_links(own))
+        await asyncio.gather(*calls)
 
     async def _end_after(self, fault: ActiveFault, for_s: float) -> None:
         await asyncio.sleep(for_s)

@@ -144,7 +144,7 @@ class Session:
     def _zone(self, name: str, reading: GaugeReading[dict[str, Any]] | None) -> dict[str, Any]:
         zone, coordinator = self.zones[name], self.coordinators[name]
         answer = None if reading is None else reading.value
-        told: dict[str, Any] = {
+        shown: dict[str, Any] = {
             "zone": name,
             **self._place(name),
             "server": {
@@ -161,8 +161,8 @@ class Session:
             "statistics": None,
         }
         if answer is not None:
-            told["statistics"] = figures_of(answer)
-        return told
+            shown["statistics"] = figures_of(answer)
+        return shown
 
     def _place(self, node: str) -> dict[str, str]:
         """Return where a node is, if that is not plain from its name."""
@@ -227,8 +227,8 @@ async def _until_connected(coordinator: CoordinatorProcess) -> None:
     """Until it reaches everything, so that what a user tries first works; on a machine too busy for that, go on."""
     deadline_s = asyncio.get_running_loop().time() + CONNECTED_S
     while asyncio.get_running_loop().time() < deadline_s:
-        told = await coordinator.statistics()
-        if told is not None and all((*told["connected"].values(), *told["peers"].values())):
+        statistics = await coordinator.statistics()
+        if statistics is not None and all((*statistics["connected"].values(), *statistics["peers"].values())):
             return
         await asyncio.sleep(_POLL_S)
 
@@ -288,8 +288,8 @@ def _placement(layout: Topology, peers: dict[str, str]) -> dict[str, Any]:
     """The part of a coordinator's configuration that says where the nodes are."""
     if layout.flat:
         return {}
-    told = {"data_centres": placed(layout), "hash": layout.hash.value, "hash_tag": layout.hash_tag}
-    return {"topology": told, "peers": peers}
+    shown = {"data_centres": placed(layout), "hash": layout.hash.value, "hash_tag": layout.hash_tag}
+    return {"topology": shown, "peers": peers}
 
 
 def _peers(settings: SessionSettings, stack: contextlib.AsyncExitStack) -> dict[str, str]:

@@ -100,8 +100,8 @@ def _zones(status: dict[str, Any]) -> Table:
 
 
 def _recent(status: dict[str, Any]) -> Table:
-    told = [zone["statistics"]["recent"] for zone in status["zones"] if zone["statistics"]]
-    title = f"The last {max(one['seconds'] for one in told):g} s" if told else "The last seconds"
+    statistics = [zone["statistics"]["recent"] for zone in status["zones"] if zone["statistics"]]
+    title = f"The last {max(one['seconds'] for one in statistics):g} s" if statistics else "The last seconds"
     numbers = ("commands/s", "errors/s", "divergent/s", "p50 ms", "p99 ms")
     table = _table(title, *_place_headings(status), *numbers, numbers=len(numbers))
     for zone in status["zones"]:

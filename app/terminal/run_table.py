@@ -41,10 +41,10 @@ def result_table(results: Sequence[Result], *, title: str) -> Table:
 
 def verdict_cell(words: str, allowed: Sequence[str]) -> Cell:
     """The verdict in its colour, and in amber, a line each, what of the classes that are ``allowed`` is too much."""
-    told = styled(words, f"bold {COLOURS[words]}")
+    cell = styled(words, f"bold {COLOURS[words]}")
     for one in allowed:
-        told.append(f"\nwith {one}", style="yellow")
-    return told
+        cell.append(f"\nwith {one}", style="yellow")
+    return cell
 
 
 def _cell(row: _Row, result: Result) -> Cell:

@@ -117,6 +117,6 @@ def _limits(rollout: Rollout, first_seed: int, count: int, where: Where, directo
 
 
 def _write(result: EvaluationResult) -> None:
-    told = result.to_json()
-    write_json(result.directory / SUMMARY_NAME, told)
-    write_evaluation_page(told, result.directory)
+    content = result.to_json()
+    write_json(result.directory / SUMMARY_NAME, content)
+    write_evaluation_page(content, result.directory)

@@ -56,9 +56,9 @@ def _of_verdict(verdict: Verdict, *, group: str, where: Iterable[str]) -> Iterat
         elif name in not_exercised:
             yield JUnitCase.of(group, name, Outcome.SKIPPED, "not exercised: nothing in the run could have broken it")
         elif count:
-            told = f"{count:,} {name} in {verdict.begun:,} begun: {CLASSES[name].summary}"
+            text = f"{count:,} {name} in {verdict.begun:,} begun: {CLASSES[name].summary}"
             first = [": ".join(filter(None, [one.subject, one.words])) for one in verdict.cases.get(name, ())[:SHOWN]]
-            yield JUnitCase.of(group, name, Outcome.FAILURE, told, *first, *where)
+            yield JUnitCase.of(group, name, Outcome.FAILURE, text, *first, *where)
         else:
             yield JUnitCase(group=group, name=name)
 
@@ -74,16 +74,16 @@ def comparison_suite(comparison: "Comparison", *, within: float, command: str) -
     group, cases = f"zonelab.compare.{comparison.first}.{comparison.second}", []
     for row in comparison.metrics:
         median = next((one for one in row.quantiles if one.name == "p50"), None)
-        told = "no value in one of the runs"
+        text = "no value in one of the runs"
         if median is not None:
-            told = f"medians of {median.first_ms:.3g} ms and {median.second_ms:.3g} ms, to agree within {within:.0%}"
+            text = f"medians of {median.first_ms:.3g} ms and {median.second_ms:.3g} ms, to agree within {within:.0%}"
         match row.agree(within):
             case "yes":
                 cases.append(JUnitCase(group=group, name=row.metric))
             case "no":
                 cases.append(
-                    JUnitCase.of(group, row.metric, Outcome.FAILURE, f"they differ: {told}", f"again: {command}")
+                    JUnitCase.of(group, row.metric, Outcome.FAILURE, f"they differ: {text}", f"again: {command}")
                 )
             case "undecided":
-                cases.append(JUnitCase.of(group, row.metric, Outcome.SKIPPED, f"undecided: {told}"))
+                cases.append(JUnitCase.of(group, row.metric, Outcome.SKIPPED, f"undecided: {text}"))
     return Suite(verb="compare", command=command, cases=cases)

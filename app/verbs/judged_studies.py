@@ -30,11 +30,11 @@ def hunt_suite(hunted: "HuntResult", scenario: "Scenario") -> Suite:
     found = {one.name: one for one in hunted.groups}
     cases = [_all_run(group, runs, complete=hunted.complete, command=hunted.command)]
     for name in dict.fromkeys((*scenario.forbidden, *found)):
-        told = _of_seeds(found[name], hunted.judged) if name in found else ()
-        cases.append(JUnitCase.of(group, name, Outcome.FAILURE, *told) if hunted.judged else _unjudged(group, name))
+        lines = _of_seeds(found[name], hunted.judged) if name in found else ()
+        cases.append(JUnitCase.of(group, name, Outcome.FAILURE, *lines) if hunted.judged else _unjudged(group, name))
     if undecided := hunted.undecided:
-        told = (f"not judged: {len(undecided):,} of {runs:,} seeds are neither valid nor invalid", _seeds(undecided))
-        cases.append(JUnitCase.of(group, "seeds without a verdict", Outcome.SKIPPED, *told))
+        lines = (f"not judged: {len(undecided):,} of {runs:,} seeds are neither valid nor invalid", _seeds(undecided))
+        cases.append(JUnitCase.of(group, "seeds without a verdict", Outcome.SKIPPED, *lines))
     for seed, why in hunted.broken.items():
         cases.append(JUnitCase.of(group, f"seed {seed}", Outcome.ERROR, why, f"again: {hunted.command}"))
     return Suite(verb="hunt", command=hunted.command, cases=cases)
@@ -47,10 +47,10 @@ def _of_seeds(group: "Group", runs: int) -> tuple[str, ...]:
 
 def matrix_suite(report: "MatrixReport") -> Suite:
     """One case for each cell and class that is judged in it."""
-    told, group = report.to_json(), "zonelab.matrix"
+    content, group = report.to_json(), "zonelab.matrix"
     cases = [_all_run(group, report.runs, complete=report.complete, command=report.command)]
-    cases += [_of_cell(cell, name, found) for cell in told["cells"] for name, found in cell["classes"].items()]
-    cases += [JUnitCase.of(group, problem.partition(":")[0], Outcome.ERROR, problem) for problem in told["problems"]]
+    cases += [_of_cell(cell, name, found) for cell in content["cells"] for name, found in cell["classes"].items()]
+    cases += [JUnitCase.of(group, problem.partition(":")[0], Outcome.ERROR, problem) for problem in content["problems"]]
     return Suite(verb="matrix", command=report.command, cases=cases)
 
 
@@ -90,14 +90,14 @@ def sweep_suite(done: "SweepResult", forbidden: Mapping[str, Sequence[str]]) -> 
         name = f"{group}.{row.setting}"
         for one in dict.fromkeys(forbidden[row.setting]):
             hits = row.runs_with.get(one, 0)
-            told = f"{one} in {_share(hits, row.runs)}: {CLASSES[one].summary}", f"again: {done.command}"
-            told_of_hits = told if hits else ()
+            lines = f"{one} in {_share(hits, row.runs)}: {CLASSES[one].summary}", f"again: {done.command}"
+            told_of_hits = lines if hits else ()
             cases.append(
                 JUnitCase.of(name, one, Outcome.FAILURE, *told_of_hits) if row.judged else _unjudged(name, one)
             )
         if row.undecided:
-            told = f"not judged: {len(row.undecided):,} of {row.runs:,} runs", _seeds(list(row.undecided))
-            cases.append(JUnitCase.of(name, "seeds without a verdict", Outcome.SKIPPED, *told))
+            lines = f"not judged: {len(row.undecided):,} of {row.runs:,} runs", _seeds(list(row.undecided))
+            cases.append(JUnitCase.of(name, "seeds without a verdict", Outcome.SKIPPED, *lines))
         for seed, why in row.problems.items():
             cases.append(JUnitCase.of(name, f"seed {seed}", Outcome.ERROR, why, f"again: {done.command}"))
     return Suite(verb="sweep", command=done.command, cases=cases)
@@ -109,8 +109,8 @@ def limit_suite(done: "LimitResult") -> Suite:
     cases = [_all_run(group, sum(row.seeds for row in done.rows), complete=done.complete, command=done.command)]
     for row in done.rows:
         without = row.seeds - row.found
-        told = (f"not judged: {without:,} of {row.seeds:,} searches found no limit, {row.told}",) if without else ()
-        cases.append(JUnitCase.of(group, row.setting, Outcome.SKIPPED, *told))
+        lines = (f"not judged: {without:,} of {row.seeds:,} searches found no limit, {row.told}",) if without else ()
+        cases.append(JUnitCase.of(group, row.setting, Outcome.SKIPPED, *lines))
         failed = ((f"{row.setting}, {why.partition(':')[0]}", why) for why in row.failures)
         cases += [JUnitCase.of(group, name, Outcome.ERROR, why, again) for name, why in failed]
     return Suite(verb="limit", command=done.command, cases=cases)
@@ -133,8 +133,8 @@ def options_suite(report: "OptionReport") -> Suite:
     cases = [_all_run("zonelab.options", report.runs, complete=report.complete, command=report.command)]
     for row in (row for row in report.to_json()["rows"] if row["on"]):
         group, name = f"zonelab.options.{row['workload']}", f"{row['faults']}: {' + '.join(row['on'])}"
-        told = (f"more {', '.join(row['more'])} than without, in {row['runs']:,} seeds", f"again: {report.command}")
-        cases.append(JUnitCase.of(group, name, Outcome.FAILURE, *(told if row["more"] else ())))
+        lines = (f"more {', '.join(row['more'])} than without, in {row['runs']:,} seeds", f"again: {report.command}")
+        cases.append(JUnitCase.of(group, name, Outcome.FAILURE, *(lines if row["more"] else ())))
         cases += [JUnitCase.of(group, f"{name}, run without a verdict", Outcome.ERROR, one) for one in row["problems"]]
     return Suite(verb="ablate", command=report.command, cases=cases)
 
@@ -147,8 +147,8 @@ def evaluation_suite(done: "EvaluationResult") -> Suite:
     group, found, again = f"zonelab.evaluate.{done.rollout.scenario.name}", done.done.found, f"again: {done.command}"
     cases = [_all_run(group, sum(done.done.runs.values()), complete=done.done.complete, command=done.command)]
     none = Outcome.SKIPPED if found.undecided else Outcome.FAILURE
-    told = () if found.recommended is not None else (done.answer, *done.reasons, again)
-    cases.append(JUnitCase.of(group, "a setting is recommended", none, *told))
+    failing = () if found.recommended is not None else (done.answer, *done.reasons, again)
+    cases.append(JUnitCase.of(group, "a setting is recommended", none, *failing))
     for row in found.rows:
         lines = [f"{one.objective} is {one.status}, {one}" for one in row.judged if one.status in _UNMET]
         of_setting = Outcome.SKIPPED if found.recommended is not None else none
@@ -162,8 +162,8 @@ def evaluation_suite(done: "EvaluationResult") -> Suite:
 
 
 def _all_run(group: str, runs: int, *, complete: bool, command: str) -> JUnitCase:
-    told = () if complete else (f"interrupted after {counted(runs, 'run')}", f"repeat or continue with: {command}")
-    return JUnitCase.of(group, "every run was made", Outcome.ERROR, *told)
+    lines = () if complete else (f"interrupted after {counted(runs, 'run')}", f"repeat or continue with: {command}")
+    return JUnitCase.of(group, "every run was made", Outcome.ERROR, *lines)
 
 
 def _unjudged(group: str, name: str) -> JUnitCase:

@@ -122,7 +122,7 @@ class MeasuringService:
         """Blocks for all real runs; Ctrl-C ends them. Raises ``OSError``, ``ValueError`` if nothing can be fitted."""
         made, ended = self._made()
         quiet = [run.numbers for run in made if run.problem is None]
-        told = MeasuredService(
+        measured = MeasuredService(
             scenario=self.scenario,
             on=self.real.on,
             busy=tuple(run for run in made if run.problem is not None),
@@ -131,11 +131,11 @@ class MeasuringService:
             complete=ended is None,
         )
         if len(quiet) < QUIET:
-            return told
+            return measured
         none, unit = self._simulated(None), self._simulated(1.0)
         work = fitted(_typical(none), _typical(unit), quiet)
         with_it = pairs_of(self._simulated(work.value_ms), quiet)
-        return replace(told, work=work, without=pairs_of(none, quiet), with_it=with_it)
+        return replace(measured, work=work, without=pairs_of(none, quiet), with_it=with_it)
 
     def _made(self) -> tuple[list[Observation], RealRunsEnded | None]:
         """The runs, and why they are not all."""

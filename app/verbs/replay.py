@@ -50,25 +50,25 @@ class ReplayedMachine:
 
 def replayed_machine(path: Path) -> ReplayedMachine | None:
     """Run the steps that a failure of a state machine left in ``path``; None if it is another file."""
-    told = _mapping(path)
-    if "choices" not in told:
+    content = _mapping(path)
+    if "choices" not in content:
         return None
     require(Extra.TESTING, asked=f"{path}: the failure of a state machine")
     from zonelab.studies.properties.budget import replay_machine, same_failure
 
-    error = replay_machine(path, told)
+    error = replay_machine(path, content)
     return ReplayedMachine(
-        fails="" if error is None else str(error), same=error is not None and same_failure(told, error)
+        fails="" if error is None else str(error), same=error is not None and same_failure(content, error)
     )
 
 
 def _mapping(path: Path) -> dict[str, Any]:
     """Return what ``path`` says; nothing if it is no YAML, or no mapping, of which the reading of scenarios tells."""
     try:
-        told = read_yaml_file(path)
+        content = read_yaml_file(path)
     except NotAccepted:
         return {}
-    return told if isinstance(told, dict) else {}
+    return content if isinstance(content, dict) else {}
 
 
 def replayed(file: str, scenario: Scenario, *, zones: ZoneKind, runs: Path, shown: Display) -> ReplayResult:

@@ -53,8 +53,8 @@ def admin_app(view: GatewayView, settings: AdminSettings) -> Starlette:
     """The application; what it may do to the gateway is what ``view`` offers."""
 
     async def health(_: Request) -> Response:
-        told = view.health()
-        return JSONResponse(told, status_code=200 if told["healthy"] else 503)
+        health_of_zone = view.health()
+        return JSONResponse(health_of_zone, status_code=200 if health_of_zone["healthy"] else 503)
 
     async def topology(_: Request) -> Response:
         return JSONResponse(view.topology())
@@ -72,8 +72,8 @@ def admin_app(view: GatewayView, settings: AdminSettings) -> Starlette:
     async def levels(request: Request) -> Response:
         wanted = _LevelsBody.model_validate_json(await body_of(request))
         view.set_levels(read=wanted.read, write=wanted.write)
-        told = view.topology()
-        return JSONResponse({"read": told["read_level"], "write": told["write_level"]})
+        topology = view.topology()
+        return JSONResponse({"read": topology["read_level"], "write": topology["write_level"]})
 
     async def heal(_: Request) -> Response:
         view.links.heal()

@@ -75,12 +75,12 @@ class GatewayView:
         return CoordinatorCounts.of(totals, time_ns=self._gateway.runtime.now_ns())
 
     def _totals(self) -> dict[str, Any]:
-        told = self._gateway.statistics()
-        coordinator = told["coordinator"]
+        statistics = self._gateway.statistics()
+        coordinator = statistics["coordinator"]
         levels, options = coordinator["levels"], coordinator["options"]
         return {
             "zone": self.zone,
-            "port": told["port"],
+            "port": statistics["port"],
             "levels": levels,
             "zone_failures": coordinator["zone_failures"],
             "unknown_scripts": coordinator["unknown_scripts"],
@@ -89,8 +89,8 @@ class GatewayView:
             "repairs": sum(options.get(name, 0) for name in _REPAIRS),
             "options": options,
             "connected": self._gateway.connected_to,
-            "peers": told["peers"],
-            "remote": {what: coordinator[f"remote_{what}"] for what in REMOTE} if told["peers"] else {},
+            "peers": statistics["peers"],
+            "remote": {what: coordinator[f"remote_{what}"] for what in REMOTE} if statistics["peers"] else {},
             "links": self.links.described(),
             "latency": {"quantiles_ms": self._quantiles_ms(), "histograms": self.probe.as_dict()},
         }

@@ -101,9 +101,9 @@ class Link:
     def forget(self, *listeners: Callable[[], None]) -> None:
         """Call ``listeners`` no more."""
         for listener in listeners:
-            for told in (self._on_break, self._on_clear):
-                if listener in told:
-                    told.remove(listener)
+            for callbacks in (self._on_break, self._on_clear):
+                if listener in callbacks:
+                    callbacks.remove(listener)
 
     def set_lag(self, lag: Lag) -> None:
         """Messages sent from now on take delays drawn from ``lag``."""

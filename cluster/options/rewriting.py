@@ -84,8 +84,8 @@ class RewritingCoordinator(PlainCoordinator):
             its = zip(given[begin:], rewritten[begin:], answers, strict=False)
             return [self._told(command, one, answer, commands) for command, one, answer in its]
 
-        def outcome(begin: int, told: Outcome) -> Outcome:
-            return first(begin, told) if isinstance(told, list) else told.with_answers(first(begin, told.answers))
+        def outcome(begin: int, sent: Outcome) -> Outcome:
+            return first(begin, sent) if isinstance(sent, list) else sent.with_answers(first(begin, sent.answers))
 
         answered = translated(done, outcome, first)
         asked = self.codec.like([its.command for its in rewritten], commands)

@@ -23,8 +23,8 @@ def topology_of(
     return Topology(dcs, hash=hash, hash_tag=hash_tag)
 
 
-def _nodes(told: Nodes) -> tuple[Node, ...]:
-    tokens = told if isinstance(told, Mapping) else dict(zip(told, even_tokens(len(told)), strict=True))
+def _nodes(given: Nodes) -> tuple[Node, ...]:
+    tokens = given if isinstance(given, Mapping) else dict(zip(given, even_tokens(len(given)), strict=True))
     return tuple(Node(name, token) for name, token in tokens.items())
 
 

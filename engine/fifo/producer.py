@@ -161,8 +161,8 @@ class Producer:
                 if len(self._given_up) > GIVEN_UP_MAX:
                     self._given_up.pop(next(iter(self._given_up)))
             raise
-        told = {"offset": appended.offset, "until_ns": due_ns, "status": "duplicate" if appended.duplicate else None}
-        self._observer.end(call, outcome="ok", **told)
+        columns = {"offset": appended.offset, "until_ns": due_ns, "status": "duplicate" if appended.duplicate else None}
+        self._observer.end(call, outcome="ok", **columns)
         return SendResult(partition, appended.offset, due_ms)
 
     async def _placed_before(self, message_id: str, key: str, epoch: int) -> SendResult | None:

@@ -110,8 +110,8 @@ class ListeningProgram:
         if self._sink is None:
             return True
         record, columns = delivered.record, self._observer.columns_of(delivered.op_id)
-        told = {**columns, "op_id": delivered.op_id}
-        call = self._observer.begin("sink", **told)
+        recorded = {**columns, "op_id": delivered.op_id}
+        call = self._observer.begin("sink", **recorded)
         answer = self._sink.take(
             Effect(
                 group=columns["group"],

@@ -52,11 +52,11 @@ def plan_accesses(scenario: Scenario, *, zone: str, random: Callable[[str], Rand
 
 
 def _told(workload: Workload, zone: str) -> Iterator[PlannedAccess]:
-    own = [told for told in workload.operations or () if told.zone == zone]
-    for number, told in enumerate(sorted(own, key=attrgetter("at_ms"))):
-        drawn = f"{zone}{number}" if told.f in NEEDS_ARGUMENT else None
+    own = [op for op in workload.operations or () if op.zone == zone]
+    for number, op in enumerate(sorted(own, key=attrgetter("at_ms"))):
+        drawn = f"{zone}{number}" if op.f in NEEDS_ARGUMENT else None
         yield PlannedAccess(
-            offset_ns=round(told.at_ms * NS_PER_MS),
-            client=told.client,
-            request=AccessRequest(f=told.f, key=told.key, argument=told.value or drawn, expected=told.expected),
+            offset_ns=round(op.at_ms * NS_PER_MS),
+            client=op.client,
+            request=AccessRequest(f=op.f, key=op.key, argument=op.value or drawn, expected=op.expected),
         )

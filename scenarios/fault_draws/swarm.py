@@ -72,8 +72,8 @@ def drawn(base: Scenario, *, seed: int, messages: int) -> Scenario:
 
 def _load(base: Scenario, streams: Streams, messages: int) -> Load:
     load = base.load
-    told = base.workload is not None and base.workload.operations is not None
-    if told or load.operations is not None:
+    explicit = base.workload is not None and base.workload.operations is not None
+    if explicit or load.operations is not None:
         return load
     rate_per_s = sum(load.rate_of(zone) for zone in base.zones)
     duration_s = min(load.duration_s, round(messages / rate_per_s, 3)) if rate_per_s else load.duration_s

@@ -57,11 +57,11 @@ class GmqUnderTest(ListedJobsUnderTest):
         queue: QueueSettings, zones: Sequence[str], *, name: str | None = None, prefix: str | None = None
     ) -> Sequence[Place]:
         """``name`` is that of a topic; the buckets are those of all topics."""
-        told = queue.of(GmqQueueSettings)
+        settings = queue.of(GmqQueueSettings)
         keys = GmqKeys(prefix=prefix or PREFIX)
-        topics = told.topics if name is None else (name,)
+        topics = settings.topics if name is None else (name,)
         return job_places(
-            buckets=_buckets(keys, told.buckets, told.ttr_buckets),
+            buckets=_buckets(keys, settings.buckets, settings.ttr_buckets),
             ready={topic: keys.ready(topic) for topic in topics},
             jobs=keys.job(""),
         )

@@ -90,5 +90,5 @@ def places_of(
 ) -> Sequence[Place]:
     """Return the places of the engine that ``queue`` names, or of the user's own if it offers ``places``; else none."""
     adapter = pkgutil.resolve_name(queue.factory or shipped(queue).make)
-    told = getattr(adapter, "places", None)
-    return told(queue, zones, name=name, prefix=prefix) if told is not None else ()
+    places = getattr(adapter, "places", None)
+    return places(queue, zones, name=name, prefix=prefix) if places is not None else ()

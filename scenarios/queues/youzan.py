@@ -55,11 +55,11 @@ class YouzanUnderTest(ListedJobsUnderTest):
         queue: QueueSettings, zones: Sequence[str], *, name: str | None = None, prefix: str | None = None
     ) -> Sequence[Place]:
         """``name`` is that of a topic; the buckets are those of all topics."""
-        told = queue.of(YouzanQueueSettings)
-        keys = YouzanKeys(prefix=prefix or PREFIX, compat=told.compat)
-        topics = told.topics if name is None else (name,)
+        settings = queue.of(YouzanQueueSettings)
+        keys = YouzanKeys(prefix=prefix or PREFIX, compat=settings.compat)
+        topics = settings.topics if name is None else (name,)
         return job_places(
-            buckets=_buckets(keys, told.buckets),
+            buckets=_buckets(keys, settings.buckets),
             ready={topic: keys.ready(topic) for topic in topics},
             jobs=keys.job(""),
         )

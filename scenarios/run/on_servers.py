@@ -99,12 +99,12 @@ async def _run(
             record = RunRecord(status="interrupted", error="interrupted by the user")
         finally:
             stalls.stop()
-    told = {
+    facts = {
         "longest_stall_ms": round(stalls.longest_ms, 1),
         "stall_p99_ms": round(stalls.p99_ms, 2),
         "shortest_time_out_ms": Timeouts(factor=scenario.replication.time_factor).datastore_ns / 1e6,
     }
-    writer.end(record, told=told)
+    writer.end(record, told=facts)
     return record
 
 

@@ -118,8 +118,8 @@ def _version() -> str:
 
 def recorded(scenario: Scenario, done: SimulatedRun, tables: MemoryTables) -> MemoryRun:
     """The run as the checker reads it."""
-    told = identity(scenario, done.record, epoch_ns=done.epoch_ns)
-    info = RunInfo(zonelab_version=_version(), started_utc="", arm=Arm.SIM, zones=SIMULATED, **told)
+    facts = identity(scenario, done.record, epoch_ns=done.epoch_ns)
+    info = RunInfo(zonelab_version=_version(), started_utc="", arm=Arm.SIM, zones=SIMULATED, **facts)
     return MemoryRun(info, tables)
 
 

@@ -39,8 +39,8 @@ def plan_pushes(load: Load, *, zone: str, random: Callable[[str], Random]) -> It
     if load.arrivals is not None:
         until_ns = round(load.duration_s * NS_PER_S)
         process = process_of(load.arrivals)
-        for offset_ns, (count, told) in drawn_beforehand(process, zone=zone, random=times, until_ns=until_ns):
-            yield PlannedPush(offset_ns, compose(count, **told))
+        for offset_ns, (count, drawn) in drawn_beforehand(process, zone=zone, random=times, until_ns=until_ns):
+            yield PlannedPush(offset_ns, compose(count, **drawn))
         return
     rate_per_s = load.rate_of(zone) / load.batch
     if rate_per_s == 0:
@@ -66,12 +66,12 @@ def composer(load: Load, *, zone: str, random: Callable[[str], Random]) -> Compo
 
     def compose(count: int, *, delay_ms: int | None = None, priority: int | None = None) -> tuple[Message, ...]:
         given = {"timeout_ms": delay_ms, "priority": priority}
-        told: dict[str, Any] = {name: value for name, value in given.items() if value is not None}
+        chosen: dict[str, Any] = {name: value for name, value in given.items() if value is not None}
         messages = []
         for number in islice(numbers, count):
             name = f"{zone}-{number:06d}"
             fields = _fields(load, name, contents, draw_delay_ns)
-            messages.append(Message(id=name, **{**fields, **route(), **keyed(name), **told}))
+            messages.append(Message(id=name, **{**fields, **route(), **keyed(name), **chosen}))
         return tuple(messages)
 
     return compose
@@ -99,7 +99,7 @@ def explicit_operations(
     load: Load, *, zones: Sequence[str], random: Callable[[str], Random]
 ) -> tuple[PushOperation, ...]:
     """Return what ``plan_pushes`` would push, message by message, in the order of the times."""
-    told = [
+    operations = [
         PushOperation(
             at_ms=planned.offset_ns / NS_PER_MS,
             zone=zone,
@@ -115,7 +115,7 @@ def explicit_operations(
         for planned in plan_pushes(load, zone=zone, random=random)
         for message in planned.messages
     ]
-    return tuple(sorted(told, key=attrgetter("at_ms")))
+    return tuple(sorted(operations, key=attrgetter("at_ms")))
 
 
 def arrivals(load: Load, rate_per_s: float, random: Random) -> Iterator[int]:

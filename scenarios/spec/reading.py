@@ -53,9 +53,9 @@ def scenario_of(document: Mapping[str, Any], *, source: str, overrides: Sequence
 
     Errors name ``source`` as its file. Raises ``ScenarioError``.
     """
-    told = deepcopy(dict(document))
-    changed = [_override(told, text) for text in overrides]
-    return _validate(told, source, changed)
+    content = deepcopy(dict(document))
+    changed = [_override(content, text) for text in overrides]
+    return _validate(content, source, changed)
 
 
 def dump_scenario(scenario: Scenario) -> str:

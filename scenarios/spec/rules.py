@@ -150,13 +150,13 @@ def _links(scenario: Scenario) -> Iterator[Problem]:
 
 def _load(scenario: Scenario) -> Iterator[Problem]:
     load, queue = scenario.load, scenario.queue
-    told = scenario.workload is not None and scenario.workload.operations is not None
+    explicit = scenario.workload is not None and scenario.workload.operations is not None
     pushed = sum(map(load.rate_of, scenario.zones)) * load.duration_s
     if pushed > MESSAGES_MAX:
         yield Problem.of("load", f"about {pushed:.3g} messages", f"rates and a duration for at most {MESSAGES_MAX}")
     if load.operations is not None:
         yield from _operations(scenario)
-    elif not told and load.arrivals is None and "rate_per_s" not in load.model_fields_set:
+    elif not explicit and load.arrivals is None and "rate_per_s" not in load.model_fields_set:
         yield Problem("load.rate_per_s", "missing; it has no default, unless load.operations or load.arrivals is given")
     if load.arrivals is not None and (load.rate_per_s or load.operations is not None):
         yield Problem.of("load.arrivals", load.arrivals, "nothing beside load.rate_per_s or load.operations")
@@ -288,15 +288,15 @@ def _workload(scenario: Scenario) -> Iterator[Problem]:
         yield Problem("load.operations", "got pushes to a queue; accepted: workload.operations, beside a workload")
     if workload.operations is not None and load.rate_per_s:
         yield Problem.of("load.rate_per_s", load.rate_per_s, "nothing beside workload.operations")
-    for index, told in enumerate(workload.operations or ()):
+    for index, op in enumerate(workload.operations or ()):
         path = f"workload.operations[{index}]"
-        yield from no_zone(scenario, f"{path}.zone", told.zone)
-        if told.f not in accepted:
-            yield Problem.of(f"{path}.f", told.f, words)
-        if told.client >= workload.clients_per_zone:
-            yield Problem.of(f"{path}.client", told.client, f"less than clients_per_zone ({workload.clients_per_zone})")
-        if told.at_ms >= load.duration_s * 1000:
-            yield Problem.of(f"{path}.at_ms", told.at_ms, f"less than load.duration_s ({load.duration_s:g} s)")
+        yield from no_zone(scenario, f"{path}.zone", op.zone)
+        if op.f not in accepted:
+            yield Problem.of(f"{path}.f", op.f, words)
+        if op.client >= workload.clients_per_zone:
+            yield Problem.of(f"{path}.client", op.client, f"less than clients_per_zone ({workload.clients_per_zone})")
+        if op.at_ms >= load.duration_s * 1000:
+            yield Problem.of(f"{path}.at_ms", op.at_ms, f"less than load.duration_s ({load.duration_s:g} s)")
     for index, fault in enumerate(scenario.faults):
         if fault.of_clients:
             yield Problem.of(f"faults[{index}].kind", fault.kind, "faults of servers and links, beside a workload")

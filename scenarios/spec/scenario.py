@@ -307,8 +307,8 @@ class Scenario(Section):
         own = self.queue.factory
         if own is None:
             return shipped(self.queue).features
-        told: Features = getattr(load_factory(own), "features", Features(early_ms_max=EARLY_MS_MAX))
-        return told
+        features: Features = getattr(load_factory(own), "features", Features(early_ms_max=EARLY_MS_MAX))
+        return features
 
     @property
     def forbidden(self) -> tuple[str, ...]:

@@ -152,8 +152,8 @@ class Evaluation:
         runs = LEAST * len(cells) * len(self.rollout.settings)
         needed_s = runs * taken_s / budget.jobs
         if needed_s > budget.seconds:
-            told = f"one round is {runs} runs of {taken_s:.2g} s: {kinds}, {len(self.rollout.settings)} settings"
-            raise NotAccepted(f"--budget: got {budget.seconds:g} s; accepted: at least {ceil(needed_s)} s, as {told}")
+            text = f"one round is {runs} runs of {taken_s:.2g} s: {kinds}, {len(self.rollout.settings)} settings"
+            raise NotAccepted(f"--budget: got {budget.seconds:g} s; accepted: at least {ceil(needed_s)} s, as {text}")
 
     def _total(self, budget: Budget, look: int, *, more: int) -> int:
         """Return how many runs a setting has after this look; by time, ``more`` of all settings together."""

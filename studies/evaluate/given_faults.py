@@ -68,8 +68,8 @@ class RatesGivenFaults:
             wanted = [one for one in self._frequent if one.is_wanted]
             known, of_wanted = (sum(one.is_known for one in rates) for rates in (self._frequent, wanted))
             least, few = f"{RATE_LEAST:.0%} and more", f"a design effect of at most {DESIGN_EFFECT_MAX:g}"
-            told = f"{known} of {len(self._frequent)} rates given a fault of {least} are known to ± {PRECISION:.0%}"
-            yield told + (f"; of those with {few}, {of_wanted} of {len(wanted)}." if wanted else f"; none has {few}.")
+            text = f"{known} of {len(self._frequent)} rates given a fault of {least} are known to ± {PRECISION:.0%}"
+            yield text + (f"; of those with {few}, {of_wanted} of {len(wanted)}." if wanted else f"; none has {few}.")
 
     @property
     def _frequent(self) -> list[RateGivenFault]:

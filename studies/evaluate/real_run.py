@@ -54,8 +54,8 @@ class RealRuns:
         directory, record = self.run_real(scenario, kind=self.on, runs=self.runs, watcher=shown, command=self.command)
         if record.status != "complete":
             shown.done(record.status)
-            told = f"{record.error}; see {directory / 'lab.log'}"
-            raise RealRunsEnded(None if record.status == "interrupted" else told)
+            reason = f"{record.error}; see {directory / 'lab.log'}"
+            raise RealRunsEnded(None if record.status == "interrupted" else reason)
         found = _measured(directory, title=scenario.level)
         shown.done("measured" if found.problem is None else "busy machine")
         return found

@@ -45,8 +45,8 @@ class Rollout:
         try:
             varied = settings_of(source, vary=vary, overrides=overrides)
         except ScenarioError as error:
-            told = [line.replace("--vary", f"{source}: evaluate.vary", 1) for line in error.lines]
-            raise ScenarioError(told) from None
+            problems = [line.replace("--vary", f"{source}: evaluate.vary", 1) for line in error.lines]
+            raise ScenarioError(problems) from None
         settings = tuple(
             Setting(name=one.name.replace('"', ""), scenario=one.scenario.model_copy(update={"evaluate": None}))
             for one in varied

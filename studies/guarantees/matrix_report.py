@@ -83,8 +83,8 @@ class MatrixReport(StudyReport):
 
     def _cell_json(self, cell: Cell, result: CellResult) -> dict[str, Any]:
         clocked = TRUE_CLOCKS if cell.fault_class in WRONG_CLOCKS else FORBIDDEN_DEFAULT
-        told = cell.features
-        lacking = lacking_means(leases=told.leases, priorities=told.priorities, order=told.order)
+        features = cell.features
+        lacking = lacking_means(leases=features.leases, priorities=features.priorities, order=features.order)
         judged = [name for name in clocked if name not in lacking]
         named = (*judged, *(name for name in result.broken if name not in judged))
         return {

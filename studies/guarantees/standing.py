@@ -60,9 +60,9 @@ class OrderTotals:
 
     def in_words(self) -> str:
         """Return how often each property could have been broken, and which were not tried."""
-        told = ", ".join(f"{name} {self.opportunities[name]:,}" for name in Property if self.opportunities[name])
+        counts = ", ".join(f"{name} {self.opportunities[name]:,}" for name in Property if self.opportunities[name])
         never = ", ".join(name for name in Property if not self.opportunities[name])
-        return f"opportunities: {told}" + (f"; not exercised: {never}" if never else "")
+        return f"opportunities: {counts}" + (f"; not exercised: {never}" if never else "")
 
     def rows(self) -> Iterator[list[str]]:
         """Yield the rows of a table with ``HEADINGS``, the most frequent first."""

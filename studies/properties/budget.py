@@ -89,9 +89,9 @@ def _shrinking_at_most(length_s: float) -> Iterator[None]:
     """Hypothesis has no setting for this: it shrinks for up to five minutes, and warns when it ends earlier."""
     before = engine.MAX_SHRINKING_SECONDS
     engine.MAX_SHRINKING_SECONDS = length_s  # type: ignore[assignment]
-    told = current_reporter()
+    reporter = current_reporter()
     try:
-        with with_reporter(lambda value: None if str(value).startswith(_SLOW) else told(value)):
+        with with_reporter(lambda value: None if str(value).startswith(_SLOW) else reporter(value)):
             yield
     finally:
         engine.MAX_SHRINKING_SECONDS = before
@@ -107,7 +107,7 @@ def _kept(machine: type[BudgetedMachine], error: Exception, chosen: settings, *,
     folder = Path.cwd() / FOLDER
     folder.mkdir(parents=True, exist_ok=True)
     path = folder / f"{machine.__name__}.yaml"
-    told = {
+    content = {
         "machine": machine.__name__,
         "file": os.path.relpath(inspect.getfile(machine), folder),
         "fails": _first_line(error),
@@ -119,9 +119,9 @@ def _kept(machine: type[BudgetedMachine], error: Exception, chosen: settings, *,
         "hypothesis": hypothesis.__version__,
         "choices": blob,
     }
-    path.write_text(write_yaml(told), encoding="utf-8")
+    path.write_text(write_yaml(content), encoding="utf-8")
     shown = ", ".join(
-        f"{name} {told[name]}" for name in ("seed", "level", "steps", "examples", "zonelab", "hypothesis")
+        f"{name} {content[name]}" for name in ("seed", "level", "steps", "examples", "zonelab", "hypothesis")
     )
     return f"zonelab: {shown}; again: zonelab replay {os.path.relpath(path)}"
 
@@ -130,15 +130,15 @@ def _first_line(error: Exception) -> str:
     return f"{type(error).__name__}: {error}".splitlines()[0]
 
 
-def replay_machine(path: Path, told: Mapping[str, Any]) -> Exception | None:
-    """Run the steps of ``path``, which says ``told``, again; how they fail, or None. Raises ``NotAccepted``."""
-    if told["hypothesis"] != hypothesis.__version__:
+def replay_machine(path: Path, content: Mapping[str, Any]) -> Exception | None:
+    """Run the steps of ``path``, which says ``content``, again; how they fail, or None. Raises ``NotAccepted``."""
+    if content["hypothesis"] != hypothesis.__version__:
         raise NotAccepted(
-            f"{path}: got hypothesis {told['hypothesis']}; accepted: {hypothesis.__version__}, as installed"
+            f"{path}: got hypothesis {content['hypothesis']}; accepted: {hypothesis.__version__}, as installed"
         )
-    machine = _loaded((path.parent / told["file"]).resolve(), told["machine"])
-    again = reproduce_failure(told["hypothesis"], told["choices"].encode())(_copy(machine))
-    chosen = settings(deadline=None, database=None, stateful_step_count=told["steps"])
+    machine = _loaded((path.parent / content["file"]).resolve(), content["machine"])
+    again = reproduce_failure(content["hypothesis"], content["choices"].encode())(_copy(machine))
+    chosen = settings(deadline=None, database=None, stateful_step_count=content["steps"])
     try:
         run_state_machine_as_test(again, settings=_told(chosen))
     except DidNotReproduce:
@@ -148,8 +148,8 @@ def replay_machine(path: Path, told: Mapping[str, Any]) -> Exception | None:
     return None
 
 
-def same_failure(told: Mapping[str, Any], error: Exception) -> bool:
-    return bool(_first_line(error) == told["fails"])
+def same_failure(content: Mapping[str, Any], error: Exception) -> bool:
+    return bool(_first_line(error) == content["fails"])
 
 
 def _loaded(file: Path, name: str) -> type[BudgetedMachine]:

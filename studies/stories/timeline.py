@@ -24,11 +24,11 @@ def timeline_block(lines: Iterable[Line], *, begin_ns: int) -> str:
     ordered = sorted(lines, key=lambda line: line.time_ns)
     shown = []
     for left_out, same in groupby(zip(ordered, _left_out(ordered), strict=True), key=itemgetter(1)):
-        told = [line for line, _ in same]
+        every = [line for line, _ in same]
         if left_out:
-            shown.append(f"(… {len(told)} lines left out …)")
+            shown.append(f"(… {len(every)} lines left out …)")
         else:
-            shown += [f"{(one.time_ns - begin_ns) / 1e6:>12.3f}  {one.who:<22} {one.what}" for one in told]
+            shown += [f"{(one.time_ns - begin_ns) / 1e6:>12.3f}  {one.who:<22} {one.what}" for one in every]
     return "```text\n" + "\n".join(shown) + "\n```"
 
 

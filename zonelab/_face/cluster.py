@@ -374,5 +374,5 @@ def make_cluster(on: str, document: Mapping[str, Any], overrides: Sequence[str])
     scenario = scenario_of(document, source="cluster", overrides=overrides)
     if scenario.servers != scenario.zones or scenario.topology.data_centres:
         raise ClusterError("topology: got zones of several servers; accepted: zones of one server in one data centre")
-    told = scenario.model_dump(mode="json", exclude={"found", "evaluate", "queue"})
-    return Cluster(On(on), told, scenario)
+    content = scenario.model_dump(mode="json", exclude={"found", "evaluate", "queue"})
+    return Cluster(On(on), content, scenario)

@@ -91,8 +91,8 @@ class OpenedQueue(Startable):
             print([receipt.id for receipt in receipts])  # ['1', '2']
         """
         queue = self._open()
-        told = [messages] if isinstance(messages, Message) else list(messages)
-        return await self._recorded.push(told) if self._recorded else list(await queue.push(told))
+        listed = [messages] if isinstance(messages, Message) else list(messages)
+        return await self._recorded.push(listed) if self._recorded else list(await queue.push(listed))
 
     @abstractmethod
     async def _instance(self) -> Queue:

@@ -110,9 +110,9 @@ def _shared(name: str, where: Any, settings: Settings, *, ordered: bool) -> tupl
 
 
 def _checked(name: str, document: Mapping[str, Any], settings: Settings, *, ordered: bool) -> Scenario:
-    told = {key: settings[key] for key in ("engine", "mode", "level", "batch", "options")}
+    given = {key: settings[key] for key in ("engine", "mode", "level", "batch", "options")}
     source = "queues.open_ordered" if ordered else "queues.open"
-    scenario = queue_scenario(document, name, **told, source=source)
+    scenario = queue_scenario(document, name, **given, source=source)
     if scenario.has_groups and not ordered:
         got = f"{source}: queue.engine: got {settings['engine']!r}, whose messages are handed to listeners"
         raise ScenarioError([f"{got}; accepted: zonelab.queues.open_ordered"])

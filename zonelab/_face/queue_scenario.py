@@ -37,5 +37,5 @@ def queue_scenario(
     if engine in ENGINES and "topics" in ENGINES[engine].settings.model_fields:
         section.setdefault("topics", [name])
     consumers = {**document["consumers"], "batch": batch}
-    told = {**document, "queue": section, "consumers": consumers, **({} if level is None else {"level": level})}
-    return scenario_of(told, source=source)
+    content = {**document, "queue": section, "consumers": consumers, **({} if level is None else {"level": level})}
+    return scenario_of(content, source=source)

@@ -59,9 +59,9 @@ class ProgramRecording:
         record.coordinators = {name: one.statistics.as_dict() for name, one in self._testbed.coordinators.items()}
         tables = MemoryTables(dict(self.tables.tables))
         await self._read_end_state(record, tables)
-        told = identity(self._scenario, record, epoch_ns=self._testbed.epoch_ns)
+        facts = identity(self._scenario, record, epoch_ns=self._testbed.epoch_ns)
         started = f"{datetime.fromtimestamp(self._testbed.epoch_ns / 1e9, UTC):%Y-%m-%dT%H:%M:%SZ}"
-        info = RunInfo(zonelab_version="", started_utc=started, arm=self._scenario.arm, **told)
+        info = RunInfo(zonelab_version="", started_utc=started, arm=self._scenario.arm, **facts)
         return check_recorded(MemoryRun(info, tables))
 
     async def _read_end_state(self, record: RunRecord, tables: MemoryTables) -> None:

@@ -132,8 +132,8 @@ class Run:
             print(done.summary["seed"] == done.seed)  # True
         """
         run = RunDirectory.open(self.folder)
-        told: dict[str, object] = run.read_json("summary.json") if (run.path / "summary.json").exists() else {}
-        return told
+        value: dict[str, object] = run.read_json("summary.json") if (run.path / "summary.json").exists() else {}
+        return value
 
 
 def run_once(
@@ -150,7 +150,7 @@ def run_once(
         raise ClusterError(f"on: got {on!r}; accepted: {', '.join(On)}")
     where = On(on)
     given = {"level": level, "seed": seed, "arm": where.arm.value}
-    overrides = override_texts({**(values or {}), **{name: told for name, told in given.items() if told is not None}})
+    overrides = override_texts({**(values or {}), **{name: one for name, one in given.items() if one is not None}})
     scenario = _loaded(source, overrides)
     return _outside_of_loops(lambda: _made(scenario, where, folder))
 

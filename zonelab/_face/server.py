@@ -74,10 +74,10 @@ class ServerUrl:
         refused = [str(reply) for reply in replies[:-1] if isinstance(reply, ServerError)]
         if refused:
             raise ClusterError(f"the server at {self.address} refused: {refused[0]}")
-        told = str(replies[-1]) if isinstance(replies[-1], ServerError) else ""
-        if told.startswith("NOAUTH"):
-            raise ClusterError(f"the server at {self.address} refused: {told}")
-        return not told.startswith("ERR unknown command")
+        refusal = str(replies[-1]) if isinstance(replies[-1], ServerError) else ""
+        if refusal.startswith("NOAUTH"):
+            raise ClusterError(f"the server at {self.address} refused: {refusal}")
+        return not refusal.startswith("ERR unknown command")
 
     async def _ask(self, commands: tuple[Command, ...]) -> list[Reply]:
         reader, writer = await asyncio.open_connection(self.address.host, self.address.port)

@@ -26,8 +26,8 @@ def check_locks(keys: Mapping[str, Sequence[Access]], held: FinalContents | None
             findings.add(Anomaly.TWO_OWNERS, Case(key=key, ops=ops, detail=f"granted in {zones}; {in_words(at_rest)}"))
         elif not granted and any(at_rest.values()):
             orphaned += 1
-            told = tuple(one.op for one in accesses)
-            findings.add(Anomaly.NO_OWNER, Case(key=key, ops=told, detail=in_words(at_rest)))
+            grants = tuple(one.op for one in accesses)
+            findings.add(Anomaly.NO_OWNER, Case(key=key, ops=grants, detail=in_words(at_rest)))
         kept = {value for values in at_rest.values() for value in values}
         applied_in_spite(key, accesses, {*kept}, findings)
     findings.figures.update({f"owners_{count}": number for count, number in sorted(owners.items())})

@@ -41,11 +41,11 @@ class ConsistencySection(VerdictSection):
     classes = Anomaly
     parts = {  # noqa: RUF012 - of the class, not of its instances
         "workload": WorkloadKind,
-        "shares": lambda told: {
-            name: {zone: Share(**one) for zone, one in zones.items()} for name, zones in told.items()
+        "shares": lambda value: {
+            name: {zone: Share(**one) for zone, one in zones.items()} for name, zones in value.items()
         },
-        "counterexamples": lambda told: tuple(
-            Counterexample(key=one["key"], ops=tuple(one["ops"]), timeline=tuple(one["timeline"])) for one in told
+        "counterexamples": lambda value: tuple(
+            Counterexample(key=one["key"], ops=tuple(one["ops"]), timeline=tuple(one["timeline"])) for one in value
         ),
     }
 

@@ -58,10 +58,10 @@ def _granted(rows: Rows, tenure: Ints) -> Ints:
 
 def _confirmed(rows: Rows, starts: Rows, tenure: Ints) -> Ints:
     """The cursor that the session had been told in this tenure before each start; -1 for none."""
-    told = rows.of_kind(OrderKind.COMMIT, *PUT_ASIDE, outcomes=(OK,))
-    told = told.where(told.cursor >= 0)
-    at = latest_before(tenure_of(rows, told), told.time_ns, told.cursor, tenure, starts.time_ns)
-    return np.where(at >= 0, told.cursor[at], -1) if len(told) else np.full(len(starts), -1, dtype=np.int64)
+    moves = rows.of_kind(OrderKind.COMMIT, *PUT_ASIDE, outcomes=(OK,))
+    moves = moves.where(moves.cursor >= 0)
+    at = latest_before(tenure_of(rows, moves), moves.time_ns, moves.cursor, tenure, starts.time_ns)
+    return np.where(at >= 0, moves.cursor[at], -1) if len(moves) else np.full(len(starts), -1, dtype=np.int64)
 
 
 def _aside(rows: Rows, starts: Rows, granted: Ints) -> Ints:
@@ -105,41 +105,41 @@ def check_tokens(rows: Rows, findings: OrderFindings) -> None:
 
 def check_cursors(rows: Rows, rest: AtRest | None, findings: OrderFindings) -> None:
     """I9. ``rest``: None if logs and cursors at rest are unknown."""
-    told = rows.of_kind(OrderKind.COMMIT, OrderKind.GRANT, *PUT_ASIDE, outcomes=(OK,))
-    told = told.where((told.cursor >= 0) & (told.place >= 0))
+    moves = rows.of_kind(OrderKind.COMMIT, OrderKind.GRANT, *PUT_ASIDE, outcomes=(OK,))
+    moves = moves.where((moves.cursor >= 0) & (moves.place >= 0))
     if rest is not None:
-        beyond = told.cursor - 1 > _end_of_log(rows, rest.log, told)
-        findings.add(Property.CURSOR, "passed the end", told.where(beyond))
-    told, era = _between_resets(rows, told, findings)
-    before = latest_before(era, told.time_ns, told.cursor, era, told.invoke_ns)
+        beyond = moves.cursor - 1 > _end_of_log(rows, rest.log, moves)
+        findings.add(Property.CURSOR, "passed the end", moves.where(beyond))
+    moves, era = _between_resets(rows, moves, findings)
+    before = latest_before(era, moves.time_ns, moves.cursor, era, moves.invoke_ns)
     findings.exercised(Property.CURSOR, (before >= 0).sum())
-    fell = (before >= 0) & (told.cursor[before] > told.cursor)
-    was, now = told.cursor[before[fell]], told.cursor[fell]
-    findings.add(Property.CURSOR, "fell", told.where(fell), lambda row: f"from {was[row]} to {now[row]}")
+    fell = (before >= 0) & (moves.cursor[before] > moves.cursor)
+    was, now = moves.cursor[before[fell]], moves.cursor[fell]
+    findings.add(Property.CURSOR, "fell", moves.where(fell), lambda row: f"from {was[row]} to {now[row]}")
     if rest is not None:
-        _at_rest(told.where(np.lexsort((told.cursor, era))), rest.cursors, findings)
+        _at_rest(moves.where(np.lexsort((moves.cursor, era))), rest.cursors, findings)
 
 
-def _at_rest(told: Rows, cursors: Rows, findings: OrderFindings) -> None:
-    """``told``: the furthest cursor since the last reset comes last."""
-    confirmed = cursor_by_place(told)
+def _at_rest(moves: Rows, cursors: Rows, findings: OrderFindings) -> None:
+    """``moves``: the furthest cursor since the last reset comes last."""
+    confirmed = cursor_by_place(moves)
     for place, cursor in cursor_by_place(cursors).items():
         if cursor < confirmed.get(place, -1):
             detail = f"{confirmed[place]} had been confirmed"
             findings.add_at_rest(Property.CURSOR, "fell at rest", place[1], place[0], cursor, detail)
 
 
-def _between_resets(rows: Rows, told: Rows, findings: OrderFindings) -> tuple[Rows, Ints]:
+def _between_resets(rows: Rows, moves: Rows, findings: OrderFindings) -> tuple[Rows, Ints]:
     """Without what was asked while somebody set the cursor by hand; and which resets lay in front of the others."""
     resets = rows.of_kind(OrderKind.COMMIT, outcomes=(OK, INFO))
     resets = resets.where(resets.status == findings.books.code("status", "reset"))
-    begun = count_before(resets.place, resets.invoke_ns, told.place, told.time_ns)
-    ended = count_before(resets.place, resets.time_ns, told.place, told.invoke_ns)
-    apart = (begun == ended) & ~np.isin(told.index, resets.index)
-    return told.where(apart), (told.place << BITS | begun)[apart]
+    begun = count_before(resets.place, resets.invoke_ns, moves.place, moves.time_ns)
+    ended = count_before(resets.place, resets.time_ns, moves.place, moves.invoke_ns)
+    apart = (begun == ended) & ~np.isin(moves.index, resets.index)
+    return moves.where(apart), (moves.place << BITS | begun)[apart]
 
 
-def _end_of_log(rows: Rows, log: Rows, told: Rows) -> Ints:
+def _end_of_log(rows: Rows, log: Rows, moves: Rows) -> Ints:
     """Return the last offset that can have been in the log when each cursor was reported; -1 if there was none.
 
     What stood in front of the first record at rest was trimmed, whoever sent it and whenever.
@@ -149,6 +149,6 @@ def _end_of_log(rows: Rows, log: Rows, told: Rows) -> Ints:
     partition = np.concatenate([produced.partition, in_doubt.partition])
     since = np.concatenate([produced.invoke_ns, np.full(len(in_doubt), -1, dtype=np.int64)])
     offset = np.concatenate([produced.offset, in_doubt.offset])
-    trimmed = least(log.partition, log.offset, told.partition, otherwise=0) - 1
-    at = latest_before(partition, since, offset, told.partition, told.time_ns)
+    trimmed = least(log.partition, log.offset, moves.partition, otherwise=0) - 1
+    at = latest_before(partition, since, offset, moves.partition, moves.time_ns)
     return np.maximum(trimmed, np.where(at >= 0, offset[at], -1)) if len(offset) else trimmed

@@ -245,9 +245,9 @@ class _OrderCheck:
         begun = begun.where(np.argsort(begun.offset, kind="stable"))
         granted = rows.of_kind(OrderKind.GRANT, outcomes=(OK,))
         granted = granted.where(granted.cursor >= 0)  # an engine may read the cursor later
-        told = rows.of_kind(OrderKind.ASSIGN)
-        told = told.where(told.status == self._books.code("status", "begins"))
-        for events, column in ((begun, begun.offset), (granted, granted.cursor), (told, told.cursor)):
+        assigned = rows.of_kind(OrderKind.ASSIGN)
+        assigned = assigned.where(assigned.status == self._books.code("status", "begins"))
+        for events, column in ((begun, begun.offset), (granted, granted.cursor), (assigned, assigned.cursor)):
             for row in np.unique(events.place, return_index=True)[1].tolist():
                 self._first[int(events.group[row]), int(events.partition[row])] = int(column[row])
 
@@ -258,9 +258,9 @@ class _OrderCheck:
         """Return where the group of each message has come to: decided at rest, otherwise the furthest that
         was confirmed.
         """
-        told = rows.of_kind(OrderKind.COMMIT, OrderKind.GRANT, *PUT_ASIDE, outcomes=(OK,))
-        told = told.where(np.argsort(told.cursor, kind="stable"))
-        return _of_places(messages, cursor_by_place(told) | cursor_by_place(rest.cursors), otherwise=-1)
+        moves = rows.of_kind(OrderKind.COMMIT, OrderKind.GRANT, *PUT_ASIDE, outcomes=(OK,))
+        moves = moves.where(np.argsort(moves.cursor, kind="stable"))
+        return _of_places(messages, cursor_by_place(moves) | cursor_by_place(rest.cursors), otherwise=-1)
 
 
 def _of_places(messages: OrderMessages, values: Mapping[tuple[int, int], int], *, otherwise: int) -> Ints:

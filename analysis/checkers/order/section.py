@@ -52,8 +52,8 @@ class OrderSection(VerdictSection):
     title = "order"
     classes = Property
     parts = {  # noqa: RUF012 - of the class, not of its instances
-        "blocked": lambda told: tuple(Standstill(**one) for one in told),
-        "divergence": lambda told: tuple(OrderDivergence(**one) for one in told),
+        "blocked": lambda value: tuple(Standstill(**one) for one in value),
+        "divergence": lambda value: tuple(OrderDivergence(**one) for one in value),
     }
 
     sorts: Mapping[str, Mapping[str, int]]

@@ -123,8 +123,8 @@ def _statuses(rows: Rows, books: Books) -> set[str]:
 
 def _out_of_credit(seen: Rows, grants: Rows, books: Books) -> bool:
     """The last owner said that nothing comes any more that could make it commit; its end later mends nothing."""
-    told = seen.where(seen.status == books.code("status", "credit"))
-    return bool(len(grants) and np.isin(told.session, grants.session[-1]).any())
+    reports = seen.where(seen.status == books.code("status", "credit"))
+    return bool(len(grants) and np.isin(reports.session, grants.session[-1]).any())
 
 
 def _of_the_owner(seen: Rows, grants: Rows, members: Rows, books: Books, begin_ns: int, end_ns: int) -> Blockage | None:

@@ -54,8 +54,8 @@ class QueueSection(VerdictSection):
     title = "queue"
     classes = MessageClass
     parts = {  # noqa: RUF012 - of the class, not of its instances
-        "totals": lambda told: Totals(**told),
-        "divergence": lambda told: tuple(Divergence(**one) for one in told),
+        "totals": lambda value: Totals(**value),
+        "divergence": lambda value: tuple(Divergence(**one) for one in value),
     }
 
     totals: Totals

@@ -201,6 +201,6 @@ def _payload(job: Job, now_ms: int) -> str:
 
 def _job(topic: str, message: Message) -> tuple[Job, int]:
     """The job, and the second when it was due."""
-    told = json.loads(message.payload)
-    job = Job(id=message.id, topic=topic, delay_s=told["delay"], ttr_s=told["TTR"], body=told["body"])
-    return job, told["due"]
+    value = json.loads(message.payload)
+    job = Job(id=message.id, topic=topic, delay_s=value["delay"], ttr_s=value["TTR"], body=value["body"])
+    return job, value["due"]

@@ -95,5 +95,5 @@ class Presence:
         (found,) = replies
         if not isinstance(found, bytes):
             raise ClusterError(f"the mark at {self._key} cannot be kept: {found}")
-        told = found.decode()
-        return None if told == self._mark else json.loads(told)
+        owner = found.decode()
+        return None if owner == self._mark else json.loads(owner)

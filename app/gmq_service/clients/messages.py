@@ -51,8 +51,8 @@ def push_argument(job_id: str, *, topic: str, body: str, delay_s: int, ttr_s: in
 def split_reply(line: bytes) -> tuple[Any, Any, str | None]:
     """The id of its request, the result and the error. Raises ``WrongReply``."""
     try:
-        told = json.loads(line)
-        return told["id"], told["result"], told["error"]
+        value = json.loads(line)
+        return value["id"], value["result"], value["error"]
     except (ValueError, KeyError, TypeError) as error:
         raise WrongReply(f"got {line[:200]!r}, which is no reply of JSON-RPC") from error
 

@@ -108,8 +108,8 @@ class Web:
         cursor: Any = b"0"
         while True:
             command: Command = ("SCAN", cursor, "MATCH", self._keys.ready("*"), "COUNT", 1_000)
-            (told,) = await read(self._connection, [command])
-            cursor, names = told
+            (reply,) = await read(self._connection, [command])
+            cursor, names = reply
             found |= dict.fromkeys(name.decode("utf-8", "replace") for name in names)
             if cursor == b"0" or len(found) >= _KEYS_MAX:
                 return sorted(found)
@@ -188,8 +188,8 @@ def _duration(text: str) -> str:
         return ""
     sign, seconds = "-" if int(text) < 0 else "", abs(int(text))
     hours, minutes = seconds // 3_600, seconds // 60 % 60
-    told = f"{hours}h{minutes}m" if hours else f"{minutes}m" if minutes else ""
-    return f"{sign}{told}{seconds % 60}s"
+    words = f"{hours}h{minutes}m" if hours else f"{minutes}m" if minutes else ""
+    return f"{sign}{words}{seconds % 60}s"
 
 
 def _badge(status: str) -> str:

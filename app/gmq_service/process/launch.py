@@ -47,8 +47,8 @@ def start(settings: ServiceSettings, *, arguments: list[str]) -> dict[str, Any]:
             assert program.stdout is not None
             line = program.stdout.readline()
             if line:
-                told: dict[str, Any] = json.loads(line)
-                return told
+                facts: dict[str, Any] = json.loads(line)
+                return facts
         except BaseException:
             program.terminate()
             program.wait()

@@ -61,8 +61,8 @@ class PidFile:
     def facts(self) -> dict[str, Any]:
         """Return what the service said of itself when it began to serve; nothing before."""
         with contextlib.suppress(OSError, ValueError):
-            told = json.loads(self._facts.read_text(encoding="utf-8"))
-            return told if isinstance(told, dict) else {}
+            value = json.loads(self._facts.read_text(encoding="utf-8"))
+            return value if isinstance(value, dict) else {}
         return {}
 
     def tell(self, facts: dict[str, Any]) -> None:

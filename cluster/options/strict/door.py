@@ -94,13 +94,13 @@ class StrictDoor:
 
     def _outcome(self, given: Sequence[Command], begin: int, outcome: Outcome) -> Outcome:
         answers = outcome if isinstance(outcome, list) else outcome.answers
-        told = self._first(given, begin, answers)
-        changed = [place for place, answer in enumerate(told) if answer is not answers[place]]
+        first = self._first(given, begin, answers)
+        changed = [place for place, answer in enumerate(first) if answer is not answers[place]]
         if not changed:
             return outcome
-        lost = next((told[place] for place in changed if is_write(given[begin + place])), None)
+        lost = next((first[place] for place in changed if is_write(given[begin + place])), None)
         applied = any(map(is_write, given))
-        return PipelineFailure(_Withheld(outcome, lost=lost, applied=applied), told)
+        return PipelineFailure(_Withheld(outcome, lost=lost, applied=applied), first)
 
     def _told(self, words: Command, answer: Reply) -> Reply:
         if isinstance(answer, ServerError):

@@ -76,12 +76,12 @@ class _ReadVote(Vote):
 
     def submit(self, zone: int, reply: Reply) -> bool:
         if not isinstance(reply, ServerError):
-            told = self._owner.codec.decoded(reply)
-            reply = self._read.told(told)
+            decoded = self._owner.codec.decoded(reply)
+            reply = self._read.told(decoded)
             self._owner.clock.observe(_age(reply))
             if not self.decided:
                 self.seen.append((zone, reply))
-                self._expiries_ms.append(told[2] if len(told) > 2 else -1)
+                self._expiries_ms.append(decoded[2] if len(decoded) > 2 else -1)
         return super().submit(zone, reply)
 
     def _decide_by_quorum(self) -> bool:
@@ -242,11 +242,11 @@ def _unconfirmed(outcome: Outcome, failed: frozenset[int], votes: Mapping[int, _
     if not failed:
         return outcome
     answers, before = (outcome, None) if isinstance(outcome, list) else (outcome.answers, outcome)
-    told = [
+    confirmed = [
         ZoneFailure(NO_QUORUM, maybe_applied=False) if index in failed else answer
         for index, answer in enumerate(answers)
     ]
-    return PipelineFailure(_UnconfirmedRead(before, writes=len(votes) < len(answers)), told)
+    return PipelineFailure(_UnconfirmedRead(before, writes=len(votes) < len(answers)), confirmed)
 
 
 class _UnconfirmedRead(FailureAccount):

@@ -220,8 +220,8 @@ async def _held(address: Address, keys: Sequence[bytes]) -> list[_KeyCopy]:
         for key in keys:
             pipeline.type(key)
             pipeline.pttl(key)
-        told = await pipeline.execute()
-        kinds = [kind.decode() for kind in told[::2]]
+        replies = await pipeline.execute()
+        kinds = [kind.decode() for kind in replies[::2]]
         for key, kind in zip(keys, kinds, strict=True):
             pipeline.execute_command(*_SIZE.get(kind, ("EXISTS",)), key)
         sizes = await pipeline.execute(raise_on_error=False)
@@ -235,7 +235,7 @@ async def _held(address: Address, keys: Sequence[bytes]) -> list[_KeyCopy]:
                 ttl_ms=ttl,
                 by_length=digest is None,
             )
-            for kind, ttl, size, digest in zip(kinds, told[1::2], sizes, digests, strict=True)
+            for kind, ttl, size, digest in zip(kinds, replies[1::2], sizes, digests, strict=True)
         ]
 
 
@@ -244,8 +244,8 @@ async def _digests(
 ) -> list[str | None]:
     """The server's own digests where it reports them, else ours of what keys hold; None for keys that are too long."""
     try:
-        told = await client.execute_command("DEBUG", "DIGEST-VALUE", *keys)  # type: ignore[no-untyped-call]
-        return [one.decode() for one in told]
+        replies = await client.execute_command("DEBUG", "DIGEST-VALUE", *keys)  # type: ignore[no-untyped-call]
+        return [one.decode() for one in replies]
     except ResponseError:
         pass
     pipeline = client.pipeline(transaction=False)

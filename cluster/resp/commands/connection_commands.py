@@ -72,13 +72,13 @@ def hello(client: PortClient, arguments: list[bytes]) -> None:
     client.name = client.name if name is None else name
     changed, client.protocol = client.protocol != protocol, protocol
     client.settle()
-    told, subscription = _introduction(client), client.subscription
+    introduction, subscription = _introduction(client), client.subscription
     if subscription is None or not changed:
-        client.reply(told)
+        client.reply(introduction)
         return
 
     async def introduce() -> bytes:
-        await subscription.speak(protocol, told=told)
+        await subscription.speak(protocol, told=introduction)
         return b""
 
     client.exclusively(introduce, soon=True)

@@ -368,9 +368,9 @@ async def _introduced_by(address: Address) -> Introduction:
         finally:
             writer.close()
     try:
-        told = dict(zip(facts[::2], facts[1::2], strict=True))
+        values = dict(zip(facts[::2], facts[1::2], strict=True))
         return Introduction(
-            table=table_from(commands), product=told[b"server"].decode(), version=told[b"version"].decode()
+            table=table_from(commands), product=values[b"server"].decode(), version=values[b"version"].decode()
         )
     except (KeyError, TypeError, ValueError) as error:
         raise ClusterError(f"the server at {address} is no Redis of version 7 or later: {error}") from error

@@ -64,9 +64,9 @@ def key_specs(entry: Sequence[Any]) -> tuple[KeySpec, ...]:
     return tuple(spec for spec in found if spec is not None)
 
 
-def _spec(told: Mapping[str, Any]) -> KeySpec | None:
-    begin, find = _mapping(told["begin_search"]), _mapping(told["find_keys"])
-    if _NO_KEY in map(wire.text, told["flags"]) or "unknown" in (wire.text(begin["type"]), wire.text(find["type"])):
+def _spec(value: Mapping[str, Any]) -> KeySpec | None:
+    begin, find = _mapping(value["begin_search"]), _mapping(value["find_keys"])
+    if _NO_KEY in map(wire.text, value["flags"]) or "unknown" in (wire.text(begin["type"]), wire.text(find["type"])):
         return None
     where, how = _mapping(begin["spec"]), _mapping(find["spec"])
     by_keyword = wire.text(begin["type"]) == "keyword"

@@ -127,13 +127,13 @@ class HardenedQueue(BackgroundQueue):
         receipts: list[Receipt] = []
         for batch in in_steps(puts):
             try:
-                told = await self._steps.put(batch)
+                answers = await self._steps.put(batch)
             except COMMAND_FAILURES as error:
                 failed_ids = tuple(put.id for put in batch)
                 raise batch_push_failure(error, receipts=tuple(receipts), failed_ids=failed_ids) from error
             receipts += [
                 Receipt(id=put.id, shard=shard, due_ms=math.floor(score))
-                for put, (shard, score) in zip(batch, told, strict=True)
+                for put, (shard, score) in zip(batch, answers, strict=True)
             ]
         return receipts
 

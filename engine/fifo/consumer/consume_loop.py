@@ -132,8 +132,8 @@ class ConsumeLoop:
         return BatchMessage(record=record, offset=offset, attempt=attempt, op_id=op_id)
 
     def _columns(self, partition: Partition, record: PartitionRecord, offset: int, attempt: int) -> dict[str, Any]:
-        told = {"offset": offset, "attempt": attempt, "key": record.key, "message_id": record.id, "epoch": record.epoch}
-        return {**self._context.columns(partition), **told}
+        row = {"offset": offset, "attempt": attempt, "key": record.key, "message_id": record.id, "epoch": record.epoch}
+        return {**self._context.columns(partition), **row}
 
     def _released(self, partition: Partition) -> None:
         self._listening[partition] -= 1

@@ -45,15 +45,15 @@ async def final_rows(
         view = RegisterView.parse(register)
         if view.state:
             cursor = CursorState.parse(view.state).progress.cursor
-            told = {"group": group, "offset": cursor, "generation": generation, "token": view.token}
-            rows.append({**common, "place": "cursor", **told})
+            columns = {"group": group, "offset": cursor, "generation": generation, "token": view.token}
+            rows.append({**common, "place": "cursor", **columns})
     for name, value in sorted(_pairs(aside)):
         group, _, offset = name.decode().rpartition(" ")
         if group not in groups:
             continue
         why, token, _, message_id, key, producer, sequence = json.loads(value)
-        told = {"message_id": message_id, "key": key, "producer": producer, "sequence": sequence, "token": token}
-        rows.append({**common, "place": PLACES[why], "group": group, "offset": int(offset), **told})
+        columns = {"message_id": message_id, "key": key, "producer": producer, "sequence": sequence, "token": token}
+        rows.append({**common, "place": PLACES[why], "group": group, "offset": int(offset), **columns})
     return rows
 
 

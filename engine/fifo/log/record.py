@@ -46,8 +46,8 @@ class PartitionRecord:
     def parse(cls, text: str) -> Self:
         message_id, key, body, producer, sequence, epoch, *due = json.loads(text)
         due_ms, front = due or (0, -1)
-        told = {"id": message_id, "key": key, "body": body, "producer": producer, "epoch": epoch}
-        return cls(**told, sequence=sequence, due_ms=due_ms, front=front)
+        fields = {"id": message_id, "key": key, "body": body, "producer": producer, "epoch": epoch}
+        return cls(**fields, sequence=sequence, due_ms=due_ms, front=front)
 
 
 @dataclass(frozen=True, slots=True)

@@ -34,9 +34,9 @@ class FollowedRoute:
     async def refresh(self) -> bool:
         """Read the route now. Returns True if it has changed. Raises what the port raises."""
         self._read_ns = self._runtime.now_ns()
-        before, told = self.known, await self._routes.read()
-        if told is not None and told.epoch >= before.epoch:  # a zone that lags may return an earlier one
-            self.known = told
+        before, read = self.known, await self._routes.read()
+        if read is not None and read.epoch >= before.epoch:  # a zone that lags may return an earlier one
+            self.known = read
         return self.known != before
 
     async def passed(self, partition: Partition, group: str) -> bool:

@@ -64,7 +64,7 @@ class HardenedGmqQueue(Startable):
             if topic not in self._topics:
                 raise ValueError(f"topic must be one of {', '.join(self._topics)}, got {topic!r}")
             routed.setdefault(topic, []).append(message)
-        told: dict[str, Receipt] = {}
+        by_id: dict[str, Receipt] = {}
         with operation("push") as effects:
             for topic, batch in routed.items():
                 receipts = await self._topics[topic].push_new(batch)
@@ -72,8 +72,8 @@ class HardenedGmqQueue(Startable):
                 effects.count += len(new)
                 if known := [message_id for message_id in receipts if message_id not in new]:
                     raise ServerError(f"job {known[0]!r}: has exist")
-                told |= new
-        return [told[message.id] for message in messages]
+                by_id |= new
+        return [by_id[message.id] for message in messages]
 
     async def pop(self, count: int, *, wait_ms: int = 0) -> list[Delivery]:
         """Up to ``count`` due jobs, as soon as there is one, topic by topic; none after ``wait_ms``."""

@@ -20,14 +20,14 @@ class OrderObserver:
 
     def begin(self, kind: str, /, **columns: Any) -> int:
         now_ns = self._runtime.now_ns()
-        told = OrderKind(kind)
+        order_kind = OrderKind(kind)
         columns.pop("above", None)  # what is finished above a cursor: for listeners, the history has no column for it
-        if told in _LEASED:
+        if order_kind in _LEASED:
             columns.setdefault("until_ns", now_ns + self._lease_ns)
         pause_ms = columns.pop("pause_ms", None)
         if pause_ms is not None:
             columns["until_ns"] = now_ns + pause_ms * NS_PER_MS
-        return self._history.begin(told, time_ns=now_ns, zone=self._zone, **columns)
+        return self._history.begin(order_kind, time_ns=now_ns, zone=self._zone, **columns)
 
     def end(self, call: int, /, *, outcome: str, **columns: Any) -> None:
         self._history.end(call, time_ns=self._runtime.now_ns(), outcome=cast(Outcome, outcome), **columns)

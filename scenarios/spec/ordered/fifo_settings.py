@@ -110,13 +110,13 @@ class FifoQueueSettings(QueueSettings):
         if times is None:
             return given  # the fields themselves say what is wrong
         lease_ms = given["unack_ms"] if type(given.get("unack_ms")) is int else times.lease
-        told = {
+        of_profile = {
             "unack_ms": lease_ms,
             "unack_interval_ms": times.rebalance,
             "client_lease_ms": max(1, lease_ms * times.client_lease // times.lease),
             "renew_ms": max(1, lease_ms * times.renew // times.lease),
         }
-        return told | given
+        return of_profile | given
 
     @property
     def partition_count(self) -> int:

@@ -124,8 +124,8 @@ class Steps:
         for put in puts:
             words += [put.id, put.payload, put.shard, put.score, put.rank, int(put.due)]
         answers = await self._run(self._level, self._scripts.on_messages("put", *words))
-        told = (answer.decode().split(" ") for answer in answers)
-        return [(shard, float(score)) for shard, score in told]
+        parts = (answer.decode().split(" ") for answer in answers)
+        return [(shard, float(score)) for shard, score in parts]
 
     async def put_new(self, puts: Sequence[PutRequest]) -> list[bool]:
         """List messages; false for those whose ids two zones knew, alive or acknowledged."""
@@ -216,8 +216,8 @@ class Steps:
         """Shard → zone that serves it and until when, as the own zone has it."""
         shards = self._settings.shards
         raws = await self._run(self._local, ("HMGET", self._keys.servers, *shards))
-        told = {shard: raw.decode().split(" ") for shard, raw in zip(shards, raws, strict=True) if raw is not None}
-        return {shard: (zone, int(ends)) for shard, (zone, ends) in told.items()}
+        parts = {shard: raw.decode().split(" ") for shard, raw in zip(shards, raws, strict=True) if raw is not None}
+        return {shard: (zone, int(ends)) for shard, (zone, ends) in parts.items()}
 
     async def payload(self, message_id: str) -> bytes | None:
         found: bytes | None = await self._run(self._level, ("HGET", self._keys.messages, message_id))
