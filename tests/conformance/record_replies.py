@@ -1,11 +1,14 @@
 """Record what a real server replies to drawn commands: ``PYTHONPATH=tests python tests/conformance/record_replies.py``.
 
+With names of groups, such as ``streams``, their conversations are recorded in addition to those that are kept.
+
 Each conversation is about values of one type, or about scripts and whatever else the comparison of both does; of many
 drawn ones those are kept that lead the model where those before them did not. The lines that clients of a port send are
 recorded as well, with the table of commands.
 """
 
 import os
+import sys
 import time
 import warnings
 from random import Random
@@ -18,7 +21,7 @@ from hypothesis import HealthCheck, Phase, given, seed, settings
 from hypothesis import strategies as st
 from hypothesis.stateful import initialize, rule, run_state_machine_as_test
 from support.cluster import port_lines
-from support.cluster.recorded_replies import Conversation, keep
+from support.cluster.recorded_replies import Conversation, conversations, keep
 from support.cluster.redis_pair import Client, Pair, real_server
 
 from zonelab.cluster.sim.redis.model import encode
@@ -53,6 +56,7 @@ GROUPS = {
     "lex": drawn.LEX,
     "lists": drawn.LISTS,
     "sets": drawn.SETS,
+    "streams": drawn.STREAMS,
     "keys": drawn.KEYS | SCANS | drawn.EVERYTHING,
 }
 
@@ -175,19 +179,22 @@ def _matters(step, seen) -> bool:
     return seen[key] <= 2
 
 
-def recorded() -> list[Conversation]:
-    found = []
-    with real_server() as client:
-        for name in GROUPS:
-            found += chosen(of_group(client, name), KEPT_STEPS["else"])
-        found += chosen(of_scripts(client), KEPT_STEPS["of scripts"])
-        found.append(of_numbers(client))
-        address: Address = client.address
-        client.execute(("FLUSHALL",))
-        port_lines.record((address.host, address.port))
+def recorded(client: Client, groups: list[str]) -> list[Conversation]:
+    return [said for name in groups for said in chosen(of_group(client, name), KEPT_STEPS["else"])]
+
+
+def recorded_anew(client: Client) -> list[Conversation]:
+    found = recorded(client, list(GROUPS))
+    found += chosen(of_scripts(client), KEPT_STEPS["of scripts"])
+    found.append(of_numbers(client))
+    address: Address = client.address
+    client.execute(("FLUSHALL",))
+    port_lines.record((address.host, address.port))
     return found
 
 
 if __name__ == "__main__":
     warnings.simplefilter("ignore", CoverageWarning)
-    keep(recorded())
+    with real_server() as server:
+        named = sys.argv[1:]
+        keep([*conversations(), *recorded(server, named)] if named else recorded_anew(server))

@@ -9,8 +9,9 @@ from random import Random
 from typing import Any
 
 from zonelab.cluster.sim.redis import commands
+from zonelab.cluster.sim.redis.commands import streams
 from zonelab.cluster.sim.redis.registry import Args, CommandSpec, Handler, find
-from zonelab.cluster.sim.redis.reply import OUT_OF_MEMORY, CommandError, text
+from zonelab.cluster.sim.redis.reply import OUT_OF_MEMORY, CommandError, SubcommandSyntaxError, text
 from zonelab.cluster.sim.redis.reply import error as error_reply
 from zonelab.cluster.sim.redis.script_functions import Execution
 from zonelab.cluster.sim.redis.scripting import ScriptCache
@@ -24,6 +25,7 @@ _ARGUMENTS_SHOWN = 128
 OnWrite = Callable[[list[Args]], None]
 """Told the commands, each with its name, by which one command or script changed the key space."""
 
+_WRONG_NUMBER_IN_SCRIPT = "ERR Wrong number of args calling command from script"
 _NO_SCRIPTS = "ERR This Valkey command is not allowed from script"
 
 
@@ -67,7 +69,7 @@ class RedisModel:
             try:
                 replies.append(handler(store, parsed))
             except CommandError as failure:
-                replies.append(error_reply(*failure.args))
+                replies.append(_failed(failure, words))
         return replies
 
     def replay(self, effects: list[Args], *, now_us: int) -> None:
@@ -119,7 +121,7 @@ class RedisModel:
         try:
             reply = spec.run(store, args[spec.size :])
         except CommandError as failure:
-            reply = error_reply(*failure.args)
+            reply = _failed(failure, args)
         if store.changes != before and self._on_write is not None and len(self._written) == scripted:
             self._written.append(_effect(spec.name, args, reply))
         return reply
@@ -127,9 +129,9 @@ class RedisModel:
     def _call_from_script(self, args: Args, execution: Execution) -> Reply:
         spec = find(args)
         if spec is None or spec.verbs is not None:
-            return ServerError(self._refusal_in_script(args))
+            return ServerError(self._refusal_in_script(args, spec))
         if not spec.accepts(len(args)):
-            return ServerError("ERR Wrong number of args calling command from script")
+            return ServerError(_WRONG_NUMBER_IN_SCRIPT)
         if spec.barred:
             return ServerError(_NO_SCRIPTS)
         if execution.read_only and spec.writes:
@@ -143,9 +145,11 @@ class RedisModel:
         try:
             return spec.run(self.store, args[spec.size :])
         except CommandError as failure:
-            return error_reply(*failure.args)
+            return _failed(failure, args)
 
-    def _refusal_in_script(self, args: Args) -> str:
+    def _refusal_in_script(self, args: Args, container: CommandSpec | None) -> str:
+        if container is not None:
+            return _WRONG_NUMBER_IN_SCRIPT if len(args) == 1 else self._refusal(args, container)
         name = _name_at_server(args)
         if name in NO_SCRIPT:
             return _NO_SCRIPTS
@@ -205,11 +209,19 @@ def _label(command: Command) -> str:
     return f"{command[0]!s} {command[1]!s}" if len(command) > 1 else str(command[0])
 
 
+def _failed(failure: CommandError, words: Args) -> ServerError:
+    if isinstance(failure, SubcommandSyntaxError):
+        return error_reply(failure.text(words[0], words[1]))
+    return error_reply(*failure.args)
+
+
 def _effect(name: str, args: Args, reply: Reply) -> Args:
     """The command to repeat for the same change: what was drawn at random is written down."""
     if name == "spop":
         members = reply if isinstance(reply, list) else [reply]
         return [b"srem", args[1], *members]
+    if name == "xadd" and isinstance(reply, bytes):
+        return streams.with_id(args, reply)
     return args
 
 

@@ -18,6 +18,11 @@ INTEGER_MIN = -(1 << 63)
 INTEGER_MAX = (1 << 63) - 1
 
 _INTEGER = re.compile(rb"0|-?[1-9][0-9]{0,18}")
+_UNSIGNED = re.compile(rb"[ \t\n\v\f\r]*([+-]?)0*([0-9]{1,20})")
+"""Texts that C's ``strtoull`` takes for a number."""
+
+_UNSIGNED_MAX = (1 << 64) - 1
+_NEGATIVE = re.compile(rb"-[1-9][0-9]{0,18}")
 _FLOAT = re.compile(rb"[+-]?(?:(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:e[+-]?[0-9]+)?|inf|infinity)", re.IGNORECASE)
 _NOT_ZERO = re.compile(rb"[+-]?(?:0x)?[0.]*[1-9a-f]", re.IGNORECASE)
 _HEXADECIMAL = rb"[+-]?0x(?:[0-9a-f]+\.?[0-9a-f]*|\.[0-9a-f]+)(?:p[+-]?[0-9]+)?"
@@ -36,6 +41,30 @@ def integer(text: bytes, error: str = NOT_AN_INTEGER) -> int:
         fail(error)
     value = int(text)
     return value if INTEGER_MIN <= value <= INTEGER_MAX else fail(error)
+
+
+def is_integer(text: bytes) -> bool:
+    """Return whether ``integer`` accepts this text."""
+    return _INTEGER.fullmatch(text) is not None and INTEGER_MIN <= int(text) <= INTEGER_MAX
+
+
+def unsigned(text: bytes, error: str) -> int:
+    """An unsigned 64-bit integer, which ends at a zero byte.
+
+    A negative one wraps around, unless it is written as 64 signed bits are.
+    """
+    written = text.partition(b"\0")[0]
+    match = _UNSIGNED.fullmatch(written)
+    if match is None or (value := int(match[2])) > _UNSIGNED_MAX:
+        fail(error)
+    if _NEGATIVE.fullmatch(written) and -value >= INTEGER_MIN:
+        fail(error)
+    return -value & _UNSIGNED_MAX if match[1] == b"-" else value
+
+
+def wrapped(value: int) -> int:
+    """Return ``value`` as a signed 64-bit integer, which begins again at the smallest one."""
+    return ((value + (1 << 63)) & _UNSIGNED_MAX) - (1 << 63)
 
 
 def positive(text: bytes, error: str) -> int:

@@ -43,6 +43,17 @@ class CommandError(Exception):
     """Error that ends a command with an error reply of this text."""
 
 
+class SubcommandSyntaxError(CommandError):
+    """Error for the words behind a sub-command. The reply names the sub-command as the client wrote it."""
+
+    def text(self, command: bytes, verb: bytes) -> str:
+        """Return the error text, given the first two words of the command."""
+        return (
+            f"ERR unknown subcommand or wrong number of arguments for '{text(verb)[:128]}'. "
+            f"Try {text(command).upper()} HELP."
+        )
+
+
 OK = StatusReply(b"OK")
 
 WRONG_TYPE = "WRONGTYPE Operation against a key holding the wrong kind of value"

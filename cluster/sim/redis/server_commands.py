@@ -51,7 +51,6 @@ _GROUPS = {
     "connection": _CONNECTION,
     "pubsub": _CONNECTION,
     "server": _SERVER_ALONE,
-    "stream": "not yet modelled",
     "transactions": _CONNECTION,
     "hyperloglog": "not yet modelled",
     "bitmap": "not yet modelled",

@@ -6,6 +6,7 @@ from random import Random
 from typing import TypeVar
 
 from zonelab.cluster.sim.redis.reply import WRONG_TYPE, CommandError
+from zonelab.cluster.sim.redis.stream_value import Stream
 from zonelab.cluster.sim.redis.values import SortedSet, Value
 
 V = TypeVar("V", bound=Value)
@@ -149,4 +150,4 @@ def _copied(values: dict[bytes, Value]) -> dict[bytes, Value]:
 
 
 def _copy(value: Value) -> Value:
-    return value.copy() if isinstance(value, SortedSet) else type(value)(value)  # type: ignore[arg-type]
+    return value.copy() if isinstance(value, SortedSet | Stream) else type(value)(value)  # type: ignore[arg-type]

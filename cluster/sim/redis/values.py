@@ -7,6 +7,8 @@ from typing import Self
 
 from sortedcontainers import SortedList
 
+from zonelab.cluster.sim.redis.stream_value import Stream
+
 Scored = tuple[float, bytes]
 
 COMPACT_MAX = 128
@@ -99,6 +101,13 @@ class SortedSet:
         del self._ranking[self._place(entry)]
 
 
-Value = bytes | HashValue | Set | List | SortedSet
+Value = bytes | HashValue | Set | List | SortedSet | Stream
 
-TYPE_NAMES: dict[type, bytes] = {bytes: b"string", HashValue: b"hash", Set: b"set", List: b"list", SortedSet: b"zset"}
+TYPE_NAMES: dict[type, bytes] = {
+    bytes: b"string",
+    HashValue: b"hash",
+    Set: b"set",
+    List: b"list",
+    SortedSet: b"zset",
+    Stream: b"stream",
+}

@@ -17,6 +17,11 @@ from zonelab.cluster.sim.redis.commands import (
     sortedset_ranges,
     sortedsets,
     sorting,
+    stream_claims,
+    stream_groups,
+    stream_info,
+    stream_reads,
+    streams,
     strings,
 )
 
@@ -33,5 +38,10 @@ __all__ = [
     "sortedset_ranges",
     "sortedsets",
     "sorting",
+    "stream_claims",
+    "stream_groups",
+    "stream_info",
+    "stream_reads",
+    "streams",
     "strings",
 ]

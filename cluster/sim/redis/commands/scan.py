@@ -5,24 +5,18 @@ least once (https://valkey.io/commands/scan/). The order is that of a checksum o
 last checksum returned, so the promise holds whatever is added and removed in between.
 """
 
-import re
 from collections.abc import Iterable
 from heapq import nsmallest
 from zlib import crc32
 
 from zonelab.cluster.sim.redis.glob import matches
-from zonelab.cluster.sim.redis.numbers import INTEGER_MIN, format_17_digits, format_double, integer
+from zonelab.cluster.sim.redis.numbers import format_17_digits, format_double, integer, unsigned
 from zonelab.cluster.sim.redis.registry import Args, command
 from zonelab.cluster.sim.redis.reply import SYNTAX, fail, text
 from zonelab.cluster.sim.redis.store import Database
 from zonelab.cluster.sim.redis.values import TYPE_NAMES, HashValue, Set, SortedSet
 from zonelab.engine.ports import Reply
 
-_CURSOR = re.compile(rb"[ \t\n\v\f\r]*([+-]?)0*([0-9]{1,20})")
-"""Texts that C's ``strtoull`` takes for a number."""
-
-_NEGATIVE = re.compile(rb"-[1-9][0-9]{0,18}")
-_CURSOR_MAX = (1 << 64) - 1
 _DEFAULT_COUNT = 10
 _NAMES_ONLY = {b"NOVALUES": "HSCAN", b"NOSCORES": "ZSCAN"}
 
@@ -54,7 +48,7 @@ class _ScanOptions:
             self.pattern = rest[0]
         else:
             self.type_name = rest[0].lower()
-            if self.type_name not in (*TYPE_NAMES.values(), b"stream"):
+            if self.type_name not in TYPE_NAMES.values():
                 fail(f"ERR unknown type name '{text(rest[0])}'")
         return 2
 
@@ -63,14 +57,7 @@ class _ScanOptions:
 
 
 def _cursor(raw: bytes) -> int:
-    """A cursor ends at a zero byte. A negative one wraps around, unless it is written as 64 signed bits are."""
-    written = raw.partition(b"\0")[0]
-    match = _CURSOR.fullmatch(written)
-    if match is None or (cursor := int(match[2])) > _CURSOR_MAX:
-        fail("ERR invalid cursor")
-    if _NEGATIVE.fullmatch(written) and -cursor >= INTEGER_MIN:
-        fail("ERR invalid cursor")
-    return -cursor & _CURSOR_MAX if match[1] == b"-" else cursor
+    return unsigned(raw, "ERR invalid cursor")
 
 
 def _page(elements: Iterable[bytes], cursor: int, count: int) -> tuple[bytes, list[bytes]]:
