@@ -58,7 +58,8 @@ class AblationReport(PairedReport[Ablation]):
             if detected(self.study, ablation):
                 continue
             names = watched(ablation.engine)
-            worse, better = (sum(side.get(name, 0) for name in names) for side in (result.more, result.fewer))
+            found = [result.difference(name) for name in names]
+            worse, better = sum(one.more for one in found), sum(one.fewer for one in found)
             hole = "too few seeds, a hole in the tests, or the mechanism is not needed"
             if self._is_short(ablation):
                 hole = f"too few seeds, since a table of this size takes at least {self.study.least_seeds} a row"
@@ -85,16 +86,18 @@ def _overtaken_per_1000(result: RowResult) -> tuple[float, float]:
     return 1000 * off, 1000 * on
 
 
-def _classes(row: _Row) -> dict[str, dict[str, int]]:
+def _classes(row: _Row) -> dict[str, dict[str, float]]:
     ablation, result = row
+    found = {name: result.difference(name) for name in watched(ablation.engine)}
     return {
         str(name): {
             "failing": result.failing_runs(name),
-            "worse": result.more.get(name, 0),
-            "better": result.fewer.get(name, 0),
+            "worse": one.more,
+            "better": one.fewer,
+            "chance_of_worse": one.chance_of_more,
         }
-        for name in watched(ablation.engine)
-        if name in result.failing or name in result.fewer
+        for name, one in found.items()
+        if result.failing_runs(name) or one.fewer
     }
 
 

@@ -4,15 +4,15 @@ Load, faults and lags of twins are equal, and a sign test over all pairs tells a
 that break things anyway.
 """
 
+from collections import Counter
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import count
 from operator import methodcaller
 from typing import Generic, Protocol, Self, TypeVar
 
-from scipy import special
-
 from zonelab.analysis.observation import Observation
+from zonelab.analysis.paired_runs import ObservedPair, PairedDifference, is_pair, sign_test
 from zonelab.analysis.workloads import WorkloadKind
 from zonelab.cluster.votes.levels import Level
 from zonelab.scenarios.fault_draws.fault_classes import FaultClass
@@ -63,41 +63,60 @@ class PairedRun(Protocol[Row_co]):
 
 @dataclass(slots=True)
 class RowResult:
-    """The runs of one row beside their twins.
+    """The runs of one row beside their twins: each pair with its conditions. ``problems``: by seed."""
 
-    ``failing``: runs by violated class and conditions. ``numbers`` and ``twin_numbers``: sums. ``more`` and ``fewer``:
-    pairs by the class or number that the run has more of, or less, than its twin.
-    """
-
-    runs: int = 0
-    failed_runs: int = 0
-    failed_twins: int = 0
-    failing: dict[str, dict[Conditions, int]] = field(default_factory=dict)
-    numbers: dict[str, float] = field(default_factory=dict)
-    twin_numbers: dict[str, float] = field(default_factory=dict)
-    more: dict[str, int] = field(default_factory=dict)
-    fewer: dict[str, int] = field(default_factory=dict)
+    pairs: list[tuple[Conditions, ObservedPair]] = field(default_factory=list)
     problems: dict[int, str] = field(default_factory=dict)
 
     def add(self, measured: Observation, twin: Observation, *, conditions: Conditions, seed: int) -> None:
-        """Count a run and its twin, which has the same seed and has all mechanisms."""
-        self.runs += 1
-        self.failed_runs += bool(measured.counts)
-        self.failed_twins += bool(twin.counts)
-        for name in measured.counts:
-            _add(self.failing.setdefault(name, {}), {conditions: 1})
-        _add(self.numbers, measured.numbers)
-        _add(self.twin_numbers, twin.numbers)
-        for mine, theirs in ((measured.counts, twin.counts), (measured.numbers, twin.numbers)):
-            for name in mine.keys() | theirs.keys():
-                difference = mine.get(name, 0) - theirs.get(name, 0)
-                if difference:
-                    _add(self.more if difference > 0 else self.fewer, {name: 1})
-        if measured.problem is not None:
-            self.problems[seed] = measured.problem
+        """Take in a run and its twin, which has the same seed and has all mechanisms."""
+        if is_pair(twin, measured):
+            self.pairs.append((conditions, (twin, measured)))
+        if (problem := measured.problem or twin.problem) is not None:
+            self.problems[seed] = problem
+
+    @property
+    def runs(self) -> int:
+        """The number of pairs."""
+        return len(self.pairs)
+
+    @property
+    def failed_runs(self) -> int:
+        """Runs that have a case of what is compared."""
+        return sum(bool(run.counts) for _, (_, run) in self.pairs)
+
+    @property
+    def failed_twins(self) -> int:
+        """Twins that have one."""
+        return sum(bool(twin.counts) for _, (twin, _) in self.pairs)
+
+    @property
+    def failing(self) -> dict[str, Counter[Conditions]]:
+        """Runs by class and conditions."""
+        found: dict[str, Counter[Conditions]] = {}
+        for conditions, (_, run) in self.pairs:
+            for name in run.counts:
+                found.setdefault(name, Counter())[conditions] += 1
+        return found
+
+    @property
+    def numbers(self) -> dict[str, float]:
+        """The sum of each number over the runs."""
+        return _sums(run for _, (_, run) in self.pairs)
+
+    @property
+    def twin_numbers(self) -> dict[str, float]:
+        """The same over the twins."""
+        return _sums(twin for _, (twin, _) in self.pairs)
+
+    def difference(self, name: str) -> PairedDifference:
+        """Return the difference of a run to its twin in a class or a number; a run that lacks it has none of it."""
+        return PairedDifference.of(
+            (pair for _, pair in self.pairs), lambda run: run.counts.get(name, run.numbers.get(name, 0))
+        )
 
     def failing_runs(self, name: str) -> int:
-        return sum(self.failing.get(name, {}).values())
+        return sum(name in run.counts for _, (_, run) in self.pairs)
 
     def mean(self, name: str) -> tuple[float, float]:
         """Return the means of a run and of a twin."""
@@ -105,18 +124,12 @@ class RowResult:
         return self.numbers.get(name, 0.0) / runs, self.twin_numbers.get(name, 0.0) / runs
 
 
-Key = TypeVar("Key")
-Number = TypeVar("Number", int, float)
-
-
-def _add(sums: dict[Key, Number], further: Mapping[Key, Number]) -> None:
-    for name, number in further.items():
-        sums[name] = sums.get(name, 0) + number
-
-
-def sign_test(more: int, fewer: int) -> float:
-    """The chance of so many pairs, or more, in which one twin has more, if the two did not differ (one-sided)."""
-    return float(special.bdtrc(more - 1, more + fewer, 0.5)) if more else 1.0
+def _sums(runs: Iterable[Observation]) -> dict[str, float]:
+    sums: dict[str, float] = {}
+    for run in runs:
+        for name, number in run.numbers.items():
+            sums[name] = sums.get(name, 0) + number
+    return sums
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -128,11 +141,11 @@ class PairedStudy(Generic[Row]):
 
     def more(self, row: Row, names: Iterable[Name]) -> tuple[Name, ...]:
         """Return what the runs of ``row`` have more of than their twins, oftener than chance explains."""
-        return self._beyond_chance(self.rows[row].more, self.rows[row].fewer, names)
+        return tuple(name for name in names if self.rows[row].difference(name).chance_of_more < self._limit)
 
     def fewer(self, row: Row, names: Iterable[Name]) -> tuple[Name, ...]:
         """Return what they have less of."""
-        return self._beyond_chance(self.rows[row].fewer, self.rows[row].more, names)
+        return tuple(name for name in names if self.rows[row].difference(name).chance_of_fewer < self._limit)
 
     @property
     def least_seeds(self) -> int:
@@ -142,11 +155,6 @@ class PairedStudy(Generic[Row]):
     @property
     def _limit(self) -> float:
         return (1 - CONFIDENCE) / (self.tests * len(self.rows))
-
-    def _beyond_chance(
-        self, side: Mapping[str, int], other: Mapping[str, int], names: Iterable[Name]
-    ) -> tuple[Name, ...]:
-        return tuple(name for name in names if sign_test(side.get(name, 0), other.get(name, 0)) < self._limit)
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -8,12 +8,9 @@ from typing import Any
 import numpy as np
 
 from zonelab.analysis.observation import Observation
+from zonelab.analysis.paired_runs import PairedDifference, is_pair
 from zonelab.analysis.proportions import Interval, share_json
-from zonelab.analysis.statistics import (
-    mean_interval,
-    paired_share_interval,
-    quantile_interval,
-)
+from zonelab.analysis.statistics import mean_interval, quantile_interval
 from zonelab.studies.sweep.one_run import DUPLICATES
 
 Runs = Mapping[int, Observation]
@@ -34,23 +31,28 @@ class SweepEstimate:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Difference:
-    """To the first setting, over the ``pairs`` of runs of one seed that both have a verdict of true or false.
+    """Difference to the first setting, in pairs of runs.
 
-    ``worse``, ``better``: pairs in which only this setting's run failed, or only the first one's. ``share``: how much
-    more often it fails, None without a pair.
+    ``failing``: pairs in which only this setting's run failed have more, those in which only the first one's did less.
     """
 
-    pairs: int
-    worse: int
-    better: int
-    share: SweepEstimate | None
+    failing: PairedDifference
     numbers: Mapping[str, SweepEstimate]
+
+    @property
+    def share(self) -> SweepEstimate | None:
+        """Return how much more often this setting fails; None without a pair."""
+        if not self.failing.values:
+            return None
+        return SweepEstimate(value=self.failing.share, interval=self.failing.share_interval)
 
     def to_json(self) -> dict[str, Any]:
         return {
-            "pairs": self.pairs,
-            "worse": self.worse,
-            "better": self.better,
+            "pairs": len(self.failing.values),
+            "worse": self.failing.more,
+            "better": self.failing.fewer,
+            "chance_of_worse": self.failing.chance_of_more,
+            "chance_of_better": self.failing.chance_of_fewer,
             "failing_share": self.share and self.share.to_json(),
             "numbers": {name: one.to_json() for name, one in self.numbers.items()},
         }
@@ -118,27 +120,16 @@ def row_of(setting: str, runs: Runs, *, first: Runs | None) -> SweepRow:
 
 
 def _difference(runs: Runs, first: Runs) -> Difference:
-    pairs = [
-        (first[seed], runs[seed])
-        for seed in sorted(runs.keys() & first.keys())
-        if first[seed].is_decided and runs[seed].is_decided
-    ]
-    worse = sum(one.valid is True and other.valid is False for one, other in pairs)
-    better = sum(one.valid is False and other.valid is True for one, other in pairs)
-    changes: dict[str, SweepEstimate] = {}
-    for name in _names([run for pair in pairs for run in pair]):
-        both = [
-            (one.numbers[name], other.numbers[name])
-            for one, other in pairs
-            if name in one.numbers.keys() & other.numbers
-        ]
-        if both:
-            changes[name] = _estimate(name, [after - before for before, after in both])
-    share = None
-    if pairs:
-        value, interval = (worse - better) / len(pairs), paired_share_interval(better, worse, len(pairs))
-        share = SweepEstimate(value=value, interval=interval)
-    return Difference(pairs=len(pairs), worse=worse, better=better, share=share, numbers=changes)
+    seeds = sorted(runs.keys() & first.keys())
+    pairs = [(first[seed], runs[seed]) for seed in seeds if is_pair(first[seed], runs[seed])]
+    found = {
+        name: PairedDifference.of(pairs, lambda run, of=name: run.numbers.get(of))  # type: ignore[misc]
+        for name in _names([run for pair in pairs for run in pair])
+    }
+    return Difference(
+        failing=PairedDifference.of(pairs, lambda run: run.valid is False),
+        numbers={name: _estimate(name, one.values) for name, one in found.items() if one.values},
+    )
 
 
 def _names(runs: Sequence[Observation]) -> list[str]:

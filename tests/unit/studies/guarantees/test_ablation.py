@@ -171,7 +171,9 @@ def test_a_run_and_what_it_measures_travel_between_processes():
 
 def measured(seed, *, deliveries, **violated):
     costs = {Cost.LATE: 100.0 * deliveries + seed, Cost.OVERTAKEN: seed % 2}
-    return Observation(counts=violated, numbers={"deliveries": deliveries, "delivered": 10, **costs})
+    return Observation(
+        valid=not violated, counts=violated, numbers={"deliveries": deliveries, "delivered": 10, **costs}
+    )
 
 
 @pytest.fixture
@@ -188,7 +190,8 @@ def counted():
 def test_twins_count_by_which_of_them_has_more_cases(counted):
     found, off = counted
     result = found.rows[off]
-    assert (result.more[MessageClass.STUCK], result.fewer[MessageClass.STUCK]) == (19, 1)
+    stuck = result.difference(MessageClass.STUCK)
+    assert (stuck.more, stuck.fewer) == (19, 1)
     assert detected(found, off) == (MessageClass.STUCK,)
     assert dearer(found, off) == (Cost.LATE,)
     assert redelivered_per_1000(result) == (200, 0)
@@ -203,7 +206,9 @@ def test_the_table_gives_failures_per_1000_seeds_with_intervals(counted):
     )
     (row,) = json.loads(json.dumps(report.to_json()))["rows"]
     assert (row["off"], row["failing"], row["failing_with_it_on"]) == (["lease-nx"], 20, 1)
-    assert row["classes"] == {"stuck": {"failing": 20, "worse": 19, "better": 1}}
+    assert row["classes"] == {
+        "stuck": {"failing": 20, "worse": 19, "better": 1, "chance_of_worse": pytest.approx(21 / 2**20)}
+    }
     assert (row["detected"], row["dearer"]) == (["stuck"], ["late"])
 
 

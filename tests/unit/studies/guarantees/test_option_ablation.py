@@ -35,7 +35,7 @@ NONE = ()
 
 
 def measured(**cases):
-    return Observation(counts=cases, numbers={"repairs": 2, BEGUN: 10, ANSWERED: 9})
+    return Observation(valid=not cases, counts=cases, numbers={"repairs": 2, BEGUN: 10, ANSWERED: 9})
 
 
 def test_runs_of_a_seed_differ_by_the_options_alone():

@@ -6,7 +6,6 @@ Method: counts whose chances are known; runs made up, the third of which Ctrl-C 
 from dataclasses import dataclass
 from pathlib import Path
 
-import pytest
 from support.studies.in_memory import FACTS
 
 from zonelab.analysis.number_text import counted
@@ -15,14 +14,8 @@ from zonelab.engine.dyno.mechanisms import DynoMechanism
 from zonelab.scenarios.fault_draws.fault_classes import FaultClass
 from zonelab.studies.guarantees.ablation_report import AblationReport
 from zonelab.studies.guarantees.mechanisms import Ablation
-from zonelab.studies.guarantees.paired import Conditions, PairedStudy, Pairs, RowResult, sign_test
+from zonelab.studies.guarantees.paired import Conditions, PairedStudy, Pairs, RowResult
 from zonelab.studies.many_runs.run_all import AllRuns
-
-
-@pytest.mark.parametrize(("worse", "better", "chance"), [(0, 9, 1.0), (1, 0, 0.5), (10, 0, 2**-10), (3, 1, 5 / 16)])
-def test_the_sign_test_is_the_tail_of_coin_tosses(worse: int, better: int, chance: float) -> None:
-    assert sign_test(worse, better) == pytest.approx(chance)
-
 
 MADE: list[tuple[str, int]] = []
 
@@ -52,7 +45,7 @@ class MadeUp:
             raise KeyboardInterrupt
         MADE.append((self.row, self.seed))
         lost = {"lost": self.seed} if self.row == "without" and self.seed % 2 else {}
-        return Observation(counts=lost, numbers={"late": self.seed / 3})
+        return Observation(valid=not lost, counts=lost, numbers={"late": self.seed / 3})
 
 
 def study(state: Path | None, *, ended_at: int = 0) -> tuple[AllRuns, RowResult]:
@@ -83,6 +76,17 @@ def test_a_table_says_when_no_row_of_so_few_seeds_could_show_anything() -> None:
     for seed in range(found.least_seeds):
         page = AblationReport(**FACTS, study=found).document(Path("page.md"))
         assert f"{counted(seed, 'seed')}: worse in {seed} and better in 0 comparisons: too few seeds, since" in page
-        stuck, none = Observation(counts={"stuck": 1}), Observation()
+        stuck, none = Observation(valid=False, counts={"stuck": 1}), Observation(valid=True)
         result.add(stuck, none, conditions=Conditions(FaultClass.NONE), seed=seed)
     assert found.more(off, ("stuck",)) == ("stuck",)
+
+
+def test_a_run_is_compared_with_the_twin_of_its_seed_and_undecided_ones_with_none() -> None:
+    runs = [MadeUp("without", seed) for seed in range(9, 0, -1)]
+    pairs = Pairs(name="made up", rows=["without"], runs=[*runs, *(run.twin for run in reversed(runs))], tests=1)
+    done = pairs.experiment.run()
+    done.results["twin", 9] = Observation(valid="unknown", problem="its end is not known")
+    row = pairs.compared(done).rows["without"]
+    assert row.difference("late").values == (0.0,) * 8
+    assert sorted(row.difference("lost").values) == [0, 0, 0, 0, 1, 3, 5, 7]
+    assert (row.runs, row.problems) == (8, {9: "its end is not known"})
