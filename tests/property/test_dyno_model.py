@@ -18,6 +18,7 @@ import zonelab.engine.dyno.v1.pop
 import zonelab.engine.dyno.v1.queue
 import zonelab.engine.dyno.v1.unack
 from zonelab.engine.dyno.v1.scripts import ORIGINAL_SCRIPTS, SCRIPTS
+from zonelab.engine.dyno.v1.settings import DynoSettings
 from zonelab.engine.ports import ServerError
 
 pytestmark = pytest.mark.real
@@ -54,8 +55,8 @@ PLANTED = {
     ),
     "a pop by id asks nothing of the due time": (
         zonelab.engine.dyno.v1.lease,
-        "eligible_until",
-        lambda now_ms: now_ms + 10**6,
+        "_eligible",
+        lambda context, queue, message_id: context.local.zscore(queue, message_id),
     ),
     "the unsafe peek forgets the order": (zonelab.engine.dyno.v1.peek, "sorted", list),
     "priority is inverted": (
@@ -64,14 +65,14 @@ PLANTED = {
         lambda due_ms, *, priority: due_ms + (99 - priority) / 100,
     ),
     "messages are eligible a second early": (
-        zonelab.engine.dyno.v1.pop,
-        "eligible_until",
-        lambda now_ms: now_ms + 1000,
+        DynoSettings,
+        "due_until",
+        lambda _, now_ms: now_ms + 1000,
     ),
     "nothing is eligible in its own millisecond": (
-        zonelab.engine.dyno.v1.pop,
-        "eligible_until",
-        lambda now_ms: now_ms - 1,
+        DynoSettings,
+        "due_until",
+        lambda _, now_ms: now_ms - 1,
     ),
 }
 

@@ -178,6 +178,11 @@ def test_what_a_file_says_reaches_the_network_and_the_port(tmp_path):
     assert "secret" not in repr(configuration)
 
 
+@pytest.mark.parametrize("zone", "abc")
+def test_the_files_of_the_image_are_right(zone):
+    assert read_configuration(ROOT / "docker" / "coordinators" / f"{zone}.json").zone == zone
+
+
 def test_links_between_data_centres_have_their_own_lag_but_for_those_that_are_named():
     nodes = {name: f"127.0.0.1:{port}" for port, name in enumerate("abc", 1)}
     placed = {"data_centres": {"x": {"a": ["a"], "b": ["b"]}, "y": {"c": ["c"]}}}
