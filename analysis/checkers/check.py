@@ -1,16 +1,22 @@
 """One check of a run: every checker that has something to judge in it, and the verdict of their sections."""
 
 from pathlib import Path
+from typing import Protocol
 
 from zonelab.analysis.checkers.consistency.consistency import check_access_files, check_accesses
 from zonelab.analysis.checkers.judgement import VerdictSection
 from zonelab.analysis.checkers.order.order import OrderRun, check_order
 from zonelab.analysis.checkers.queue.queue import ROWS_PER_PARTITION, RunTables, check_message_files, check_messages
 from zonelab.analysis.checkers.verdict import Verdict
+from zonelab.analysis.runs.accesses import AccessRun
 from zonelab.analysis.runs.directory import ROWS_PER_BATCH, RunDirectory
 
 
-def check_recorded(run: RunTables) -> Verdict:
+class RecordedRun(RunTables, AccessRun, Protocol):
+    """A run in memory, as all checkers read it."""
+
+
+def check_recorded(run: RecordedRun) -> Verdict:
     """Check a run that fits into memory; nothing is written."""
     if run.info.workload is not None:
         return Verdict.of(check_accesses(run))

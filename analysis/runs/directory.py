@@ -15,9 +15,10 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Self
+from typing import Any, Literal, Self
 
 import pyarrow as pa
+import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from zonelab.analysis.runs.column_types import converted, is_as_written, is_plain
@@ -135,6 +136,14 @@ class RunDirectory:
         if not self.final_state_known:
             return iter(())
         return _batches(self.path / "final_state.parquet", FINAL_STATE, columns, batch_rows)
+
+    def message_rows(
+        self, table: Literal["operations", "final_state"], columns: Sequence[str], *, batch_rows: int = ROWS_PER_BATCH
+    ) -> Iterator[dict[str, pa.Array]]:
+        """Yield the rows of ``table`` that concern a message, by column, at most ``batch_rows`` at a time."""
+        for batch in (self.operations if table == "operations" else self.final_state)(columns, batch_rows=batch_rows):
+            rows = batch.filter(pc.is_valid(batch["message_id"])) if batch["message_id"].null_count else batch
+            yield dict(zip(rows.schema.names, rows.columns, strict=True))
 
     def faults(self) -> list[FaultBand]:
         """The faults in the order of their begin; none if the run ended before the first was recorded."""

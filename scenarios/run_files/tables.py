@@ -3,7 +3,7 @@
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any, Literal, Protocol
 
 import pyarrow as pa
 
@@ -100,6 +100,17 @@ class MemoryRun:
         self, columns: Sequence[str] | None = None, *, batch_rows: int | None = None
     ) -> Iterator[pa.RecordBatch]:
         yield self.tables(OPERATIONS_NAME, OPERATIONS).batch(columns)
+
+    def message_rows(
+        self, table: Literal["operations", "final_state"], columns: Sequence[str], *, batch_rows: int | None = None
+    ) -> Iterator[dict[str, Sequence[Any]]]:
+        """Yield the rows of ``table`` that concern a message, by column."""
+        schema = OPERATIONS if table == OPERATIONS_NAME else FINAL_STATE
+        places = {name: place for place, name in enumerate(schema.names)}
+        id_at = places["message_id"]
+        if table in self.tables.tables:
+            found = [row for row in self.tables.tables[table].rows if row[id_at] is not None]
+            yield {name: [row[places[name]] for row in found] for name in columns}
 
     def final_state(
         self, columns: Sequence[str] | None = None, *, batch_rows: int | None = None

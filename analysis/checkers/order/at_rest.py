@@ -10,6 +10,7 @@ import pyarrow.compute as pc
 from zonelab.analysis.checkers.order.intervals import first_of_each
 from zonelab.analysis.checkers.order.log import same_records
 from zonelab.analysis.checkers.order.rows import BITS, TEXTS, Books, Ints, Rows, StringNumbers, ballots
+from zonelab.analysis.checkers.spill import Columns
 from zonelab.analysis.runs.order import PLACES
 
 FINAL_COLUMNS_MORE = ("sequence", "position")
@@ -51,10 +52,10 @@ class AtRest:
     divergence: Mapping[int, tuple[int, int]]
 
     @classmethod
-    def of(cls, table: pa.Table, texts: Mapping[str, StringNumbers], *, zones: int) -> "AtRest":
-        """``zones``: how many there are, read or not."""
-        place, zone = table["place"].to_numpy(), table["zone"].to_numpy()
-        rows = _rows(table, texts)
+    def of(cls, final: Columns, texts: Mapping[str, StringNumbers], *, zones: int) -> "AtRest":
+        """Return what is held by ``final``, as ``FINAL_EVENTS``. ``zones``: how many there are, read or not."""
+        place, zone = final["place"], final["zone"]
+        rows = _rows(final, texts)
         logged = place == LOG
         log, divergence = _decided_log(rows.where(logged), zone[logged], zones)
         cursors = _decided_cursors(rows.where(place == CURSOR), zones)
@@ -62,10 +63,10 @@ class AtRest:
         return cls(log, cursors, rows.where(place == SINK), waiting, divergence)
 
 
-def _rows(table: pa.Table, texts: Mapping[str, StringNumbers]) -> Rows:
-    nothing = np.full(table.num_rows, -1, dtype=np.int64)
-    columns = {name: table[name].to_numpy() for name in ("group", "partition", "producer", "token", *_PLAIN)}
-    columns |= {name: texts[name].encode(table[name].combine_chunks()) for name in TEXTS}
+def _rows(final: Columns, texts: Mapping[str, StringNumbers]) -> Rows:
+    nothing = np.full(len(final["place"]), -1, dtype=np.int64)
+    columns = {name: final[name] for name in ("group", "partition", "producer", "token", *_PLAIN)}
+    columns |= {name: texts[name].encode(final[name]) for name in TEXTS}
     return Rows(**{name: columns.get(name, nothing).copy() for name in Rows.__slots__})
 
 

@@ -33,7 +33,7 @@ from zonelab.analysis.checkers.order.sequence import (
 )
 from zonelab.analysis.checkers.order.sinks import check_sinks
 from zonelab.analysis.checkers.order.waiting import check_waiting, standstills
-from zonelab.analysis.checkers.spill import Spill, partition_by_id
+from zonelab.analysis.checkers.spill import Columns, Spill, columns_of, partition_by_id
 from zonelab.analysis.runs.directory import RunDirectory
 from zonelab.analysis.runs.fault_bands import FaultBand, fault_bands
 from zonelab.analysis.runs.history import FAULTS
@@ -118,9 +118,9 @@ def check_order(run: OrderRun) -> OrderSection:
         ]
         check.divide(*made, parts=parts)
         places, keys, rest, held = made
-        for events, final in zip(places.tables(), rest.tables(), strict=True):
+        for events, final in zip(places.partitions(), rest.partitions(), strict=True):
             check.judge_partitions(events, final)
-        for events, final in zip(keys.tables(), held.tables(), strict=True):
+        for events, final in zip(keys.partitions(), held.partitions(), strict=True):
             check.judge_keys(events, final)
     return check.section()
 
@@ -160,7 +160,7 @@ class _OrderCheck:
             keyed = pc.and_(pc.is_valid(batch["key"]), pc.is_in(batch["place"].cast(pa.string()), _HELD))
             _add(held, coded.filter(keyed), batch["key"].filter(keyed), parts)
 
-    def judge_partitions(self, events: pa.Table, final: pa.Table) -> None:
+    def judge_partitions(self, events: Columns, final: Columns) -> None:
         texts = {name: StringNumbers() for name in TEXTS}
         rest = AtRest.of(final, texts, zones=self._number_of_zones)
         rows = placed(Rows.of(events, texts, self._places), rest.log, self._books)
@@ -185,7 +185,7 @@ class _OrderCheck:
             name = self._books.text("partition", partition)
             self._divergence.append(OrderDivergence(partition=name, offsets=offsets, divergent=divergent))
 
-    def judge_keys(self, events: pa.Table, final: pa.Table) -> None:
+    def judge_keys(self, events: Columns, final: Columns) -> None:
         texts = {name: StringNumbers() for name in TEXTS}
         rest = AtRest.of(final, texts, zones=self._number_of_zones)
         rows, held = placed(Rows.of(events, texts, self._places), rest.log, self._books), rest.sinks
@@ -229,7 +229,7 @@ class _OrderCheck:
 
     def _all_members(self) -> Rows:
         table = pa.Table.from_batches(self._members, schema=EVENTS)
-        return Rows.of(table, {name: StringNumbers() for name in TEXTS}, self._places)
+        return Rows.of(columns_of(table), {name: StringNumbers() for name in TEXTS}, self._places)
 
     def _waiting(self, rows: Rows, messages: OrderMessages) -> None:
         wait_ms, end_ns = self._rules.wait_ms, max(self._run.end_ns, self._last_ns)
@@ -271,4 +271,4 @@ def _of_places(messages: OrderMessages, values: Mapping[tuple[int, int], int], *
 
 
 def _add(spill: Spill, batch: pa.RecordBatch, ids: pa.Array, parts: int) -> None:
-    spill.add(batch, partition_by_id(ids.cast(pa.string()), parts))
+    spill.add(columns_of(pa.Table.from_batches([batch])), partition_by_id(ids.cast(pa.string()), parts))

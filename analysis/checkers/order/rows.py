@@ -8,6 +8,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
+from zonelab.analysis.checkers.spill import Columns
 from zonelab.analysis.runs.order import OrderKind
 
 Ints = NDArray[np.int64]
@@ -116,13 +117,14 @@ class Rows:
     place: Ints
 
     @classmethod
-    def of(cls, table: pa.Table, texts: Mapping[str, StringNumbers], places: Ints) -> "Rows":
-        """``table``: as ``EVENTS``. ``texts``: the part's names of keys and messages, which grow. ``places``: of
-        ``places_in``, those of the run.
+    def of(cls, events: Columns, texts: Mapping[str, StringNumbers], places: Ints) -> "Rows":
+        """Return ``events``, as ``EVENTS``.
+
+        ``texts``: the part's names of keys and messages, which grow. ``places``: of ``places_in``, those of the run.
         """
-        columns = {name: table[name].to_numpy() for name in EVENTS.names if name not in TEXTS}
+        columns = {name: events[name] for name in EVENTS.names if name not in TEXTS}
         for name in TEXTS:
-            columns[name] = texts[name].encode(table[name].combine_chunks())
+            columns[name] = texts[name].encode(events[name])
         both = _group_and_partition(columns["group"], columns["partition"])
         return cls(**columns, place=np.where(both < 0, -1, np.searchsorted(places, both)))
 

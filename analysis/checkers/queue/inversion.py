@@ -11,6 +11,7 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from zonelab.analysis.checkers.queue.events import Ints
+from zonelab.analysis.checkers.spill import Columns
 
 SERVED = pa.schema(
     [
@@ -27,18 +28,19 @@ SERVED = pa.schema(
 _NEVER = int(np.iinfo(np.int64).min)
 
 
-def partition_by_group(batch: pa.RecordBatch, partitions: int) -> NDArray[np.int64]:
-    """A partition for each row of ``SERVED``, the same for all rows of one shard and due time."""
-    due_ms, shard = batch["due_ms"].to_numpy(), batch["shard"].to_numpy().astype(np.int64)
-    wanted: NDArray[np.int64] = (due_ms + 7919 * shard) % partitions
+def partition_by_group(served: Columns, partitions: int) -> NDArray[np.int64]:
+    """Return a partition for each row of ``SERVED``, the same for all rows of one shard and due time."""
+    wanted: NDArray[np.int64] = (served["due_ms"] + 7919 * served["shard"].astype(np.int64)) % partitions
     return wanted
 
 
-def passed_over(table: pa.Table) -> Ints:
-    """Rows of ``table`` (``SERVED``) that were passed over. O(n log n) for n rows."""
+def passed_over(rows: Columns) -> Ints:
+    """Return which of ``rows`` (``SERVED``) were passed over. O(n log n) for n rows."""
     due_ms, shard, priority, pushed, popped, served = (
-        table[name].to_numpy() for name in ("due_ms", "shard", "priority", "pushed_ns", "popped_ns", "served_ns")
+        rows[name] for name in ("due_ms", "shard", "priority", "pushed_ns", "popped_ns", "served_ns")
     )
+    if not len(priority) or (priority == priority[0]).all():
+        return np.empty(0, dtype=np.int64)
     order = np.lexsort((priority, popped, due_ms, shard))
     same_group = (np.diff(due_ms[order]) == 0) & (np.diff(shard[order]) == 0)
     bounds = np.concatenate([[0], np.flatnonzero(~same_group) + 1, [len(order)]])
@@ -46,9 +48,9 @@ def passed_over(table: pa.Table) -> Ints:
     suspect = np.flatnonzero(same_group & (np.diff(priority[order]) < 0))
     found: list[int] = []
     for group in np.unique(np.searchsorted(bounds, suspect, side="right") - 1).tolist():
-        rows = order[bounds[group] : bounds[group + 1]]
-        columns = (column[rows].tolist() for column in (priority, pushed, popped, served))
-        found.extend(rows[list(_sweep(*columns))].tolist())
+        members = order[bounds[group] : bounds[group + 1]]
+        columns = (column[members].tolist() for column in (priority, pushed, popped, served))
+        found.extend(members[list(_sweep(*columns))].tolist())
     return np.array(sorted(found), dtype=np.int64)
 
 

@@ -5,8 +5,9 @@ were delivered repeatedly or had their lease changed go through ``deliveries`` o
 """
 
 from collections import defaultdict
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from functools import cached_property
 from typing import TypeVar
 
 import numpy as np
@@ -15,6 +16,7 @@ from numpy.typing import NDArray
 
 from zonelab.analysis.checkers.queue.cases import Cases
 from zonelab.analysis.checkers.queue.deliveries import Ack, Deliveries, Extension, Lease
+from zonelab.analysis.checkers.queue.end_state import EndState
 from zonelab.analysis.checkers.queue.events import (
     ABSENT,
     ACK,
@@ -24,7 +26,6 @@ from zonelab.analysis.checkers.queue.events import (
     INFO,
     OK,
     PAYLOAD,
-    PLACES,
     POP,
     PUSH,
     QUEUE,
@@ -37,6 +38,7 @@ from zonelab.analysis.checkers.queue.events import (
 from zonelab.analysis.checkers.queue.inversion import SERVED
 from zonelab.analysis.checkers.queue.section import Totals
 from zonelab.analysis.checkers.queue.unserved import LAST_NS, WAITING
+from zonelab.analysis.checkers.spill import Columns
 from zonelab.analysis.message_classes import MessageClass
 from zonelab.analysis.units import NS_PER_MS
 
@@ -45,26 +47,7 @@ _LATEST = int(np.iinfo(np.int64).max)
 Item = TypeVar("Item")
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
-class EndState:
-    """End state of the zones, as far as it can prove anything.
-
-    ``drained``: the drain phase came to its end, so what is still listed is stuck. ``complete``: every zone was read.
-    ``unread_shards``: codes of shards whose serving zone was not read. ``zones``: zone names by code. ``drained_ms``:
-    the wall clock at the end of the drain, if there was one, and ``drained_ns`` the run time. ``zones_read``: how many
-    zones there are, if all were read, else 0.
-    """
-
-    drained: bool
-    complete: bool
-    unread_shards: tuple[int, ...]
-    zones: tuple[str, ...]
-    drained_ms: int | None
-    drained_ns: int | None
-    zones_read: int
-
-
-@dataclass(frozen=True, kw_only=True, slots=True)
+@dataclass(frozen=True, kw_only=True)
 class QueueMessages:
     """Messages of ``partition`` as arrays: boolean arrays and ``due_ms`` have one entry a message."""
 
@@ -130,7 +113,8 @@ class QueueMessages:
     def cases(self) -> Iterator[tuple[MessageClass, Cases]]:
         """The cases of every class that one message can show by itself."""
         for name, chosen in self.fates().items():
-            yield name, self._whole(chosen, self._whereabouts(chosen) if name is MessageClass.STUCK else None)
+            if chosen.any():
+                yield name, self._whole(chosen, located=name is MessageClass.STUCK)
         yield MessageClass.EARLY, self._early()
         yield MessageClass.LATE, self._late()
         yield from self._repeated()
@@ -142,14 +126,13 @@ class QueueMessages:
         has set the message aside, which it may do with what was delivered. Without leases, or of a message whose own is
         0, a delivery settles all.
         """
-        states, owed = self.partition.states, self._owed()
-        kept, waiting = owed & self._kept(), self._waiting()
+        states, owed, kept = self.partition.states, self._owed, self._kept
         later = kept & self.end.drained & self._not_due()
         dead = owed & ~kept & self.delivered & self.partition.marked(states.message[states.place == DEAD])
         gone = owed & ~kept & ~dead
         unseen = gone & np.where(self.delivered, self._home_unread(), not self.end.complete)
         return {
-            MessageClass.STUCK: kept & self.end.drained & ~later & ~waiting,
+            MessageClass.STUCK: kept & self.end.drained & ~later & ~self._waiting,
             MessageClass.NOT_DUE: later,
             MessageClass.LOST: gone & ~self.delivered & ~unseen,
             MessageClass.ABANDONED: gone & self.delivered & ~unseen,
@@ -159,15 +142,20 @@ class QueueMessages:
             MessageClass.DEAD_LETTER: dead,
         }
 
+    @cached_property
     def _owed(self) -> Bools:
-        return self.push_ok & ~self.acked & ~self.ack_doubtful & ~(self.delivered & self._at_most_once())
+        unsettled = ~(self.delivered & self._at_most_once())
+        owed: Bools = self.push_ok & ~self.acked & ~self.ack_doubtful & unsettled
+        return owed
 
+    @cached_property
     def _kept(self) -> Bools:
-        """Listed where its consumers look, or anywhere if it was never delivered."""
+        """Owed and listed: where its consumers look, or anywhere if it was never delivered."""
         states = self.partition.states
         listed = (states.place != PAYLOAD) & (states.place != DEAD)
         at_home = self.partition.marked(states.message[listed & states.serving])
-        return at_home | (self.partition.marked(states.message[listed]) & ~self.delivered)
+        kept: Bools = self._owed & (at_home | (self.partition.marked(states.message[listed]) & ~self.delivered))
+        return kept
 
     def _not_due(self) -> Bools:
         """Not delivered yet, and due after the end of the drain."""
@@ -175,19 +163,22 @@ class QueueMessages:
             return np.zeros(len(self.partition), dtype=np.bool_)
         return ~self.delivered & (self.due_ms > self.end.drained_ms)
 
+    @cached_property
     def _waiting(self) -> Bools:
-        """Owed and due for some time, listed as waiting by every zone and as leased by none: stuck, or unserved."""
+        """Kept and due for some time, listed as waiting by every zone and as leased by none: stuck, or unserved."""
         end, states = self.end, self.partition.states
-        if not end.drained or end.drained_ms is None or end.drained_ns is None or not end.zones_read:
+        judged = end.drained and end.zones_read and self._kept.any()
+        if not judged or end.drained_ms is None or end.drained_ns is None:
             return np.zeros(len(self.partition), dtype=np.bool_)
         pairs = np.column_stack((states.message, states.zone))[states.place == QUEUE]
         zones = np.bincount(np.unique(pairs, axis=0)[:, 0], minlength=len(self.partition))
         leased = self.partition.marked(states.message[states.place == UNACK])
-        due = (self._since_ms() != ABSENT) & (self._since_ms() <= end.drained_ms)
+        due = (self._since_ms != ABSENT) & (self._since_ms <= end.drained_ms)
         recent = self.partition.marked(self.pops.message[self.pops.time_ns > end.drained_ns - LAST_NS])
-        waiting: Bools = self._owed() & self._kept() & (zones == end.zones_read) & ~leased & due & ~recent
+        waiting: Bools = self._kept & (zones == end.zones_read) & ~leased & due & ~recent
         return waiting
 
+    @cached_property
     def _since_ms(self) -> Ints:
         """From when on the next delivery of each message was owed: its due time, or the end of its last lease."""
         pops, until_ms = self.pops, np.full(len(self.partition), ABSENT)
@@ -195,35 +186,42 @@ class QueueMessages:
         until_ms[pops.message[pops.lease_end_ms == ABSENT]] = ABSENT
         return np.where(self.delivered, until_ms, self.due_ms)
 
-    def waiting(self) -> pa.RecordBatch:
-        """The messages that wait in every zone: how their shard was served tells stuck ones from unserved ones."""
-        chosen = self._waiting()
-        cases, messages = self._whole(chosen, self._whereabouts(chosen)), np.flatnonzero(chosen)
-        columns = (cases.index, self._since_ms()[messages], self._confirmed("shard")[messages], cases.detail)
-        arrays = (pa.array(column, kind.type) for column, kind in zip(columns, list(WAITING)[1:], strict=True))
-        return pa.RecordBatch.from_arrays([cases.ids, *arrays], schema=WAITING)
+    def waiting(self) -> Columns:
+        """Return the messages that wait in every zone, as ``WAITING``.
+
+        By how their shard was served the stuck ones among them are told from the unserved ones.
+        """
+        cases, messages = self._whole(self._waiting, located=True), np.flatnonzero(self._waiting)
+        columns = (cases.ids, cases.index, self._since_ms[messages], self._confirmed("shard")[messages])
+        return dict(zip(WAITING.names, (*columns, pa.array(cases.detail, pa.string())), strict=True))
 
     def served_last(self) -> Iterator[tuple[int, int]]:
         """The first deliveries in the last second of the drain: the shard of each, and how late it was."""
-        first, drained_ns = self._first_pops(), self.end.drained_ns
-        shard, due_ms = self._confirmed("shard")[first.message], self.due_ms[first.message]
+        first, drained_ns = self._first_pops, self.end.drained_ns
         if drained_ns is not None:
             last = (first.time_ns > drained_ns - LAST_NS) & (first.time_ns <= drained_ns)
-            rows = last & (shard >= 0) & (due_ms != ABSENT)
-            late_ms = _wall_ms(first.time_ns, self.epoch_ns) - due_ms
-            yield from zip(shard[rows].tolist(), late_ms[rows].tolist(), strict=True)
+            shard = self._confirmed("shard")[first.message]
+            rows = last & (shard >= 0) & self._first_due
+            yield from zip(shard[rows].tolist(), self._first_late_ms[rows].tolist(), strict=True)
+
+    @cached_property
+    def _pushes(self) -> EventRows:
+        events = self.partition.events
+        return events.where(events.f == PUSH)
+
+    @cached_property
+    def _confirmed_pushes(self) -> EventRows:
+        return self._pushes.where(self._pushes.type == OK)
 
     def _confirmed(self, name: str) -> NDArray[np.int16]:
         """A column of the last confirmed push of each message; -1 if there is none."""
-        confirmed = self.partition.events.where((self.partition.events.f == PUSH) & (self.partition.events.type == OK))
-        values = np.full(len(self.partition), -1, dtype=np.int16)
-        values[confirmed.message] = getattr(confirmed, name)
+        confirmed, values = self._confirmed_pushes, np.full(len(self.partition), -1, dtype=np.int16)
+        values[confirmed.message] = confirmed.column(name)
         return values
 
     def _of_wrong_body(self) -> Bools:
         """Delivered with a body that is not that of its pushes, where all that may have worked had the same."""
-        events = self.partition.events
-        pushes = events.where((events.f == PUSH) & (events.type != FAIL) & (events.body != ABSENT))
+        pushes = self._pushes.where((self._pushes.type != FAIL) & (self._pushes.body != ABSENT))
         least, most = np.full(len(self.partition), _LATEST), np.full(len(self.partition), ABSENT)
         np.minimum.at(least, pushes.message, pushes.body)
         np.maximum.at(most, pushes.message, pushes.body)
@@ -231,43 +229,38 @@ class QueueMessages:
         return self.partition.marked(pops.message[pops.body != least[pops.message]])
 
     def _at_most_once(self) -> Bools:
-        events = self.partition.events
-        unleased = (events.f == PUSH) & (events.lease_ms == 0) | (not self.leases)
-        return self.partition.marked(events.message[unleased])
+        pushes = self._pushes
+        return self.partition.marked(pushes.message[(pushes.lease_ms == 0) | (not self.leases)])
 
     def _home_unread(self) -> Bools:
+        if not self.end.unread_shards:
+            return np.zeros(len(self.partition), dtype=np.bool_)
         shard = np.full(len(self.partition), -1, dtype=np.int16)
         rows = self.partition.events.where(self.partition.events.shard >= 0)
         shard[rows.message] = rows.shard
         return np.isin(shard, self.end.unread_shards)
 
-    def _whole(self, chosen: Bools, detail: list[str] | None) -> Cases:
-        """A case for each ``chosen`` message, shown by its first event."""
-        events = self.partition.events
-        index = np.full(len(self.partition), ABSENT)
+    @cached_property
+    def _first_index(self) -> Ints:
+        events, index = self.partition.events, np.full(len(self.partition), ABSENT)
         index[events.message[::-1]] = events.index[::-1]
-        messages = np.flatnonzero(chosen)
-        return Cases(self.partition.ids.take(pa.array(messages)), index[messages], detail=detail)
+        return index
 
-    def _whereabouts(self, chosen: Bools) -> list[str]:
-        """Return where each ``chosen`` message sits, zone by zone."""
-        states, found = self.partition.states, defaultdict[int, dict[str, list[str]]](dict)
-        rows = np.flatnonzero(chosen[states.message])
-        for row in rows[np.lexsort((states.place[rows], states.zone[rows]))].tolist():
-            zones = found[int(states.message[row])]
-            zones.setdefault(self.end.zones[states.zone[row]], []).append(PLACES[states.place[row]])
-        return [_in_words(found[message]) for message in np.flatnonzero(chosen).tolist()]
+    def _whole(self, chosen: Bools, *, located: bool) -> Cases:
+        """A case for each ``chosen`` message, shown by its first event; ``located``: with where it sits."""
+        messages = np.flatnonzero(chosen)
+        detail = self.end.whereabouts(self.partition.states, chosen) if located else None
+        return Cases(self.partition.ids.take(pa.array(messages)), self._first_index[messages], detail=detail)
 
     def _early(self) -> Cases:
         due_ms = self._due_earliest_ms()[self.pops.message]
         before_ms = due_ms - _wall_ms(self.pops.time_ns, self.epoch_ns)
-        rows = np.flatnonzero((due_ms != ABSENT) & (before_ms > self.early_ms_max))
+        rows = ((due_ms != ABSENT) & (before_ms > self.early_ms_max)).nonzero()[0]
         return self._of_rows(self.pops.where(rows), [f"{early} ms before it was due" for early in before_ms[rows]])
 
     def _due_earliest_ms(self) -> Ints:
         """An attempt in doubt may have been what the queue took, and was due before the one that was confirmed."""
-        events = self.partition.events
-        rows = events.where((events.f == PUSH) & (events.type == INFO) & (events.due_ms != ABSENT))
+        rows = self._pushes.where((self._pushes.type == INFO) & (self._pushes.due_ms != ABSENT))
         due_ms = self.due_ms.copy()
         np.minimum.at(due_ms, rows.message, rows.due_ms)
         return due_ms
@@ -276,22 +269,29 @@ class QueueMessages:
         return Cases(self.partition.ids.take(pa.array(rows.message)), rows.index, rows.delivery, detail=detail)
 
     def _late(self) -> Cases:
-        first = self._first_pops()
-        due_ms = self.due_ms[first.message]
-        late_ms = _wall_ms(first.time_ns, self.epoch_ns) - due_ms
         bound_ms = _LATEST if self.late_ms is None else self.late_ms
-        rows = np.flatnonzero((due_ms != ABSENT) & (late_ms > bound_ms))
-        return self._of_rows(first.where(rows), [f"{late:,} ms after it was due" for late in late_ms[rows].tolist()])
+        rows = (self._first_due & (self._first_late_ms > bound_ms)).nonzero()[0]
+        late_ms = self._first_late_ms[rows].tolist()
+        return self._of_rows(self._first_pops.where(rows), [f"{late:,} ms after it was due" for late in late_ms])
 
     def lateness(self) -> tuple[Ints, NDArray[np.int16]]:
         """Milliseconds from due to delivery for every first delivery, and the zones where they were made."""
-        first = self._first_pops()
-        late_ms = _wall_ms(first.time_ns, self.epoch_ns) - self.due_ms[first.message]
-        known = self.due_ms[first.message] != ABSENT
-        return late_ms[known], first.zone[known]
+        return self._first_late_ms[self._first_due], self._first_pops.zone[self._first_due]
 
+    @cached_property
     def _first_pops(self) -> EventRows:
         return self.pops.where(np.flatnonzero(np.diff(self.pops.message, prepend=-1)))
+
+    @cached_property
+    def _first_due(self) -> Bools:
+        """For which of the first deliveries it is known when they were due."""
+        known: Bools = self.due_ms[self._first_pops.message] != ABSENT
+        return known
+
+    @cached_property
+    def _first_late_ms(self) -> Ints:
+        """Milliseconds from due to delivery of each first delivery of which that is known."""
+        return _wall_ms(self._first_pops.time_ns, self.epoch_ns) - self.due_ms[self._first_pops.message]
 
     def _repeated(self) -> Iterator[tuple[MessageClass, Cases]]:
         """Duplicates by cause, and zombie acks."""
@@ -317,6 +317,8 @@ class QueueMessages:
         chosen = np.bincount(self.pops.message, minlength=len(self.partition)) > 1
         chosen[extensions.message] = True
         chosen[acks.message[_wall_ms(acks.invoke_ns, self.epoch_ns) > end_ms[acks.message]]] = True
+        if not chosen.any():
+            return
         leases = _by_message(self.pops.where(chosen[self.pops.message]), self._lease)
         extended = _by_message(extensions, self._extension)
         confirmed = _by_message(acks.where(chosen[acks.message]), self._ack)
@@ -338,23 +340,17 @@ class QueueMessages:
         invoked, confirmed = (_wall_ms(at, self.epoch_ns).tolist() for at in (rows.invoke_ns, rows.time_ns))
         yield from map(Ack, rows.delivery.tolist(), invoked, confirmed, rows.index.tolist())
 
-    def served(self) -> pa.RecordBatch:
-        """The input of the priority-inversion rule: confirmed, delivered messages with shard, due time and priority."""
-        events, first = self.partition.events, self._first_pops()
-        confirmed = events.where((events.f == PUSH) & (events.type == OK))
-        pushed_ns = np.full(len(self.partition), _LATEST)
+    def served(self) -> Columns:
+        """Return confirmed, delivered messages with shard, due time and priority, as ``SERVED``."""
+        confirmed, pushed_ns = self._confirmed_pushes, np.full(len(self.partition), _LATEST)
         np.minimum.at(pushed_ns, confirmed.message, confirmed.time_ns)
         shard, priority = self._confirmed("shard"), self._confirmed("priority")
         complete = self.push_ok & (shard >= 0) & (priority >= 0) & (self.due_ms != ABSENT)
-        first = first.where(complete[first.message])
+        first = self._first_pops.where(complete[self._first_pops.message])
         columns = (first.index, first.delivery, self.due_ms[first.message], pushed_ns[first.message])
         times = (first.invoke_ns, first.time_ns, shard[first.message], priority[first.message])
         ids = self.partition.ids.take(pa.array(first.message))
-        return pa.RecordBatch.from_arrays([ids, *map(pa.array, (*columns, *times))], schema=SERVED)
-
-
-def _in_words(places: Mapping[str, Sequence[str]]) -> str:
-    return "; ".join(f"{zone}: {', '.join(places[zone])}" for zone in sorted(places))
+        return dict(zip(SERVED.names, (ids, *columns, *times), strict=True))
 
 
 def _wall_ms(time_ns: Ints, epoch_ns: int) -> Ints:
@@ -373,20 +369,18 @@ def _outcomes(partition: PartitionEvents, f: int) -> tuple[Bools, Bools, Bools]:
 def _pops(events: EventRows, epoch_ns: int) -> EventRows:
     """Deliveries in the order of their leases; a delivery without lease times is placed by its operation's times."""
     pops = events.where((events.f == POP) & (events.type == OK))
-    unleased = pops.leased_ms == ABSENT
-    pops.leased_ms[unleased] = _wall_ms(pops.time_ns[unleased], epoch_ns)
-    unleased = pops.lease_start_ms == ABSENT
-    pops.lease_start_ms[unleased] = _wall_ms(pops.invoke_ns[unleased], epoch_ns)
-    return pops.where(np.lexsort((pops.index, pops.lease_start_ms, pops.leased_ms, pops.message)))
+    leased_ms = np.where(pops.leased_ms == ABSENT, _wall_ms(pops.time_ns, epoch_ns), pops.leased_ms)
+    start_ms = np.where(pops.lease_start_ms == ABSENT, _wall_ms(pops.invoke_ns, epoch_ns), pops.lease_start_ms)
+    order = np.lexsort((pops.index, start_ms, leased_ms, pops.message))
+    return pops.where(order, leased_ms=leased_ms[order], lease_start_ms=start_ms[order])
 
 
 def _due_ms(partition: PartitionEvents, pops: EventRows) -> Ints:
     """When each message was due: as its confirmed push said, else any push, else its deliveries; else ``ABSENT``."""
     events = partition.events
-    push = events.where(events.f == PUSH)
+    push = events.where((events.f == PUSH) & (events.due_ms != ABSENT))
     due_ms = np.full(len(partition), ABSENT)
-    for rows in (pops, push.where(push.type != OK), push.where(push.type == OK)):
-        rows = rows.where(rows.due_ms != ABSENT)
+    for rows in (pops.where(pops.due_ms != ABSENT), push.where(push.type != OK), push.where(push.type == OK)):
         earliest = np.full(len(partition), _LATEST)
         np.minimum.at(earliest, rows.message, rows.due_ms)
         due_ms = np.where(earliest != _LATEST, earliest, due_ms)

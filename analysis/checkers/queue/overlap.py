@@ -75,6 +75,8 @@ def overlaps(
     ``end_ns``: run time to which open work is counted; None: it is not counted. ``deaths_ns``: of programs, by number.
     """
     chosen = np.bincount(pops.message, minlength=len(partition)) > 1
+    if not chosen.any():
+        return
     events = partition.events
     refused = (events.f == EXTEND) & (events.type == FAIL)
     ending = (events.f != PUSH) & (events.f != POP) & (events.f != EXTEND) | refused

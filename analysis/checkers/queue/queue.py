@@ -6,11 +6,11 @@ hash of their message id over temporary files, and one part at a time is judged.
 Message ids are unique in a run: one id is one message, even if it is pushed twice.
 """
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import Any, Protocol
+from typing import Any, Literal, Protocol
 
 import numpy as np
 import pyarrow as pa
@@ -19,6 +19,7 @@ from numpy.typing import NDArray
 
 from zonelab.analysis.checkers.queue import replica
 from zonelab.analysis.checkers.queue.cases import Cases, MessageFindings, OffenderFile
+from zonelab.analysis.checkers.queue.end_state import EndState
 from zonelab.analysis.checkers.queue.events import (
     EVENTS,
     HISTORY_COLUMNS,
@@ -26,11 +27,12 @@ from zonelab.analysis.checkers.queue.events import (
     STATES,
     NameTable,
     PartitionEvents,
-    event_batch,
-    state_batch,
+    Values,
+    event_columns,
+    state_columns,
 )
 from zonelab.analysis.checkers.queue.inversion import SERVED, partition_by_group, passed_over
-from zonelab.analysis.checkers.queue.messages import EndState, QueueMessages
+from zonelab.analysis.checkers.queue.messages import QueueMessages
 from zonelab.analysis.checkers.queue.overlap import Overlap, overlaps
 from zonelab.analysis.checkers.queue.section import QueueSection, Totals
 from zonelab.analysis.checkers.queue.unserved import WAITING, ShardService
@@ -53,8 +55,10 @@ class RunTables(Protocol):
     @property
     def final_state_known(self) -> bool: ...
     def table(self, name: str, schema: pa.Schema) -> pa.Table | None: ...
-    def operations(self, columns: Sequence[str] | None, *, batch_rows: int) -> Iterator[pa.RecordBatch]: ...
-    def final_state(self, columns: Sequence[str] | None, *, batch_rows: int) -> Iterator[pa.RecordBatch]: ...
+    def message_rows(
+        self, table: Literal["operations", "final_state"], columns: Sequence[str], *, batch_rows: int
+    ) -> Iterator[Mapping[str, Values]]:
+        """Yield the rows of ``table`` that concern a message, by column, some at a time."""
 
 
 def check_messages(run: RunTables) -> QueueSection:
@@ -109,11 +113,11 @@ class _QueueCheck:
             spill.close()
 
     def read(self, *, batch_rows: int) -> None:
-        for batch in self._run.operations(HISTORY_COLUMNS, batch_rows=batch_rows):
-            events = event_batch(batch, zones=self._zones, shards=self._shards, programs=self._programs)
+        for rows in self._run.message_rows("operations", HISTORY_COLUMNS, batch_rows=batch_rows):
+            events = event_columns(rows, zones=self._zones, shards=self._shards, programs=self._programs)
             self._events.add(events, partition_by_id(events["message_id"], self._partitions))
-        for batch in self._run.final_state(STATE_COLUMNS, batch_rows=batch_rows):
-            states = state_batch(batch, zones=self._zones, shards=self._shards)
+        for rows in self._run.message_rows("final_state", STATE_COLUMNS, batch_rows=batch_rows):
+            states = state_columns(rows, zones=self._zones, shards=self._shards)
             self._states.add(states, partition_by_id(states["message_id"], self._partitions))
 
     def section(self) -> QueueSection:
@@ -121,7 +125,7 @@ class _QueueCheck:
         end = _end_state(self._run, self._zones, self._shards)
         divergence = replica.DivergenceCounter(zones=len(set(info.zone_names) - set(info.unread_zones)))
         lateness, totals = self._lateness, Totals()
-        for events, states in zip(self._events.tables(), self._states.tables(), strict=True):
+        for events, states in zip(self._events.partitions(), self._states.partitions(), strict=True):
             messages = QueueMessages.of(
                 PartitionEvents.of(events, states),
                 epoch_ns=info.epoch_ns,
@@ -172,11 +176,13 @@ class _QueueCheck:
     def _report(self, messages: QueueMessages) -> None:
         for name, cases in messages.cases():
             self._findings.add(name, cases)
-        self._findings.add(MessageClass.OVERLAP, self._overlaps.add(self._overlapping(messages)))
+        if overlapping := list(self._overlapping(messages)):
+            self._findings.add(MessageClass.OVERLAP, self._overlaps.add(overlapping))
         ids, zones = messages.partition.ids, list(self._zones.codes)
         pairs = replica.unpaired(messages.partition.states)
         for name, (message, zone) in ((MessageClass.ORPHAN, pairs.orphans), (MessageClass.PHANTOM, pairs.phantoms)):
-            self._findings.add(name, Cases(ids.take(pa.array(message)), zone=[zones[code] for code in zone]))
+            if message.size:
+                self._findings.add(name, Cases(ids.take(pa.array(message)), zone=[zones[code] for code in zone]))
 
     def _overlapping(self, messages: QueueMessages) -> Iterator[tuple[str, Overlap]]:
         info, codes = self._run.info, self._programs.codes
@@ -185,19 +191,18 @@ class _QueueCheck:
 
     def _report_waiting(self) -> None:
         """Report messages that wait in every zone as stuck or unserved, once all partitions are read."""
-        for table in self._waiting.tables():
-            unserved = self._service.decide(table, drained_ms=self._run.info.drain_end_ms or 0)
+        for rows in self._waiting.partitions():
+            unserved = self._service.decide(rows, drained_ms=self._run.info.drain_end_ms or 0)
+            cases = Cases(rows["message_id"], rows["index"], detail=rows["detail"].to_pylist())
             for name, chosen in ((MessageClass.STUCK, ~unserved), (MessageClass.UNSERVED, unserved)):
-                rows = table.filter(pa.array(chosen)).combine_chunks()
-                ids = rows["message_id"].combine_chunks()
-                self._findings.add(name, Cases(ids, rows["index"].to_numpy(), detail=rows["detail"].to_pylist()))
+                if chosen.any():
+                    self._findings.add(name, cases.take(np.flatnonzero(chosen)))
 
     def _report_inversions(self) -> None:
-        for table in self._served.tables():
-            rows = passed_over(table)
-            ids, index, delivery = (table[name].combine_chunks() for name in ("message_id", "index", "delivery"))
-            cases = Cases(ids.take(pa.array(rows)), index.to_numpy()[rows], delivery.to_numpy()[rows])
-            self._findings.add(MessageClass.PRIORITY_INVERSION, cases)
+        for served in self._served.partitions():
+            cases, rows = Cases(served["message_id"], served["index"], served["delivery"]), passed_over(served)
+            if rows.size:
+                self._findings.add(MessageClass.PRIORITY_INVERSION, cases.take(rows))
 
 
 LATENESS = pa.schema(
@@ -244,9 +249,8 @@ class _Overlaps:
     lasted_ns: list[int] = field(default_factory=list)
     open: int = 0
 
-    def add(self, found: Iterable[tuple[str, Overlap]]) -> Cases:
-        """Count what was found; returns it as cases."""
-        shown = list(found)
+    def add(self, shown: Sequence[tuple[str, Overlap]]) -> Cases:
+        """Count what was found, and return it as cases."""
         overlaps = [one for _, one in shown]
         self.lasted_ns += [one.lasted_ns for one in overlaps]
         self.open += sum(one.open for one in overlaps)

@@ -19,6 +19,8 @@ class UnpairedMessages:
 
 def unpaired(states: States) -> UnpairedMessages:
     """Orphans (payload, not listed in that zone) and phantoms (listed, no payload there), as (message, zone)."""
+    if not len(states):
+        return UnpairedMessages((states.message, states.message), (states.message, states.message))
     width = int(states.zone.max(initial=0)) + 1
     pair = states.message * width + states.zone
     payload, listed = pair[states.place == PAYLOAD], pair[states.place != PAYLOAD]

@@ -14,6 +14,7 @@ import numpy as np
 import pyarrow as pa
 
 from zonelab.analysis.checkers.queue.events import Bools
+from zonelab.analysis.checkers.spill import Columns
 
 LAST_NS = 1_000_000_000
 """The part of the drain, at its end, that shows whether messages are still being served."""
@@ -48,12 +49,12 @@ class ShardService:
             self.longest_ms[shard] = max(late_ms, self.longest_ms.get(shard, late_ms))
             self.deliveries[shard] += 1
 
-    def decide(self, waiting: pa.Table, *, drained_ms: int) -> Bools:
-        """Which rows of ``waiting`` are unserved; the others are stuck."""
-        shards = waiting["shard"].to_numpy()
-        found = np.zeros(waiting.num_rows, dtype=np.bool_)
+    def decide(self, waiting: Columns, *, drained_ms: int) -> Bools:
+        """Return which rows of ``waiting`` (``WAITING``) are unserved; the others are stuck."""
+        shards = waiting["shard"]
+        found = np.zeros(len(shards), dtype=np.bool_)
         for shard, longest_ms in self.longest_ms.items():
-            waited_ms = drained_ms - waiting["since_ms"].to_numpy()
+            waited_ms = drained_ms - waiting["since_ms"]
             found |= (shards == shard) & (waited_ms <= WAIT_FACTOR * longest_ms + WAIT_MORE_MS)
         for shard in shards[found].tolist():
             self.unserved[shard] += 1

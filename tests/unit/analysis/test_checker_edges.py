@@ -1,13 +1,19 @@
 """Goal: at an edge a checker says what its rule says; what is in doubt stays in doubt. Method: a case at each edge."""
 
-import numpy as np
-import pyarrow as pa
-import pytest
+from pathlib import Path
 
+import numpy as np
+import pytest
+from support.analysis.wild import wild_run
+
+from zonelab.analysis.checkers.check import check, check_recorded
 from zonelab.analysis.checkers.queue.deliveries import Ack, Deliveries, Extension, Lease
 from zonelab.analysis.checkers.queue.events import ABSENT, FAIL, INFO, INVOKE, OK, PUSH, EventRows
 from zonelab.analysis.checkers.queue.inversion import SERVED, passed_over
 from zonelab.analysis.checkers.verdict import MessageClass
+from zonelab.analysis.runs.directory import RunDirectory
+from zonelab.analysis.runs.history import FINAL_STATE, OPERATIONS
+from zonelab.scenarios.run_files.tables import MemoryRun, MemoryTables
 
 
 @pytest.mark.parametrize(
@@ -46,24 +52,26 @@ def rows(*events):
     absent, zeros = np.full(count, ABSENT), np.zeros(count, dtype=np.int64)
     small = zeros.astype(np.int16)
     return EventRows(
-        message=zeros,
-        index=np.arange(count),
-        time_ns=zeros,
-        invoke_ns=zeros,
-        op_id=ops,
-        delivery=absent,
-        due_ms=absent,
-        lease_start_ms=absent,
-        leased_ms=absent,
-        lease_end_ms=absent,
-        lease_ms=absent,
-        body=absent,
-        zone=small,
-        shard=small,
-        priority=small,
-        program=zeros.astype(np.int32),
-        f=np.full(count, PUSH, dtype=np.int8),
-        type=types.astype(np.int8),
+        {
+            "message": zeros,
+            "index": np.arange(count),
+            "time_ns": zeros,
+            "invoke_ns": zeros,
+            "op_id": ops,
+            "delivery": absent,
+            "due_ms": absent,
+            "lease_start_ms": absent,
+            "leased_ms": absent,
+            "lease_end_ms": absent,
+            "lease_ms": absent,
+            "body": absent,
+            "zone": small,
+            "shard": small,
+            "priority": small,
+            "program": zeros.astype(np.int32),
+            "f": np.full(count, PUSH, dtype=np.int8),
+            "type": types.astype(np.int8),
+        }
     )
 
 
@@ -84,8 +92,7 @@ def served(*messages):
         [0] * len(messages),
         [message[0] for message in messages],
     ]
-    arrays = [pa.array(column, type=field.type) for column, field in zip(columns, SERVED, strict=True)]
-    return pa.Table.from_arrays(arrays, schema=SERVED)
+    return {name: np.array(column) for name, column in zip(SERVED.names, columns, strict=True)}
 
 
 def test_messages_of_equal_priority_do_not_pass_each_other_over():
@@ -93,3 +100,21 @@ def test_messages_of_equal_priority_do_not_pass_each_other_over():
     first, second, late = (3, 0, 10, 20), (3, 0, 30, 40), (1, 35, 50, 60)
     assert passed_over(served(first, second, late)).tolist() == []
     assert passed_over(served(first, second, (1, 5, 50, 60))).tolist() == [2]
+
+
+@pytest.mark.parametrize("seed", range(0, 480, 8))
+def test_a_run_in_memory_is_judged_as_its_files_are(seed: int, tmp_path: Path) -> None:
+    """They are read in different ways, and files in parts: by numbers of rows, or one row in each."""
+    path = wild_run(tmp_path / "run", seed=seed)
+    directory, tables = RunDirectory.open(path), MemoryTables()
+    for batch in directory.operations():
+        for row in batch.to_pylist():
+            tables("operations", OPERATIONS).append(row)
+    if directory.final_state_known:
+        held = tables("final_state", FINAL_STATE)
+        for batch in directory.final_state():
+            for row in batch.to_pylist():
+                held.append(row)
+    expected = check(path).to_json()
+    assert check_recorded(MemoryRun(directory.info, tables)).to_json() == expected
+    assert check(path, rows_per_partition=2, batch_rows=3).to_json() == expected

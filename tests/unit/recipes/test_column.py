@@ -45,6 +45,9 @@ print(json.dumps({
 """
 
 
+ROW = "    body = EventColumn[np.int64]()\n"
+
+
 @pytest.fixture(scope="module")
 def tree(tmp_path_factory: pytest.TempPathFactory) -> PlantedTree:
     tree = PlantedTree(tmp_path_factory.mktemp("tree"))
@@ -57,7 +60,7 @@ def tree(tmp_path_factory: pytest.TempPathFactory) -> PlantedTree:
         "scenarios/clients/recorder.py",
         *((line, line + line.replace("body=body_sum", "length=len")) for line in recorded),
     )
-    tree.edit("analysis/checkers/queue/events.py", ("    body: Ints\n", "    body: Ints\n    length: Ints\n"))
+    tree.edit("analysis/checkers/queue/events.py", (ROW, ROW + ROW.replace("body", "length")))
     tree.edit(
         "analysis/checkers/queue/messages.py",
         (
