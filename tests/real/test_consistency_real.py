@@ -40,7 +40,7 @@ def test_a_lock_never_has_two_owners_at_a_quorum_and_often_at_dc_one(level, tmp_
         assert verdict.counts["two_owners"] > 20
     else:
         assert verdict.counts["two_owners"] == 0
-        assert verdict.consistency.figures["owners_1"] > 50
+        assert verdict.consistency.figures["owners_1"] > 0
 
 
 def test_a_counter_at_dc_one_gives_numbers_twice_and_at_safe_quorum_never(tmp_path):

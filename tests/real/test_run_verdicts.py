@@ -3,6 +3,7 @@
 Method: short runs on three process zones; each planted bug wraps the real queue in one place.
 """
 
+import re
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -47,12 +48,13 @@ def test_a_run_without_faults_is_valid_and_nothing_is_wrong(tmp_path: Path, leve
 
 def test_the_run_directory_is_complete_and_says_how_to_repeat_the_run(tmp_path: Path) -> None:
     run = run_short(tmp_path)
-    names = {str(path.relative_to(run.directory)) for path in run.directory.rglob("*") if path.is_file()}
+    files = [path.relative_to(run.directory) for path in run.directory.rglob("*") if path.is_file()]
+    names = {re.sub(r"-\d{6}\.", "-N.", str(path)) for path in files}  # a busy machine needs more segments
     assert names == {
         "scenario.yaml",
         "run.json",
-        "history/operations-000001.parquet",
-        "history/depth-000001.parquet",
+        "history/operations-N.parquet",
+        "history/depth-N.parquet",
         "final_state.parquet",
         "lab.log",
     }
