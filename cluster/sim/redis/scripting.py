@@ -35,6 +35,7 @@ _SCRIPTS_MAX = 256
 """Scripts that are kept compiled, for the next server that gets them."""
 
 _DIGEST_LENGTH = 40
+_NOT_BUSY = "NOTBUSY No scripts in execution right now."
 _NO_SCRIPT = "NOSCRIPT No matching script."
 
 _Script = tuple[Any, Flags]
@@ -51,16 +52,21 @@ class ScriptCache:
         self._call, self._full = call, full
         self._random = Random48()
         self._chunks: dict[bytes, _Script] = {}
+        self._texts: dict[bytes, bytes] = {}
 
     def commands(self) -> CommandTable:
         """Return EVAL, EVALSHA and SCRIPT on this cache."""
         table: CommandTable = {}
         for name, arity, handler in (
             ("eval", -3, self._evaluate),
+            ("eval_ro", -3, self._evaluate_reading),
             ("evalsha", -3, self._evaluate_sha),
+            ("evalsha_ro", -3, self._evaluate_sha_reading),
             ("script|exists", -3, self._exist),
             ("script|flush", -2, self._flush),
+            ("script|kill", 2, lambda _: fail(_NOT_BUSY)),
             ("script|load", 3, lambda args: self._load(args[0])),
+            ("script|show", 3, self._show),
         ):
             add(table, CommandSpec(name, arity, _without_store(handler)))
         return table
@@ -70,7 +76,15 @@ class ScriptCache:
         keys, argv = _split(args)
         return self._run(self._load(args[0]), keys, argv)
 
-    def _evaluate_sha(self, args: Args) -> Reply:
+    def _evaluate_reading(self, args: Args) -> Reply:
+        """EVAL_RO: a script that may only read."""
+        keys, argv = _split(args)
+        return self._run(self._load(args[0]), keys, argv, only_reads=True)
+
+    def _evaluate_sha_reading(self, args: Args) -> Reply:
+        return self._evaluate_sha(args, only_reads=True)
+
+    def _evaluate_sha(self, args: Args, *, only_reads: bool = False) -> Reply:
         """EVALSHA: run the script of this digest, or fail with NOSCRIPT."""
         if len(args[0]) != _DIGEST_LENGTH:
             fail(_NO_SCRIPT)
@@ -78,7 +92,10 @@ class ScriptCache:
         digest = args[0].lower()
         if digest not in self._chunks:
             fail(_NO_SCRIPT)
-        return self._run(digest, keys, argv)
+        return self._run(digest, keys, argv, only_reads=only_reads)
+
+    def _show(self, args: Args) -> Reply:
+        return self._texts.get(args[0].lower()) or fail(_NO_SCRIPT)
 
     def _exist(self, digests: Args) -> Reply:
         return [int(digest.lower() in self._chunks) for digest in digests]
@@ -87,19 +104,23 @@ class ScriptCache:
         if len(args) > 1 or (args and args[0].upper() not in (b"SYNC", b"ASYNC")):
             fail("ERR SCRIPT FLUSH only support SYNC|ASYNC option")
         self._chunks.clear()
+        self._texts.clear()
         return OK
 
     def _load(self, script: bytes) -> bytes:
         digest = _digest(script)
         if digest not in self._chunks:
             self._chunks[digest] = _interpreter().compile(script)
+            self._texts[digest] = script
         return digest
 
-    def _run(self, digest: bytes, keys: Args, argv: Args) -> Reply:
+    def _run(self, digest: bytes, keys: Args, argv: Args, *, only_reads: bool = False) -> Reply:
         chunk, flags = self._chunks[digest]
+        if only_reads and flags.declared and not flags.read_only:
+            fail("ERR Can not execute a script with write flag using *_ro command.")
         if flags.grows and self._full():
             fail(OUT_OF_MEMORY)
-        execution = Execution(self._call, self._random, flags.read_only, flags.exempt)
+        execution = Execution(self._call, self._random, flags.read_only or only_reads, flags.exempt)
         return _interpreter().run(chunk, keys, argv, execution)
 
 

@@ -14,12 +14,13 @@ _OPTION = b"flags="
 class Flags:
     """``read_only``: it may only read. ``grows``: it must not start when the server's memory is full.
 
-    ``exempt``: none of its commands is refused for want of memory.
+    ``exempt``: none of its commands is refused for want of memory. ``declared``: the script has such a line.
     """
 
     read_only: bool = False
     grows: bool = False
     exempt: bool = False
+    declared: bool = False
 
 
 def read_shebang(script: bytes) -> tuple[bytes, Flags]:
@@ -37,7 +38,9 @@ def read_shebang(script: bytes) -> tuple[bytes, Flags]:
     if first.lower() != b"#!lua":
         fail(f"ERR Could not find scripting engine '{text(first[2:])}'")
     read_only, exempt = _NO_WRITES in flags, _ALLOW_OOM in flags
-    return script[len(line) :], Flags(read_only=read_only, grows=not (read_only or exempt), exempt=exempt)
+    return script[len(line) :], Flags(
+        read_only=read_only, grows=not (read_only or exempt), exempt=exempt, declared=True
+    )
 
 
 def _flags(option: bytes) -> list[bytes]:

@@ -146,8 +146,9 @@ class Database:
 
 
 def _copied(values: dict[bytes, Value]) -> dict[bytes, Value]:
-    return {key: value if isinstance(value, bytes) else _copy(value) for key, value in values.items()}
+    return {key: value if isinstance(value, bytes) else copied(value) for key, value in values.items()}
 
 
-def _copy(value: Value) -> Value:
+def copied(value: Value) -> Value:
+    """Return a value that changes by itself."""
     return value.copy() if isinstance(value, SortedSet | Stream) else type(value)(value)  # type: ignore[arg-type]

@@ -315,21 +315,18 @@ TEMPLATES = {
         (EXPIRE|PEXPIRE) {k} {t} [ (NX|XX|GT|LT|x) ] [ (NX|XX|GT|LT) ]
         (EXPIREAT|PEXPIREAT) {k} {at} [ (NX|XX|GT|LT) ]
         (RENAME|RENAMENX) {k} {k}
-        COPY {k} {k} [ REPLACE ] [ DB (0|1|-1|16|x) ]
+        COPY {k} {k} [ REPLACE ] [ DB (0|-1|16|x) ]
         KEYS {pat}
         (DBSIZE|RANDOMKEY)
         SCAN 0 COUNT 1000 [ MATCH {pat} ] [ TYPE (string|hash|ZSET|list|set|stream|x) ]
         PING [ {v} ]
         ECHO {v}
-        OBJECT (REFCOUNT|IDLETIME|FREQ|x) {k}
+        OBJECT (REFCOUNT|FREQ|x|HELP) {k}
         OBJECT ENCODING {k}
         SELECT (0|0|x|16|-1|9223372036854775807)
-        SWAPDB (0|x|16) (0|x|99)
-        MOVE {k} (0|x|99)
         (FLUSHALL|FLUSHDB) (SYNC|x) [ x ]
         SORT {k} ALPHA
         RESTORE {k} {t} {v} [ (REPLACE|ABSTTL|x) ] [ IDLETIME {i} ] [ FREQ {i} ]
-        WAIT (0|-1|x) (0|-1|x|1)
     """,
 }
 

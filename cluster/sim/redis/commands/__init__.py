@@ -7,9 +7,11 @@ its name and arity with a decorator. Imports the store and the values of the mod
 from zonelab.cluster.sim.redis.commands import (
     bits,
     common_part,
+    copies,
     hashes,
     keys,
     lists,
+    objects,
     scan,
     server,
     sets,
@@ -28,9 +30,11 @@ from zonelab.cluster.sim.redis.commands import (
 __all__ = [
     "bits",
     "common_part",
+    "copies",
     "hashes",
     "keys",
     "lists",
+    "objects",
     "scan",
     "server",
     "sets",

@@ -2,14 +2,16 @@
 
 import numpy as np
 
+from zonelab.cluster.sim.redis.commands.several_keys import chosen_at_random, random_count
 from zonelab.cluster.sim.redis.numbers import INTEGER_MAX, INTEGER_MIN, format_long_double, integer, long_double
 from zonelab.cluster.sim.redis.registry import Args, command
-from zonelab.cluster.sim.redis.reply import NOT_A_FLOAT, OK, fail, wrong_arity
+from zonelab.cluster.sim.redis.reply import NOT_A_FLOAT, OK, SYNTAX, fail, wrong_arity
 from zonelab.cluster.sim.redis.store import Database
 from zonelab.cluster.sim.redis.values import HashValue
 from zonelab.engine.ports import Reply
 
 _NOTHING = HashValue()
+_PAIRS_MAX = INTEGER_MAX // 2
 
 
 def _read(store: Database, key: bytes) -> HashValue:
@@ -127,3 +129,20 @@ def hincrbyfloat(store: Database, args: Args) -> Reply:
     store.get_or_create(args[0], HashValue)[args[1]] = text
     store.changes += 1
     return text
+
+
+@command("hrandfield", -2)
+def hrandfield(store: Database, args: Args) -> Reply:
+    count = random_count(args[1]) if len(args) > 1 else None
+    with_values = len(args) == 3 and args[2].upper() == b"WITHVALUES"
+    if len(args) > 3 or (len(args) == 3 and not with_values):
+        fail(SYNTAX)
+    if with_values and count is not None and not -_PAIRS_MAX <= count <= _PAIRS_MAX:
+        fail("ERR value is out of range")
+    fields = _read(store, args[0])
+    if not fields:
+        return None if count is None else []
+    chosen = chosen_at_random(store.random, list(fields), count)
+    if count is None or not with_values:
+        return chosen[0] if count is None else chosen
+    return [part for name in chosen for part in (name, fields[name])]

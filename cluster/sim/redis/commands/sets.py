@@ -2,7 +2,7 @@
 
 from collections.abc import Callable
 
-from zonelab.cluster.sim.redis.commands.several_keys import above_zero, random_count
+from zonelab.cluster.sim.redis.commands.several_keys import above_zero, chosen_at_random, random_count
 from zonelab.cluster.sim.redis.numbers import positive
 from zonelab.cluster.sim.redis.registry import Args, command
 from zonelab.cluster.sim.redis.reply import OUT_OF_RANGE, SYNTAX, fail
@@ -106,11 +106,8 @@ def srandmember(store: Database, args: Args) -> Reply:
     members = list(_read(store, args[0]))
     if not members:
         return None if count is None else []
-    if count is None:
-        return store.random.choice(members)
-    if count < 0:
-        return [store.random.choice(members) for _ in range(-count)]
-    return store.random.sample(members, min(count, len(members)))
+    chosen = chosen_at_random(store.random, members, count)
+    return chosen[0] if count is None else chosen
 
 
 def _union(sets: list[Set]) -> Set:

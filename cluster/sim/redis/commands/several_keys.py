@@ -1,4 +1,6 @@
-"""Arguments of commands on a number of keys: that number, the keys, and what follows."""
+"""Rules that commands of several types share: on a number of keys, and of what is chosen at random."""
+
+from random import Random
 
 from zonelab.cluster.sim.redis.numbers import integer
 from zonelab.cluster.sim.redis.registry import Args
@@ -35,3 +37,12 @@ def random_count(text: bytes) -> int:
     if value == -(1 << 63):
         fail("ERR value is out of range, value must between -9223372036854775807 and 9223372036854775807")
     return value
+
+
+def chosen_at_random(random: Random, members: list[bytes], count: int | None) -> list[bytes]:
+    """Return one of ``members`` without a count, so many different ones, or with a negative one any."""
+    if count is None:
+        return [random.choice(members)]
+    if count < 0:
+        return [random.choice(members) for _ in range(-count)]
+    return random.sample(members, min(count, len(members)))

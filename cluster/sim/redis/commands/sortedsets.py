@@ -1,6 +1,6 @@
 """Commands on sorted sets, those on ranges excepted."""
 
-from zonelab.cluster.sim.redis.commands.several_keys import keys_to_pop, random_count
+from zonelab.cluster.sim.redis.commands.several_keys import chosen_at_random, keys_to_pop, random_count
 from zonelab.cluster.sim.redis.numbers import INTEGER_MAX, double, format_double, positive
 from zonelab.cluster.sim.redis.registry import Args, command
 from zonelab.cluster.sim.redis.reply import OUT_OF_RANGE, SYNTAX, fail, wrong_arity
@@ -212,13 +212,9 @@ def zrandmember(store: Database, args: Args) -> Reply:
     entries = store.get(args[0], SortedSet)
     if entries is None:
         return None if count is None else []
-    members = list(entries.scores)
+    chosen = chosen_at_random(store.random, list(entries.scores), count)
     if count is None:
-        return store.random.choice(members)
-    if count < 0:
-        chosen = [store.random.choice(members) for _ in range(-count)]
-    else:
-        chosen = store.random.sample(members, min(count, len(members)))
+        return chosen[0]
     if not with_scores:
         return chosen
     return [part for member in chosen for part in (member, format_double(entries.scores[member]))]
