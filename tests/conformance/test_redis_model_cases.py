@@ -4,6 +4,7 @@ import pytest
 from support.cluster import command_table
 from support.cluster.recorded_replies import conversations, same
 from support.cluster.redis_cases import CASES
+from support.cluster.redis_library_cases import LIBRARY_CASES
 from support.cluster.redis_pair import Pair, real_server
 
 from zonelab.cluster.sim.redis.server_commands import FILE
@@ -17,7 +18,7 @@ def client():
         yield connected
 
 
-@pytest.mark.parametrize("steps", [pytest.param(steps, id=title) for title, steps in CASES])
+@pytest.mark.parametrize("steps", [pytest.param(steps, id=title) for title, steps in [*CASES, *LIBRARY_CASES]])
 def test_a_real_server_answers_as_pinned(client, steps):
     pair = Pair(client)
     for command, reply in steps:

@@ -111,6 +111,8 @@ local globals = {
   string = readonly(string), table = readonly(table), math = readonly(safe_math),
   os = readonly({clock = os_clock}), coroutine = readonly(safe_coroutine),
   redis = readonly(server), server = readonly(server),
+  cjson = readonly(host.cjson), cmsgpack = readonly(host.cmsgpack), struct = readonly(host.struct),
+  bit = readonly(host.bit),
   assert = assert, error = error, getmetatable = getmetatable, ipairs = ipairs, next = next, pairs = pairs,
   rawequal = rawequal, rawget = rawget, select = select, setmetatable = setmetatable, tonumber = tonumber,
   tostring = tostring, type = type, loadstring = loadstring, _VERSION = _VERSION,

@@ -115,20 +115,20 @@ class ScriptFunctions:
             return drawn
         if len(words) > 2:
             raise LuaFailure("wrong number of arguments")
-        low, high = 1, _integer(words, 0, "random")
+        low, high = 1, integer_argument(words, 0, "random")
         if len(words) > 1:
-            low, high = high, _integer(words, 1, "random")
+            low, high = high, integer_argument(words, 1, "random")
         if low > high:
             raise _bad_argument(len(words), "random", "interval is empty")
-        return math.floor(drawn * _int32(high - low + 1)) + low
+        return math.floor(drawn * int32(high - low + 1)) + low
 
     def randomseed(self, *words: Any) -> tuple[()]:
-        self.execution.random.seed(_integer(words, 0, "randomseed"))
+        self.execution.random.seed(integer_argument(words, 0, "randomseed"))
         return _NOTHING
 
     def whole(self, word: Any) -> int | None:
         """Return ``word`` as Lua converts it to C's ``int``; None if it is no number."""
-        return None if _number(word) is None else _int32(_whole(word))
+        return None if _number(word) is None else int32(_whole(word))
 
 
 def _number(word: Any) -> float | None:
@@ -155,13 +155,18 @@ def _whole(word: Any) -> int:
     return 0 if number is None else truncated(number)
 
 
-def _integer(words: tuple[Any, ...], place: int, function: str) -> int:
+def integer_argument(words: tuple[Any, ...], place: int, function: str) -> int:
     """Return the argument at ``place`` as ``luaL_checkint`` does."""
+    return int32(truncated(number_argument(words, place, function)))
+
+
+def number_argument(words: tuple[Any, ...], place: int, function: str) -> float:
+    """Return the argument at ``place`` as ``luaL_checknumber`` does."""
     number = _number(words[place]) if place < len(words) else None
     if number is None:
-        given = _type_name(words[place]) if place < len(words) else "no value"
+        given = type_name(words[place]) if place < len(words) else "no value"
         raise _bad_argument(place + 1, function, f"number expected, got {given}")
-    return _int32(truncated(number))
+    return number
 
 
 def _bad_argument(number: int, function: str, problem: str) -> LuaFailure:
@@ -193,11 +198,13 @@ def truncated(number: float) -> int:
     return whole if INTEGER_MIN <= whole <= INTEGER_MAX else INTEGER_MIN
 
 
-def _int32(number: int) -> int:
+def int32(number: int) -> int:
+    """Return the lowest 32 bits of ``number`` as a signed integer."""
     return ((number + (1 << 31)) & 0xFFFFFFFF) - (1 << 31)
 
 
-def _type_name(value: Any) -> str:
+def type_name(value: Any) -> str:
+    """Return the name that Lua has for the type of a value."""
     for kind, name in ((type(None), "nil"), (bool, "boolean"), (bytes, "string"), (int | float, "number")):
         if isinstance(value, kind):
             return name

@@ -1,8 +1,4 @@
-"""Lua scripts: EVAL, EVALSHA and SCRIPT, on Lua 5.1 with the server's sandbox and conversions.
-
-Not there: ``cjson``, ``cmsgpack``, ``struct``, ``bit``, RESP 3. A script that uses one of the libraries fails with the
-error for an unknown global.
-"""
+"""Lua scripts: EVAL, EVALSHA and SCRIPT, on Lua 5.1 with the server's sandbox, libraries and conversions."""
 
 from collections.abc import Callable
 from functools import cache, lru_cache
@@ -13,6 +9,8 @@ from typing import Any
 
 from lupa import lua51
 
+from zonelab.cluster.sim.redis.binary_libraries import BitLibrary, MessagePackLibrary, StructLibrary
+from zonelab.cluster.sim.redis.json_library import JsonLibrary
 from zonelab.cluster.sim.redis.numbers import integer
 from zonelab.cluster.sim.redis.random48 import Random48
 from zonelab.cluster.sim.redis.registry import Args, CommandSpec, CommandTable, Handler, add
@@ -168,8 +166,50 @@ class _Lua:
             "randomseed": functions.randomseed,
             "whole": functions.whole,
         }
-        host = self._runtime.table_from({name.encode(): function for name, function in lent.items()})
+        host = self._named(lent)
+        for name, library in self._libraries().items():
+            host[name.encode()] = self._named(library)
         self._compile, self._run, self._parts, self._rawget = self._runtime.execute(_SANDBOX, host)
+
+    def _libraries(self) -> dict[str, dict[str, Any]]:
+        table = self._runtime.table_from
+        null = self._runtime.eval(b"newproxy()")
+        json, message_pack = JsonLibrary(table=table, null=null), MessagePackLibrary(table=table)
+        fields, bits = StructLibrary(), BitLibrary()
+        bit_names = (
+            "tobit",
+            "bnot",
+            "band",
+            "bor",
+            "bxor",
+            "lshift",
+            "rshift",
+            "arshift",
+            "rol",
+            "ror",
+            "bswap",
+            "tohex",
+        )
+        pack_names = ("pack", "unpack", "unpack_one", "unpack_limit")
+        return {
+            "cjson": {
+                "encode": json.encode,
+                "decode": json.decode,
+                "null": null,
+                "_NAME": b"cjson",
+                "_VERSION": b"2.1.0",
+            },
+            "cmsgpack": {
+                **{name: getattr(message_pack, name) for name in pack_names},
+                "_NAME": b"cmsgpack",
+                "_VERSION": b"lua-cmsgpack 0.4.0",
+            },
+            "struct": {"pack": fields.pack, "unpack": fields.unpack, "size": fields.size},
+            "bit": {name: getattr(bits, name) for name in bit_names},
+        }
+
+    def _named(self, values: dict[str, Any]) -> Any:
+        return self._runtime.table_from({name.encode(): value for name, value in values.items()})
 
     def compile(self, script: bytes) -> _Script:
         if script in self._compiled:

@@ -95,8 +95,10 @@ def _read(payload: bytes) -> Value:
         return words[0]
     if kind == b"h":
         return HashValue(zip(words[::2], words[1::2], strict=True))
-    if kind in b"le":
-        return List(words) if kind == b"l" else Set.fromkeys(words)
+    if kind == b"l":
+        return List(words)
+    if kind == b"e":
+        return Set(dict.fromkeys(words))
     entries = SortedSet()
     entries.indexed = kind == b"Z"
     for member, score in zip(words[::2], words[1::2], strict=True):
