@@ -1,44 +1,46 @@
 """The state of a cluster as tables."""
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Any
 
-from rich.table import Table
 from rich.text import Text
 
-from zonelab.analysis.number_text import digits
+from zonelab.analysis.number_text import NONE, digits, percent
 from zonelab.studies.reporting.console import BAD, Cell, print_table, styled
+from zonelab.studies.reporting.report_table import Column, ReportTable, plain
 
 _GOOD = "running"
-_NAMES = ("dc", "node", "zone", "link")
-"""Columns that are shown whole, whatever the width."""
 _NAMED_MAX = 7
 _MISSING_MAX = 2
 DEVIATIONS_SHOWN = 12
 _LINKS_MAX = 42
 """Those of seven zones."""
 
+Status = dict[str, Any]
+"""A row too: of a zone, a link, a fault."""
 
-def print_endpoints(status: dict[str, Any]) -> None:
+
+def print_endpoints(status: Status) -> None:
     """Print the endpoints of a cluster that is up."""
-    table = Table(show_edge=False, pad_edge=False)
-    for heading in (*_place_headings(status), "clients connect to", "server", "administration"):
-        table.add_column(heading)
-    for zone in status["zones"]:
-        coordinator = zone["coordinator"]
-        table.add_row(*_place(zone), coordinator["address"], zone["server"]["address"], coordinator["admin"])
-    print_table(table)
+    places = _places(status)
+    columns = [
+        *places,
+        Column[Status]("clients connect to", lambda zone: zone["coordinator"]["address"]),
+        Column[Status]("server", lambda zone: zone["server"]["address"]),
+        Column[Status]("administration", lambda zone: zone["coordinator"]["admin"]),
+    ]
+    print_table(ReportTable(columns=columns, rows=status["zones"], names=len(places)))
 
 
-def print_status(status: dict[str, Any]) -> None:
+def print_status(status: Status) -> None:
     for table in status_tables(status):
         print_table(table)
 
 
-def recent_line(status: dict[str, Any]) -> str:
+def recent_line(status: Status) -> str:
     """The last seconds of every zone and the faults in force, in one line."""
     zones = [
-        f"{zone['zone']} {recent['operations_per_s']:,.0f}/s, {recent['errors_per_s']:,.0f} errors/s, "
+        f"{zone['zone']} {digits(recent['operations_per_s'])}/s, {digits(recent['errors_per_s'])} errors/s, "
         f"p99 {digits(recent['p99_ms'])} ms"
         if (recent := (zone["statistics"] or {}).get("recent"))
         else f"{zone['zone']} coordinator {zone['coordinator']['state']}"
@@ -48,88 +50,91 @@ def recent_line(status: dict[str, Any]) -> str:
     return f"{status['up_s']:,.0f} s: {'; '.join(zones)}; {faults}"
 
 
-def status_tables(status: dict[str, Any]) -> Iterator[Table]:
+def status_tables(status: Status) -> Iterator[ReportTable[Any]]:
+    """Yield the tables that have rows; those of zones and of their last seconds always."""
+    zones = status["zones"]
+    known = [zone["statistics"] for zone in zones if zone["statistics"]]
     yield _zones(status)
-    yield _recent(status)
-    if any(zone["statistics"] and zone["statistics"]["levels"] for zone in status["zones"]):
-        yield _levels(status)
-    if any(zone["statistics"] and zone["statistics"]["remote"] for zone in status["zones"]):
-        yield _remote(status)
-    if any(zone["statistics"] and zone["statistics"]["options"] for zone in status["zones"]):
-        yield _options(status)
+    yield _recent(status, known)
+    if any(one["levels"] for one in known):
+        yield ReportTable(title="Votes", columns=_VOTES, rows=[*_votes(zones)], names=2)
+    if any(one["remote"] for one in known):
+        yield ReportTable(title="Batches of writes for other data centres", columns=_REMOTE, rows=zones)
+    if any(one["options"] for one in known):
+        yield ReportTable(title="What the options have done", columns=_OPTIONS, rows=zones)
     if status["notices"]:
-        yield _notices(status)
-    if status["deviations"]:
-        yield _deviations(status["deviations"])
+        yield ReportTable(
+            title="What clients are not told", columns=[Column[str]("notice", str)], rows=status["notices"]
+        )
+    if rows := status["deviations"]:
+        further = f", the first {DEVIATIONS_SHOWN} of {len(rows):,}" if len(rows) > DEVIATIONS_SHOWN else ""
+        title = f"Errors and differing replies, by server{further}"
+        yield ReportTable(title=title, columns=_DEVIATIONS, rows=rows[:DEVIATIONS_SHOWN])
     if shown := _shown_links(status):
-        yield _links(shown, of=len(status["links"]))
+        of = len(status["links"])
+        title = "Links" if len(shown) == of else f"Links under a fault, {len(shown)} of {of}"
+        yield ReportTable(title=title, columns=_LINKS, rows=shown)
     if status["faults"]:
-        yield _faults(status)
+        yield ReportTable(title="Faults in force", columns=_FAULTS, rows=status["faults"])
 
 
-def _place_headings(status: dict[str, Any]) -> tuple[str, ...]:
-    return ("dc", "node") if status["data_centres"] else ("zone",)
+def _places(status: Status) -> list[Column[Status]]:
+    """Return the columns that name a row's zone."""
+    if not status["data_centres"]:
+        return [_ZONE]
+    return [Column("dc", lambda zone: zone["data_centre"]), Column("node", lambda zone: zone["zone"])]
 
 
-def _place(zone: dict[str, Any]) -> tuple[str, ...]:
-    return (zone["data_centre"], zone["zone"]) if "data_centre" in zone else (zone["zone"],)
+def _number(heading: str, name: str, text: Callable[[Any], Cell] = plain) -> Column[Status]:
+    """Return a column of the row's own number ``name``."""
+    return Column(heading, lambda row: row[name], text=text, number=True)
 
 
-def _table(title: str, *headings: str, numbers: int = 0) -> Table:
-    """The last ``numbers`` columns are numbers."""
-    table = Table(title=title, title_justify="left", show_edge=False, pad_edge=False)
-    for position, heading in enumerate(headings):
-        number = position >= len(headings) - numbers
-        table.add_column(heading, justify="right" if number else "left", no_wrap=heading in _NAMES)
-    return table
+def _counted(heading: str, *names: str) -> Column[Status]:
+    """Return a column of a number in a zone's statistics; a dash for a coordinator that does not answer."""
+
+    def value(zone: Status) -> Any:
+        found = zone["statistics"]
+        for name in names:
+            found = found and found[name]
+        return found
+
+    return Column(heading, value, number=True)
 
 
-def _zones(status: dict[str, Any]) -> Table:
+def _zones(status: Status) -> ReportTable[Status]:
     lag = status["lag"] if status["dc_lag"] is None else f"{status['lag']}, between data centres {status['dc_lag']}"
     title = f"{status['level']}, lag {lag}, {status['kind']} zones, up for {status['up_s']:,.0f} s: totals since then"
-    headings = (*_place_headings(status), "port", "coordinator", "server", "reaches")
-    numbers = ("clients", "commands", "errors", "divergent", "p50 ms", "p99 ms")
-    table = _table(title, *headings, *numbers, numbers=len(numbers))
-    for zone in status["zones"]:
-        coordinator, counted = zone["coordinator"], zone["statistics"]
-        troubles = ", ".join((counted or {}).get("server_troubles", ()))
-        states = _state(coordinator["state"]), _server(zone["server"]["state"], troubles)
-        port = coordinator["address"].rpartition(":")[2]
-        table.add_row(*_place(zone), port, *states, *_figures(counted))
-    return table
+    places = _places(status)
+    return ReportTable(title=title, columns=[*places, *_TOTALS], rows=status["zones"], names=len(places))
 
 
-def _recent(status: dict[str, Any]) -> Table:
-    statistics = [zone["statistics"]["recent"] for zone in status["zones"] if zone["statistics"]]
-    title = f"The last {max(one['seconds'] for one in statistics):g} s" if statistics else "The last seconds"
-    numbers = ("commands/s", "errors/s", "divergent/s", "p50 ms", "p99 ms")
-    table = _table(title, *_place_headings(status), *numbers, numbers=len(numbers))
-    for zone in status["zones"]:
-        recent = zone["statistics"] and zone["statistics"]["recent"]
-        figures = ["–"] * len(numbers)
-        if recent:
-            rates = (recent[name] for name in ("operations_per_s", "errors_per_s", "divergent_per_s"))
-            figures = [
-                *(f"{rate:,.1f}" for rate in rates),
-                *(digits(recent[name]) for name in ("p50_ms", "p99_ms")),
-            ]
-        table.add_row(*_place(zone), *figures)
-    return table
+def _recent(status: Status, known: list[Status]) -> ReportTable[Status]:
+    lasted_s = [one["recent"]["seconds"] for one in known if one["recent"]]
+    title = f"The last {max(lasted_s):g} s" if lasted_s else "The last seconds"
+    places = _places(status)
+    return ReportTable(title=title, columns=[*places, *_RECENT], rows=status["zones"], names=len(places))
 
 
-def _figures(counted: dict[str, Any] | None) -> list[Cell]:
-    if counted is None:
-        return ["–"] * 7
-    latency = counted["latency_ms"]
-    return [
-        _reached(counted["connected"]),
-        *(f"{counted[name]:,}" for name in ("clients", "commands", "errors", "divergence")),
-        *(digits(latency[name]) for name in ("p50", "p99")),
-    ]
+def _votes(zones: list[Status]) -> Iterator[Status]:
+    for zone in zones:
+        for level, counts in (zone["statistics"] or {"levels": {}})["levels"].items():
+            yield {"zone": zone["zone"], "level": level, **counts}
 
 
-def _reached(connected: dict[str, bool]) -> Cell:
+def _decisions(row: Status) -> str:
+    return ", ".join(f"{name.replace('_', ' ')} {n:,}" for name, n in row["decisions"].items() if n)
+
+
+def _done(zone: Status) -> str:
+    done = (zone["statistics"] or {"options": {}})["options"]
+    return ", ".join(f"{name} {count:,}" for name, count in done.items())
+
+
+def _reached(connected: dict[str, bool] | None) -> Cell:
     """By name while they are few, or all but a few."""
+    if connected is None:
+        return NONE
     reached = sorted(name for name, up in connected.items() if up)
     if len(connected) <= _NAMED_MAX or not reached:
         return " ".join(reached) or styled("none", BAD)
@@ -139,54 +144,7 @@ def _reached(connected: dict[str, bool]) -> Cell:
     return Text.assemble("all but ", (" ".join(missing), BAD)) if missing else f"all {len(connected)}"
 
 
-def _levels(status: dict[str, Any]) -> Table:
-    table = _table("Votes", "zone", "level", "how they ended", "commands", "errors", "late", numbers=3)
-    for zone in status["zones"]:
-        for level, counts in (zone["statistics"] or {"levels": {}})["levels"].items():
-            ended = ", ".join(f"{name.replace('_', ' ')} {n:,}" for name, n in counts["decisions"].items() if n)
-            figures = (f"{counts[name]:,}" for name in ("commands", "error_answers", "late_disagreements"))
-            table.add_row(zone["zone"], level, ended, *figures)
-    return table
-
-
-def _options(status: dict[str, Any]) -> Table:
-    table = _table("What the options have done", "zone", "done")
-    for zone in status["zones"]:
-        done = (zone["statistics"] or {"options": {}})["options"]
-        table.add_row(zone["zone"], ", ".join(f"{name} {count:,}" for name, count in done.items()))
-    return table
-
-
-def _notices(status: dict[str, Any]) -> Table:
-    table = _table("What clients are not told", "notice")
-    for sentence in status["notices"]:
-        table.add_row(sentence)
-    return table
-
-
-def _deviations(rows: list[dict[str, Any]]) -> Table:
-    shown = rows[:DEVIATIONS_SHOWN]
-    further = f", the first {len(shown)} of {len(rows)}" if len(rows) > len(shown) else ""
-    table = _table(f"Errors and differing replies, by server{further}", "command", "zone", "reply", "times", numbers=1)
-    for row in shown:
-        table.add_row(Text(row["command"]), row["zone"], Text(row["reply"]), f"{row['times']:,}")
-    return table
-
-
-def _remote(status: dict[str, Any]) -> Table:
-    """Dashes for a coordinator that does not answer."""
-    what = ("sent", "failed over", "dropped", "failed")
-    table = _table("Batches of writes for other data centres", "node", "reaches coordinators", *what, numbers=len(what))
-    for zone in status["zones"]:
-        counted = zone["statistics"]
-        figures = ["–"] * len(what)
-        if counted is not None:
-            figures = [f"{counted['remote'][name.replace(' ', '_')]:,}" for name in what]
-        table.add_row(zone["zone"], "–" if counted is None else _reached(counted["peers"]), *figures)
-    return table
-
-
-def _shown_links(status: dict[str, Any]) -> list[dict[str, Any]]:
+def _shown_links(status: Status) -> list[Status]:
     """Return where there are many, those under a fault, if these are not many."""
     if len(status["links"]) <= _LINKS_MAX:
         return list(status["links"])
@@ -195,27 +153,72 @@ def _shown_links(status: dict[str, Any]) -> list[dict[str, Any]]:
     return shown if len(shown) <= _LINKS_MAX else []
 
 
-def _links(links: list[dict[str, Any]], *, of: int) -> Table:
-    title = "Links" if len(links) == of else f"Links under a fault, {len(links)} of {of}"
-    table = _table(title, "link", "lag", "cut", "loss", "duplicated", "in flight", numbers=3)
-    for link in links:
-        cut = styled(str(link["cut"]), BAD) if link["cut"] else "–"
-        shares = (f"{link[name]:.1%}" if link[name] else "–" for name in ("loss", "duplicate"))
-        table.add_row(link["link"], link["lag"], cut, *shares, f"{link['in_flight']:,}")
-    return table
-
-
-def _faults(status: dict[str, Any]) -> Table:
-    table = _table("Faults in force", "fault", "links", "for s", "ends in s", numbers=3)
-    for fault in status["faults"]:
-        rest = "–" if fault["ends_in_s"] is None else f"{max(0.0, fault['ends_in_s']):.1f}"
-        table.add_row(fault["fault"], str(len(fault["links"]) or "–"), f"{fault['since_s']:.1f}", rest)
-    return table
-
-
 def _state(state: str) -> Cell:
     return state if state == _GOOD else styled(state, BAD)
 
 
-def _server(state: str, troubles: str) -> Cell:
+def _server(zone: Status) -> Cell:
+    state, troubles = zone["server"]["state"], ", ".join((zone["statistics"] or {}).get("server_troubles", ()))
     return Text.assemble(_state(state), ", ", (troubles, BAD)) if troubles and state == _GOOD else _state(state)
+
+
+def _share(share: float) -> str:
+    return percent(share) if share else NONE
+
+
+_ZONE = Column[Status]("zone", lambda row: row["zone"])
+_TOTALS = (
+    Column[Status]("port", lambda zone: zone["coordinator"]["address"].rpartition(":")[2]),
+    Column[Status]("coordinator", lambda zone: _state(zone["coordinator"]["state"])),
+    Column[Status]("server", _server),
+    Column[Status]("reaches", lambda zone: _reached(zone["statistics"] and zone["statistics"]["connected"])),
+    _counted("clients", "clients"),
+    _counted("commands", "commands"),
+    _counted("errors", "errors"),
+    _counted("divergent", "divergence"),
+    _counted("p50 ms", "latency_ms", "p50"),
+    _counted("p99 ms", "latency_ms", "p99"),
+)
+_RECENT = (
+    _counted("commands/s", "recent", "operations_per_s"),
+    _counted("errors/s", "recent", "errors_per_s"),
+    _counted("divergent/s", "recent", "divergent_per_s"),
+    _counted("p50 ms", "recent", "p50_ms"),
+    _counted("p99 ms", "recent", "p99_ms"),
+)
+_VOTES = (
+    _ZONE,
+    Column[Status]("level", lambda row: row["level"]),
+    Column("how they ended", _decisions),
+    _number("commands", "commands"),
+    _number("errors", "error_answers"),
+    _number("late", "late_disagreements"),
+)
+_REMOTE = (
+    Column[Status]("node", lambda zone: zone["zone"]),
+    Column[Status]("reaches coordinators", lambda zone: _reached(zone["statistics"] and zone["statistics"]["peers"])),
+    *(_counted(name.replace("_", " "), "remote", name) for name in ("sent", "failed_over", "dropped", "failed")),
+)
+_OPTIONS = (_ZONE, Column("done", _done))
+_DEVIATIONS = (
+    Column[Status]("command", lambda row: Text(row["command"])),
+    _ZONE,
+    Column[Status]("reply", lambda row: Text(row["reply"])),
+    _number("times", "times"),
+)
+_LINKS = (
+    Column[Status]("link", lambda link: link["link"]),
+    Column[Status]("lag", lambda link: link["lag"]),
+    Column[Status]("cut", lambda link: styled(str(link["cut"]), BAD) if link["cut"] else None),
+    _number("loss", "loss", _share),
+    _number("duplicated", "duplicate", _share),
+    _number("in flight", "in_flight"),
+)
+_FAULTS = (
+    Column[Status]("fault", lambda fault: fault["fault"]),
+    Column[Status]("links", lambda fault: len(fault["links"]) or None, number=True),
+    _number("for s", "since_s"),
+    Column[Status](
+        "ends in s", lambda fault: None if fault["ends_in_s"] is None else max(0.0, fault["ends_in_s"]), number=True
+    ),
+)

@@ -2,26 +2,27 @@
 
 from collections import Counter
 from collections.abc import Iterator, Sequence
-
-from rich.table import Table
+from functools import partial
 
 from zonelab.analysis.checkers.order.properties import Property
-from zonelab.analysis.checkers.order.section import OrderSection, Standstill
-from zonelab.analysis.checkers.verdict import Verdict
+from zonelab.analysis.checkers.order.section import Standstill
 from zonelab.analysis.summary.partitions import PartitionState
+from zonelab.analysis.summary.result import Result
 from zonelab.engine.units import NS_PER_MS
 from zonelab.studies.reporting.console import BAD, Cell, styled
 from zonelab.studies.reporting.report_table import Column, ReportTable
+from zonelab.studies.reporting.side_by_side import FigureRow
 
 
-def order_rows(verdicts: Sequence[Verdict]) -> Iterator[tuple[str, list[Cell]]]:
-    """A row a property, with how often it could have been broken, and one of the partitions that stood still."""
+def order_figures() -> Iterator[FigureRow[Result]]:
+    """Yield a row a property, with how often it could have been broken, and one of the partitions that stood still."""
     for name in Property:
-        yield f"{name} {name.label}", [_cell(verdict.order, name) for verdict in verdicts]
-    yield "partitions stood still", [_blocked(verdict.order) for verdict in verdicts]
+        yield FigureRow(f"{name} {name.label}", partial(_cell, name), "order")
+    yield FigureRow("partitions stood still", _blocked, "order")
 
 
-def _cell(order: OrderSection | None, name: Property) -> Cell:
+def _cell(name: Property, result: Result) -> Cell:
+    order = result.verdict.order
     if order is None:
         return "no order"
     held, tries = order.of(name), order.opportunities[name]
@@ -33,16 +34,17 @@ def _cell(order: OrderSection | None, name: Property) -> Cell:
     return styled(text, BAD) if name in order.forbid else text
 
 
-def _blocked(order: OrderSection | None) -> str:
+def _blocked(result: Result) -> str:
+    order = result.verdict.order
     if order is None:
         return "no order"
     causes = Counter(one.cause for one in order.blocked)
     return ", ".join(f"{count:,} {cause}" for cause, count in causes.items()) or "none"
 
 
-def partition_table(states: Sequence[PartitionState], *, title: str) -> Table:
+def partition_table(states: Sequence[PartitionState], *, title: str) -> ReportTable[PartitionState]:
     """Return a row for each group and partition, with the longest standstill, and how many there were."""
-    return ReportTable(columns=_COLUMNS, rows=states, title=title).terminal()
+    return ReportTable(columns=_COLUMNS, rows=states, title=title, names=2)
 
 
 def _stood(standstills: Sequence[Standstill]) -> str:

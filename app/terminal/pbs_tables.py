@@ -1,83 +1,83 @@
 """Predictions of staleness as tables: figures, and their 95 % intervals below them."""
 
-from collections.abc import Sequence
+from collections.abc import Callable
+from functools import partial
+from operator import attrgetter
+from typing import TypeVar
 
-from rich.table import Table
 from rich.text import Text
 
+from zonelab.analysis.number_text import NONE, bounds, digits, percent
 from zonelab.analysis.pbs.estimates import PbsEstimate
 from zonelab.analysis.pbs.prediction import Prediction, RulePrediction
 from zonelab.analysis.pbs.reproduction import ReproducedRow, Reproduction
 from zonelab.analysis.pbs.rules import Quorum
+from zonelab.analysis.proportions import Interval
 from zonelab.studies.reporting.console import Cell
-
-NONE = "–"
+from zonelab.studies.reporting.report_table import Column, ReportTable
 
 SHOWN = (0.5, 0.999)
 """Percentiles of the latencies that are shown."""
 
+Row = TypeVar("Row")
 
-def prediction_table(prediction: Prediction) -> Table:
-    rows = prediction.rows
-    latencies = [f"{kind} p{100 * share:g}" for kind in ("write", "read") for share in SHOWN]
-    consistent = ["sees it at once" if at == 0 else f"{at:g} ms later" for at in rows[0].consistent]
-    passage = any(row.first_passage_ms for row in rows)
-    table = _table("", [*latencies, *consistent, "t", *(["first passage"] if passage else [])])
-    others = [row for row in rows if not isinstance(row.rule, Quorum)]
-    for row in rows:
-        if row is others[0]:
-            table.add_section()
-        table.add_row(row.rule.name, *_cells(row), *([_cell(row.first_passage_ms)] if passage else []))
-    return table
+_TIME = partial(digits, significant=4)
 
 
-def _cells(row: RulePrediction) -> list[Cell]:
-    latencies = [_cell(found[share]) for found in (row.write_ms, row.read_ms) for share in SHOWN]
-    return [*latencies, *(_cell(one, decimals=4) for one in row.consistent.values()), _cell(row.visible_after_ms)]
+def prediction_table(prediction: Prediction) -> ReportTable[RulePrediction]:
+    """Return a row a setting, those of other stores apart."""
+    columns = [Column[RulePrediction]("", lambda row: row.rule.name)]
+    columns += [_estimated(f"write p{100 * share:g}", _of("write_ms", share)) for share in SHOWN]
+    columns += [_estimated(f"read p{100 * share:g}", _of("read_ms", share)) for share in SHOWN]
+    columns += [_estimated(_when(at), _of("consistent", at), percent) for at in prediction.rows[0].consistent]
+    columns += [_estimated("t", attrgetter("visible_after_ms"))]
+    if any(row.first_passage_ms for row in prediction.rows):
+        columns += [_estimated("first passage", attrgetter("first_passage_ms"))]
+    return ReportTable(columns=columns, rows=prediction.rows, section=lambda row: isinstance(row.rule, Quorum))
 
 
-def reproduction_table(reproduction: Reproduction) -> Table:
-    headings = ["R W", "read: paper", "ours", "write: paper", "ours", "t: paper", "first passage", "exact"]
-    table = _table("model", [*headings, "stale at t: ‰"])
-    model = ""
-    for row in reproduction.rows:
-        if model and row.model != model:
-            table.add_section()
-        table.add_row(row.model if row.model != model else "", *_reproduced(row))
-        model = row.model
-    return table
+def reproduction_table(reproduction: Reproduction) -> ReportTable[ReproducedRow]:
+    """Return a row for each quorum of each model of the paper."""
+    return ReportTable(columns=_REPRODUCED, rows=reproduction.rows, section=lambda row: row.model, names=2)
 
 
-def _reproduced(row: ReproducedRow) -> Sequence[Cell]:
-    paper = row.published
-    return (
-        f"{row.quorum.r} {row.quorum.w}",
-        *(f"{paper.read_ms:g}", _cell(row.read_ms)),
-        *(f"{paper.write_ms:g}", _cell(row.write_ms)),
-        *(f"{paper.visible_ms:g}", _cell(row.first_passage_ms), _cell(row.visible_after_ms)),
-        _cell(row.stale_per_1000, decimals=2),
-    )
+def _when(at_ms: float) -> str:
+    return "sees it at once" if at_ms == 0 else f"{at_ms:g} ms later"
 
 
-def _table(first: str, headings: Sequence[str]) -> Table:
-    table = Table(show_edge=False, pad_edge=False, box=None, padding=(0, 1, 0, 0))
-    table.add_column(first, no_wrap=True)
-    for heading in headings:
-        table.add_column(heading, justify="right", overflow="fold")
-    return table
+def _of(name: str, at: float) -> Callable[[RulePrediction], PbsEstimate]:
+    return lambda row: getattr(row, name)[at]
 
 
-def _cell(one: PbsEstimate | None, *, decimals: int | None = None) -> Cell:
-    """With ``decimals`` a share; otherwise a time, with four significant digits."""
+def _estimated(
+    heading: str, value: Callable[[Row], PbsEstimate | None], words: Callable[[float], str] = _TIME
+) -> Column[Row]:
+    return Column(heading, value, text=partial(_cell, words=words), number=True)
+
+
+def _published(heading: str, name: str) -> Column[ReproducedRow]:
+    return Column(heading, attrgetter(f"published.{name}"), text=_TIME, number=True)
+
+
+def _cell(one: PbsEstimate | None, *, words: Callable[[float], str]) -> Cell:
     if one is None:
         return NONE
-    value, low, high = (None if each is None else _number(each, decimals) for each in (one.value, one.low, one.high))
-    if low is None or high is None:
+    value = words(one.value)
+    if one.low is None or one.high is None:
         return Text.assemble(f"{value}\n", ("too few", "dim"))
-    return f"{value}\n" if low == high else Text.assemble(f"{value}\n", (f"{low}–{high}", "dim"))
+    interval = "" if words(one.low) == words(one.high) else bounds(one.value, Interval(one.low, one.high), words)
+    return Text.assemble(f"{value}\n", (interval, "dim"))
 
 
-def _number(value: float, decimals: int | None) -> str:
-    if decimals is not None:
-        return f"{value:.{decimals}f}"
-    return f"{value:.0f}" if value >= 1000 else f"{value:.4g}"
+_REPRODUCED: tuple[Column[ReproducedRow], ...] = (
+    Column("model", attrgetter("model")),
+    Column("quorum", attrgetter("quorum.name")),
+    _published("read: paper", "read_ms"),
+    _estimated("ours", attrgetter("read_ms")),
+    _published("write: paper", "write_ms"),
+    _estimated("ours", attrgetter("write_ms")),
+    _published("t: paper", "visible_ms"),
+    _estimated("first passage", attrgetter("first_passage_ms")),
+    _estimated("exact", attrgetter("visible_after_ms")),
+    _estimated("stale at t: ‰", attrgetter("stale_per_1000")),
+)

@@ -1,42 +1,23 @@
 """The result of one run, or of several side by side, as a table of metrics."""
 
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
-
-from rich.table import Table
+from collections.abc import Sequence
 
 from zonelab.analysis.message_classes import MessageClass
-from zonelab.analysis.number_text import digits
+from zonelab.analysis.number_text import digits, slashed
 from zonelab.analysis.summary.result import Result
-from zonelab.app.terminal.order_rows import order_rows
+from zonelab.app.terminal.order_rows import order_figures
 from zonelab.studies.reporting.console import BAD, Cell, styled
+from zonelab.studies.reporting.report_table import ReportTable, plain
+from zonelab.studies.reporting.side_by_side import FigureRow, side_by_side
 
 COLOURS = {"valid": "green", "invalid": "red", "unknown": "yellow"}
 
 
-@dataclass(frozen=True, slots=True)
-class _Row:
-    label: str
-    value: Callable[[Result], str]
-    message_class: MessageClass | None = None
-
-
-def result_table(results: Sequence[Result], *, title: str) -> Table:
-    table = Table(title=title, title_justify="left", show_edge=False, pad_edge=False)
-    table.add_column("")
-    for result in results:
-        table.add_column(result.title, justify="right")
-    for section in _SECTIONS:
-        for row in section:
-            table.add_row(row.label, *(_cell(row, result) for result in results))
-        table.add_section()
-    if any(result.verdict.order is not None for result in results):
-        for label, cells in order_rows([result.verdict for result in results]):
-            table.add_row(label, *cells)
-        table.add_section()
-    verdicts = (verdict_cell(result.words, result.allowed) for result in results)
-    table.add_row(styled("verdict", "bold"), *verdicts)
-    return table
+def result_table(results: Sequence[Result], *, title: str) -> ReportTable[FigureRow[Result]]:
+    """Return a column for each of ``results``; that of the order is there if any of them has ordered messages."""
+    ordered = any(result.verdict.order is not None for result in results)
+    figures = [*_FIGURES, *(order_figures() if ordered else ()), _VERDICT]
+    return side_by_side(figures, results, heading=lambda result: result.title, title=title)
 
 
 def verdict_cell(words: str, allowed: Sequence[str]) -> Cell:
@@ -47,51 +28,33 @@ def verdict_cell(words: str, allowed: Sequence[str]) -> Cell:
     return cell
 
 
-def _cell(row: _Row, result: Result) -> Cell:
-    text = row.value(result)
-    if row.message_class is None or row.message_class not in result.verdict.violated:
-        return text
-    return styled(text, BAD)
+def _total(label: str, name: str) -> FigureRow[Result]:
+    return FigureRow(label, lambda result: getattr(result.verdict.totals, name), "messages")
 
 
-def _total(label: str, name: str) -> _Row:
-    return _Row(label, lambda result: f"{getattr(result.verdict.totals, name):,}")
-
-
-def _count(message_class: MessageClass, label: str | None = None) -> _Row:
-    text = label or message_class.value.replace("_", " ")
-
-    def value(result: Result) -> str:
+def _count(section: str, message_class: MessageClass, label: str = "") -> FigureRow[Result]:
+    def value(result: Result) -> Cell:
         verdict = result.verdict
-        return "not judged" if message_class in verdict.not_judged else f"{verdict.counts[message_class]:,}"
+        text = "not judged" if message_class in verdict.not_judged else plain(verdict.counts[message_class])
+        return styled(str(text), BAD) if message_class in verdict.violated else text
 
-    return _Row(text, value, message_class)
+    return FigureRow(label or message_class.words, value, section)
 
 
-def _latency(f: str, kind: str, label: str) -> _Row:
+def _latency(f: str, kind: str, label: str) -> FigureRow[Result]:
     def value(result: Result) -> str:
         operation = result.summary.operation(f)
-        quantiles = getattr(operation, kind) if operation is not None else {}
-        return " / ".join(digits(quantiles.get(name)) for name in ("p50", "p99"))
+        return slashed(getattr(operation, kind) if operation is not None else {}, "p50", "p99")
 
-    return _Row(label, value)
-
-
-def _lateness(result: Result) -> str:
-    quantiles = result.verdict.queue.lateness_ms.get("all", {})
-    return " / ".join(digits(quantiles.get(name)) for name in ("p50", "p99"))
+    return FigureRow(label, value, "latencies")
 
 
-def _overlap(result: Result) -> str:
-    return " / ".join(digits(result.verdict.queue.overlap_ms.get(name)) for name in ("p50", "p99", "max"))
-
-
-def _unavailable(f: str) -> _Row:
+def _unavailable(f: str) -> FigureRow[Result]:
     def value(result: Result) -> str:
         operation = result.summary.operation(f)
-        return "–" if operation is None else f"{operation.unavailability_s:.1f}"
+        return digits(None if operation is None else operation.unavailability_s)
 
-    return _Row(f"{f} unavailable, zone-seconds", value)
+    return FigureRow(f"{f} unavailable, zone-seconds", value, "outages")
 
 
 def _overloaded(result: Result) -> str:
@@ -100,38 +63,38 @@ def _overloaded(result: Result) -> str:
     return " ".join(row.zone for row in result.summary.overloaded) or "none"
 
 
-_SECTIONS: tuple[tuple[_Row, ...], ...] = (
-    (
-        _total("messages pushed", "pushed"),
-        _total("  acknowledged", "acknowledged"),
-        _total("  failed", "failed"),
-        _total("  indeterminate", "indeterminate"),
-        _total("messages delivered", "delivered"),
+_LEFT = (
+    *(MessageClass.LOST, MessageClass.STUCK, MessageClass.NOT_DUE, MessageClass.UNSERVED, MessageClass.ABANDONED),
+    *(MessageClass.UNEXPECTED, MessageClass.EARLY, MessageClass.LATE),
+)
+_FIGURES: tuple[FigureRow[Result], ...] = (
+    _total("messages pushed", "pushed"),
+    _total("  acknowledged", "acknowledged"),
+    _total("  failed", "failed"),
+    _total("  indeterminate", "indeterminate"),
+    _total("messages delivered", "delivered"),
+    *(_count("classes", name) for name in _LEFT),
+    _count("duplicates", MessageClass.REDELIVERED, "duplicated: redelivered (legal)"),
+    _count("duplicates", MessageClass.CONCURRENT, "duplicated: concurrent"),
+    _count("duplicates", MessageClass.RESURRECTED, "duplicated: resurrected"),
+    _count("duplicates", MessageClass.ZOMBIE_ACK),
+    _count("duplicates", MessageClass.OVERLAP, "overlapping work, messages"),
+    FigureRow(
+        "  for p50 / p99 / most, ms",
+        lambda result: slashed(result.verdict.queue.overlap_ms, "p50", "p99", "max"),
+        "duplicates",
     ),
-    (
-        _count(MessageClass.LOST),
-        _count(MessageClass.STUCK),
-        _count(MessageClass.NOT_DUE),
-        _count(MessageClass.UNSERVED),
-        _count(MessageClass.ABANDONED),
-        _count(MessageClass.UNEXPECTED),
-        _count(MessageClass.EARLY),
-        _count(MessageClass.LATE),
+    _latency("push", "response_ms", "push p50 / p99, ms"),
+    _latency("pop", "service_ms", "pop p50 / p99, ms (with its wait)"),
+    _latency("ack", "service_ms", "ack p50 / p99, ms"),
+    FigureRow(
+        "lateness p50 / p99, ms",
+        lambda result: slashed(result.verdict.queue.lateness_ms.get("all", {}), "p50", "p99"),
+        "latencies",
     ),
-    (
-        _count(MessageClass.REDELIVERED, "duplicated: redelivered (legal)"),
-        _count(MessageClass.CONCURRENT, "duplicated: concurrent"),
-        _count(MessageClass.RESURRECTED, "duplicated: resurrected"),
-        _count(MessageClass.ZOMBIE_ACK),
-        _count(MessageClass.OVERLAP, "overlapping work, messages"),
-        _Row("  for p50 / p99 / most, ms", _overlap),
-    ),
-    (
-        _latency("push", "response_ms", "push p50 / p99, ms"),
-        _latency("pop", "service_ms", "pop p50 / p99, ms (with its wait)"),
-        _latency("ack", "service_ms", "ack p50 / p99, ms"),
-        _Row("lateness p50 / p99, ms", _lateness),
-    ),
-    (_unavailable("push"), _unavailable("pop"), _unavailable("ack")),
-    (_Row("overloaded zones", _overloaded),),
+    *(_unavailable(f) for f in ("push", "pop", "ack")),
+    FigureRow("overloaded zones", _overloaded, "overload"),
+)
+_VERDICT = FigureRow[Result](
+    styled("verdict", "bold"), lambda result: verdict_cell(result.words, result.allowed), "verdict"
 )

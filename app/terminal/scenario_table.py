@@ -2,15 +2,13 @@
 
 from collections.abc import Sequence
 
-from rich.table import Table
-
 from zonelab.scenarios.spec.scenario import Scenario
 from zonelab.studies.reporting.report_table import Column, ReportTable
 
 
-def scenario_table(library: Sequence[Scenario]) -> Table:
+def scenario_table(library: Sequence[Scenario]) -> ReportTable[Scenario]:
     """Return a row a scenario."""
-    return ReportTable(columns=_COLUMNS, rows=library).terminal()
+    return ReportTable(columns=_COLUMNS, rows=library)
 
 
 def _faults(scenario: Scenario) -> str:
@@ -20,6 +18,6 @@ def _faults(scenario: Scenario) -> str:
 _COLUMNS = (
     Column[Scenario]("scenario", lambda one: one.name),
     Column[Scenario]("load", lambda one: f"{one.load.duration_s:g} s"),
-    Column("faults", _faults, most=18),
+    Column("faults", _faults),
     Column[Scenario]("about", lambda one: " ".join(one.about.split())),
 )

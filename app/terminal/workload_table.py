@@ -1,17 +1,16 @@
 """A checked run of accesses as the command line shows it."""
 
 from collections.abc import Iterator, Sequence
-
-from rich.table import Table
+from functools import partial
 
 from zonelab.analysis.checkers.consistency.anomalies import Anomaly
-from zonelab.analysis.checkers.consistency.section import Share
 from zonelab.analysis.checkers.verdict import Verdict
-from zonelab.analysis.number_text import digits, percent, span
-from zonelab.analysis.proportions import Interval
+from zonelab.analysis.number_text import NONE, share_interval, slashed
 from zonelab.analysis.summary.result import Result
 from zonelab.app.terminal.run_table import verdict_cell
 from zonelab.studies.reporting.console import BAD, Cell, styled
+from zonelab.studies.reporting.report_table import ReportTable
+from zonelab.studies.reporting.side_by_side import FigureRow, side_by_side
 
 
 def counterexamples(verdict: Verdict) -> Iterator[str]:
@@ -21,54 +20,49 @@ def counterexamples(verdict: Verdict) -> Iterator[str]:
         yield from one.timeline
 
 
-def access_table(results: Sequence[Result], *, title: str) -> Table:
-    table = Table(title=title, title_justify="left", show_edge=False, pad_edge=False)
-    table.add_column("")
-    for result in results:
-        table.add_column(result.title, justify="right")
-    for f in dict.fromkeys(f for result in results for f in result.verdict.consistency.operations):
-        table.add_row(f"{f}: ok / fail / info", *(_outcomes(result, f) for result in results))
-        table.add_row("  p50 / p99, ms", *(_latency(result, f) for result in results))
-    table.add_section()
+def access_table(results: Sequence[Result], *, title: str) -> ReportTable[FigureRow[Result]]:
+    """Return a column for each of ``results``, with the anomalies that any of them has or forbids."""
+    return side_by_side([*_figures(results)], results, heading=lambda result: result.title, title=title)
+
+
+def _figures(results: Sequence[Result]) -> Iterator[FigureRow[Result]]:
+    found = [result.verdict.consistency for result in results]
+    for f in dict.fromkeys(f for one in found for f in one.operations):
+        yield FigureRow(f"{f}: ok / fail / info", partial(_outcomes, f), "operations")
+        yield FigureRow("  p50 / p99, ms", partial(_latency, f), "operations")
     for name in Anomaly:
         if any(result.verdict.counts[name] or name in result.verdict.forbid for result in results):
-            table.add_row(name.replace("_", " "), *(_cases(result, name) for result in results))
-    table.add_section()
-    for what in dict.fromkeys(what for result in results for what in result.verdict.consistency.shares):
-        shares = [result.verdict.consistency.shares.get(what, {}).get("all") for result in results]
-        table.add_row(f"{what.replace('_', ' ')}, share (95 %)", *map(_share, shares))
-    for unit in ("ms", "versions"):
-        if any(result.verdict.consistency.staleness for result in results):
-            label = f"stale reads behind, {unit}, p50 / p99"
-            table.add_row(label, *(_behind(result, unit) for result in results))
-    table.add_section()
-    verdicts = (verdict_cell(one.words, one.allowed) for one in results)
-    table.add_row(styled("verdict", "bold"), *verdicts)
-    return table
+            yield FigureRow(name.words, partial(_cases, name), "anomalies")
+    for what in dict.fromkeys(what for one in found for what in one.shares):
+        yield FigureRow(f"{what.replace('_', ' ')}, share (95 %)", partial(_share, what), "shares")
+    if any(one.staleness for one in found):
+        for unit in ("ms", "versions"):
+            yield FigureRow(f"stale reads behind, {unit}, p50 / p99", partial(_behind, unit), "shares")
+    yield FigureRow(styled("verdict", "bold"), lambda result: verdict_cell(result.words, result.allowed), "verdict")
 
 
-def _outcomes(result: Result, f: str) -> str:
-    counts = result.verdict.consistency.operations.get(f, {})
-    return " / ".join(f"{counts.get(kind, 0):,}" for kind in ("ok", "fail", "info"))
+def _outcomes(f: str, result: Result) -> str:
+    return slashed(
+        {"ok": 0, "fail": 0, "info": 0, **result.verdict.consistency.operations.get(f, {})}, "ok", "fail", "info"
+    )
 
 
-def _latency(result: Result, f: str) -> str:
+def _latency(f: str, result: Result) -> str:
     row = result.summary.operation(f)
-    service_ms = row.service_ms if row is not None else {}
-    return " / ".join(digits(service_ms.get(name)) for name in ("p50", "p99"))
+    return slashed(row.service_ms if row is not None else {}, "p50", "p99")
 
 
-def _cases(result: Result, name: Anomaly) -> Cell:
+def _cases(name: Anomaly, result: Result) -> Cell:
     count = result.verdict.counts[name]
     return styled(f"{count:,}", BAD) if count and name in result.verdict.forbid else f"{count:,}"
 
 
-def _share(share: Share | None) -> str:
+def _share(what: str, result: Result) -> str:
+    share = result.verdict.consistency.shares.get(what, {}).get("all")
     if share is None or not share.trials:
-        return "–"
-    return f"{share.hits:,} of {share.trials:,}: {span(Interval(share.low, share.high), percent)}"
+        return NONE
+    return f"{share.hits:,} of {share.trials:,}: {share_interval(share.hits, share.trials)}"
 
 
-def _behind(result: Result, unit: str) -> str:
-    row = result.verdict.consistency.staleness.get("all", {}).get(unit, {})
-    return " / ".join(digits(row.get(name)) for name in ("p50", "p99"))
+def _behind(unit: str, result: Result) -> str:
+    return slashed(result.verdict.consistency.staleness.get("all", {}).get(unit, {}), "p50", "p99")

@@ -5,8 +5,6 @@ from dataclasses import dataclass
 from importlib.metadata import version
 from typing import Any
 
-from rich.table import Table
-
 from zonelab.analysis.pbs.estimates import CONFIDENCE, FIRST_PASSAGE_ITERATIONS
 from zonelab.analysis.pbs.messages import Model
 from zonelab.analysis.pbs.models import MODELS, same_legs
@@ -18,7 +16,7 @@ from zonelab.app.terminal.pbs_tables import prediction_table, reproduction_table
 from zonelab.cluster.links.lag_text import parse_lag
 from zonelab.scenarios.errors import NotAccepted
 from zonelab.scenarios.lags.distributions import distribution_of
-from zonelab.studies.reporting.console import print_lines, print_table
+from zonelab.studies.reporting.report_table import ReportTable
 
 REPLICAS_MAX = 20
 TRIALS_MAX = 10_000_000
@@ -31,15 +29,14 @@ class PbsResult:
     """A result, and what was found, as a table and as sentences."""
 
     result: Prediction | Reproduction
-    table: Table
+    table: ReportTable[Any]
     sentences: Sequence[str]
 
     def to_json(self) -> dict[str, Any]:
         return {"zonelab": version("zonelab"), "confidence": CONFIDENCE, **self.result.to_json()}
 
     def print(self) -> None:
-        print_table(self.table)
-        print_lines("", *self.sentences, self._about)
+        self.table.print(*self.sentences, self._about)
 
     @property
     def _about(self) -> str:

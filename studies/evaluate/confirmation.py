@@ -70,7 +70,7 @@ class Confirmation:
     def print(self) -> None:
         """Print a line a median; the first one of a row has the rest."""
         lines = [(row, pair) for row in self.rows for pair in row.pairs or (None,)]
-        ReportTable(columns=_COLUMNS, rows=lines).print()
+        ReportTable(columns=_COLUMNS, rows=lines, names=3).print()
 
     def sentences(self) -> Iterator[str]:
         """Yield what the runs on real zones showed, in the words of the report."""

@@ -40,7 +40,7 @@ class RatesGivenFaults:
             found.setdefault((one.fault, one.figure), []).append(one)
         if not found:
             return None
-        return ReportTable(columns=self._columns, rows=[rates for _, rates in sorted(found.items())])
+        return ReportTable(columns=self._columns, rows=[rates for _, rates in sorted(found.items())], names=2)
 
     @property
     def _columns(self) -> list[Column[Sequence[RateGivenFault]]]:

@@ -250,6 +250,7 @@ class EvaluationResult:
                 *(Column(name, partial(cell, percentile=name)) for name in PERCENTILES),
             ],
             rows=[(row.setting, operation) for row in self.done.found.rows for operation in TimedOperation],
+            names=2,
         )
 
     @property

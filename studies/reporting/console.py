@@ -3,8 +3,7 @@
 import os
 import sys
 
-from rich.console import Console
-from rich.table import Table
+from rich.console import Console, RenderableType
 from rich.text import Text
 
 WIDTH_WITHOUT_TERMINAL = 120
@@ -30,8 +29,9 @@ def styled(text: str, style: str) -> Text:
     return Text(text, style=style)
 
 
-def print_table(table: Table) -> None:
-    console().print(table)
+def print_table(table: RenderableType) -> None:
+    """Print ``table`` whole: a word that is wider than the terminal is broken by the terminal."""
+    console().print(table, crop=False)
 
 
 def print_lines(*lines: str) -> None:

@@ -7,10 +7,14 @@ from dataclasses import dataclass, field
 from html import escape
 from typing import Any, Generic, Literal, TypeVar
 
+from rich.cells import cell_len
+from rich.console import Console, ConsoleOptions, RenderResult
 from rich.table import Table
+from rich.text import Text
 
 from zonelab.analysis.number_text import NONE, digits
-from zonelab.studies.reporting.console import Cell, console, print_lines
+from zonelab.studies.reporting.column_widths import BETWEEN, ColumnNeeds, blocks, broken_words
+from zonelab.studies.reporting.console import Cell, print_lines, print_table
 
 Row = TypeVar("Row")
 
@@ -38,8 +42,7 @@ class Column(Generic[Row]):
     """One column of a ``ReportTable``.
 
     ``heading``: with its unit; None for a column of the JSON only. ``value``: of a row. ``text``: how a value is shown.
-    ``name``: the key in JSON; None for a column that is shown only. ``number``: aligned to the right. ``most``: the
-    greatest width on a terminal.
+    ``name``: the key in JSON; None for a column that is shown only. ``number``: aligned to the right.
     """
 
     heading: str | None
@@ -47,18 +50,22 @@ class Column(Generic[Row]):
     text: Callable[[Any], Cell] = field(default=plain, kw_only=True)
     name: str | None = field(default=None, kw_only=True)
     number: bool = field(default=False, kw_only=True)
-    most: int | None = field(default=None, kw_only=True)
 
 
 @dataclass(frozen=True, kw_only=True)
 class ReportTable(Generic[Row]):
-    """``rows`` under ``columns``. ``section``: rows that follow each other and have the same one belong together."""
+    """``rows`` under ``columns``.
+
+    ``section``: rows that follow each other and have the same one belong together. ``names``: so many columns from
+    the first on name a row.
+    """
 
     columns: Sequence[Column[Row]]
     rows: Sequence[Row]
     title: str = ""
     caption: str = ""
     section: Callable[[Row], object] = lambda row: None
+    names: int = 1
 
     @property
     def shown(self) -> list[Column[Row]]:
@@ -74,35 +81,42 @@ class ReportTable(Generic[Row]):
         for row in self.rows:
             yield [column.text(column.value(row)) for column in self.shown]
 
-    def terminal(self, *, width: int | None = None) -> Table:
-        """Return the table for a terminal; with its ``width``, the first column is whole where that leaves room."""
-        table = Table(
-            title=self.title or None,
-            caption=self.caption or None,
-            title_justify="left",
-            caption_justify="left",
-            show_edge=False,
-            pad_edge=False,
-        )
-        cells = list(self.cells())
-        longest = max((len(line) for row in cells for line in str(row[0]).splitlines()), default=0)
-        for place, column in enumerate(self.shown):
-            whole = width is not None and place == 0 and longest <= width // 3
+    def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
+        """Yield the table as wide as ``options`` has it; columns without room follow below, beside the first again."""
+        width, rows = options.max_width, list(self.cells())
+        needs = [ColumnNeeds.of(name, [row[place] for row in rows]) for place, name in enumerate(self.headings)]
+        if self.title:
+            yield _paragraph(self.title, width=width, style="italic")
+        for number, widths in enumerate(blocks(needs, names=self.names, width=width)):
+            if number:
+                yield ""
+            needed = sum(widths.values()) + BETWEEN * (len(widths) - 1)
+            yield from console.render(self._block(widths, rows), options.update_width(max(width, needed)))
+        if self.caption:
+            yield _paragraph(self.caption, width=width, style="dim italic")
+
+    def _block(self, widths: Mapping[int, int], rows: Sequence[Sequence[Cell]]) -> Table:
+        """Return the columns of ``widths`` side by side, without rows that are empty here."""
+        table = Table(show_edge=False, pad_edge=False)
+        for place, width in widths.items():
+            column = self.shown[place]
             justify: Literal["left", "right"] = "right" if column.number else "left"
-            table.add_column(
-                column.heading or "", justify=justify, overflow="fold", no_wrap=whole, max_width=column.most
-            )
-        for place, (row, texts) in enumerate(zip(self.rows, cells, strict=True)):
-            if place and self.section(row) != self.section(self.rows[place - 1]):
+            table.add_column(column.heading or "", justify=justify, overflow="fold", width=width)
+        section = None
+        for row, cells in zip(self.rows, rows, strict=True):
+            shown = [broken_words(cells[place], width=width) for place, width in widths.items()]
+            if len(widths) < len(self.shown) and not any(map(str, shown[self.names :])):
+                continue
+            if table.rows and self.section(row) != section:
                 table.add_section()
-            table.add_row(*texts)
+            section = self.section(row)
+            table.add_row(*shown)
         return table
 
     def print(self, *sentences: str) -> None:
         """Print the table, an empty line, and ``sentences``."""
-        out = console()
-        out.print(self.terminal(width=out.width), "")
-        print_lines(*sentences)
+        print_table(self)
+        print_lines("", *sentences)
 
     def to_json(self) -> list[dict[str, Any]]:
         """Return the rows: the value of every column that has a name."""
@@ -141,3 +155,9 @@ def _in_markdown(cell: Cell) -> str:
 
 def _in_html(cell: Cell) -> str:
     return escape(str(cell)).replace("\n", "<br>")
+
+
+def _paragraph(text: str, *, width: int, style: str) -> Text:
+    """Return ``text`` in lines of whole words; one with a word that is too wide is left to the terminal."""
+    wide = max(map(cell_len, text.split())) > width
+    return Text(text, style=style, overflow="ignore" if wide else "fold")

@@ -3,7 +3,7 @@
 from typing import Any
 
 import pytest
-from rich.table import Table
+from rich.console import RenderableType
 
 from zonelab.studies.reporting.console import print_table
 
@@ -13,7 +13,7 @@ def shown(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -
     """Return what is printed of a table, without the blanks at the ends of its lines."""
     monkeypatch.setenv("COLUMNS", "180")
 
-    def of(table: Table) -> str:
+    def of(table: RenderableType) -> str:
         print_table(table)
         return "\n".join(line.rstrip() for line in capsys.readouterr().out.splitlines()).strip("\n")
 
