@@ -30,7 +30,7 @@ def digits(value: float | None, *, signed: bool = False, significant: int = 3) -
     if 0 < abs(value) < 0.01:
         mantissa, _, power = f"{value:{sign}.{significant - 1}e}".partition("e")
         return f"{float(mantissa):{sign}g}e{int(power)}"
-    return f"{value:{sign},.0f}" if abs(value) >= 10 ** (significant - 1) else f"{value:{sign}.{significant}g}"
+    return f"{value:{sign},.0f}" if abs(value) >= 10 ** (significant - 1) else f"{value:{sign},.{significant}g}"
 
 
 def slashed(values: Mapping[str, float], *names: str) -> str:

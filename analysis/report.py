@@ -23,6 +23,7 @@ from zonelab.analysis.figures.staleness_plot import plot_staleness_over_time
 from zonelab.analysis.figures.timeline import timeline
 from zonelab.analysis.figures.timeline_svg import picture
 from zonelab.analysis.message_classes import MessageClass
+from zonelab.analysis.number_text import bounds, digits
 from zonelab.analysis.pages import Script, environment
 from zonelab.analysis.runs.directory import RunDirectory
 from zonelab.analysis.runs.manual_session import deviations, unknown_scripts, verbs, zone_summaries
@@ -260,8 +261,8 @@ def _per(name: str, summary: Summary) -> str:
 def _rate_in_words(rate: Rate, *, per: str) -> str:
     if rate.rate is None or rate.interval is None:
         return ""
-    low, high = 1_000 * rate.interval.low, 1_000 * rate.interval.high
-    return f"{1_000 * rate.rate:.3g} per 1,000 {per} messages, 95 % interval {low:.3g} to {high:.3g}"
+    around = bounds(rate.rate, rate.interval, lambda share: digits(1_000 * share))
+    return f"{digits(1_000 * rate.rate)} per 1,000 {per} messages, 95 % interval {around}"
 
 
 def _coordinators(statistics: Mapping[str, Mapping[str, Any]]) -> dict[str, Any] | None:

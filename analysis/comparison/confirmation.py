@@ -3,12 +3,14 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
+from functools import partial
 from typing import Any
 
 import numpy as np
 
 from zonelab.analysis.comparison.metrics import WITHIN, Agreement
 from zonelab.analysis.comparison.samples import dithered
+from zonelab.analysis.number_text import estimate, percent
 from zonelab.analysis.observation import Observation
 from zonelab.analysis.proportions import Interval
 from zonelab.analysis.rates.objectives import TimedOperation
@@ -66,9 +68,7 @@ class Typical:
         return {"value": self.value_ms, "low": None, "high": None, **ends, "runs": self.runs}
 
     def __str__(self) -> str:
-        if self.interval_ms is None:
-            return f"{self.value_ms:.3g}"
-        return f"{self.value_ms:.3g} ({self.interval_ms.low:.3g} to {self.interval_ms.high:.3g})"
+        return estimate(self.value_ms, self.interval_ms)
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -118,10 +118,7 @@ class MedianPair:
     @property
     def difference(self) -> str:
         """Return the difference of the real median from the simulated one, in per cent, as a report shows it."""
-        text = f"{self.relative:+.0%}"
-        if self.interval is None:
-            return text
-        return f"{text} ({self.interval.low:+.0%} to {self.interval.high:+.0%})"
+        return estimate(self.relative, self.interval, partial(percent, signed=True))
 
 
 def pairs_of(

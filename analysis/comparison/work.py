@@ -5,6 +5,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from zonelab.analysis.number_text import estimate
 from zonelab.analysis.proportions import Interval
 from zonelab.analysis.statistics import mean_interval
 
@@ -20,9 +21,7 @@ class CommandWork:
     runs: int
 
     def __str__(self) -> str:
-        if self.interval_ms is None:
-            return f"{self.value_ms:.2g} ms"
-        return f"{self.value_ms:.2g} ms ({self.interval_ms.low:.2g} to {self.interval_ms.high:.2g})"
+        return f"{estimate(self.value_ms, self.interval_ms)} ms"
 
 
 def fitted(

@@ -11,6 +11,7 @@ from typing import Any
 
 from scipy import special
 
+from zonelab.analysis.number_text import counted, digits
 from zonelab.analysis.rates.figures import SettingRates
 from zonelab.analysis.rates.objectives import Objective
 from zonelab.analysis.rates.samples import Estimate, finite
@@ -51,8 +52,8 @@ class ObjectiveJudgement:
         """Return what was seen, without the status."""
         if self.objective.is_zero:
             if self.status is ObjectiveStatus.HELD:
-                return f"none in {self.runs:,} runs (below {3 / self.runs:.2g})"
-            return f"{self.cases:,} in {self.runs:,} runs"
+                return f"0 in {counted(self.runs, 'run')} (below {digits(3 / self.runs, significant=2)})"
+            return f"{self.cases:,} in {counted(self.runs, 'run')}"
         text = self.objective.told(float(self.value.value))
         return text if self.runs_needed is None else f"{text}, {self.runs:,} of about {self.runs_needed:,} runs"
 

@@ -1,12 +1,13 @@
 """Objectives as a rollout states them: ``p99(push) < 20ms``, ``lost == 0 with any one zone down``."""
 
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 from typing import Self
 
 from zonelab.analysis.message_classes import DUPLICATE_CAUSES, MessageClass
+from zonelab.analysis.number_text import digits
 
 YEAR_S = 365 * 86_400.0
 
@@ -117,23 +118,23 @@ class Objective:
         return told(self.figure, value, of_year=self.condition is None)
 
     def __str__(self) -> str:
-        bound = told(self.figure, self.bound, of_year=self.condition is None, digits=9)
+        bound = told(self.figure, self.bound, of_year=self.condition is None, number="{:.9g}".format)
         claim = f"{self.figure} == 0" if self.bound == 0 else f"{self.figure} < {bound}"
         if self.tolerance is not None:
             claim += f" tolerance {self.tolerance:.9g}"
         return claim if self.condition is None else f"{claim} with {self.condition}"
 
 
-def told(figure: Figure, value: float, *, of_year: bool = True, digits: int = 3) -> str:
+def told(figure: Figure, value: float, *, of_year: bool = True, number: Callable[[float], str] = digits) -> str:
     """Return a value of ``figure`` with its unit as text; "endless" for the time of an operation never confirmed."""
     if value == float("inf"):
         return "endless" if figure.percentile is not None else "unbounded"
     if figure.percentile is not None:
-        return f"{value * 1e3:.{digits}g}ms" if value < 1 else f"{value:.{digits}g}s"
+        return f"{number(value * 1e3)}ms" if value < 1 else f"{number(value)}s"
     if figure.name == UNAVAILABLE:
         unit, size = next((one for one in reversed(_TIMES_S.items()) if value >= one[1]), ("s", 1.0))
-        return f"{value / size:.{digits}g}{unit if value else 's'}{'/year' if of_year else ''}"
-    return f"{value:.{digits}g}"
+        return f"{number(value / size)}{unit if value else 's'}{'/year' if of_year else ''}"
+    return number(value)
 
 
 def _none_of(figure: Figure, bound: str, tolerance: str | None, text: str) -> float | None:

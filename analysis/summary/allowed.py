@@ -5,6 +5,7 @@ from collections.abc import Iterator
 from zonelab.analysis.checkers.consistency.anomalies import Anomaly
 from zonelab.analysis.checkers.verdict import Verdict
 from zonelab.analysis.message_classes import IN_DOUBT, MORE_THAN_ONCE, MessageClass
+from zonelab.analysis.number_text import digits, percent
 
 SHARE_MAX = 0.01
 
@@ -28,7 +29,7 @@ def _anomalies(verdict: Verdict) -> Iterator[str]:
             continue
         hits, trials, of = _share(name, verdict)
         if trials and hits > SHARE_MAX * trials:
-            yield f"{hits:,} {name.replace('_', ' ')} ({_percent(hits / trials)} of {trials:,}{of})"
+            yield f"{hits:,} {name.words} ({percent(hits / trials)} of {trials:,}{of})"
 
 
 def _share(name: Anomaly, verdict: Verdict) -> tuple[int, int, str]:
@@ -42,8 +43,4 @@ def _share(name: Anomaly, verdict: Verdict) -> tuple[int, int, str]:
 
 
 def _of_messages(name: MessageClass, share: float) -> str:
-    return f"{100 * share:.3g} per 100 messages" if name in MORE_THAN_ONCE else f"{_percent(share)} of the messages"
-
-
-def _percent(share: float) -> str:
-    return f"{100 * share:.3g} %"
+    return f"{digits(100 * share)} per 100 messages" if name in MORE_THAN_ONCE else f"{percent(share)} of the messages"

@@ -5,10 +5,10 @@ from inspect import Parameter, Signature
 from typing import Annotated, Any, get_args
 
 import typer
-from typer.core import TyperGroup
 
 from zonelab.app.cli.options import AsJson
 from zonelab.app.cli.session import control, show_done
+from zonelab.app.cli.verb_groups import VerbGroups
 from zonelab.app.terminal.json_output import print_json
 from zonelab.scenarios.durations import parse_duration_s
 from zonelab.scenarios.errors import NotAccepted
@@ -30,7 +30,7 @@ Links = Annotated[
 Zone = Annotated[str, typer.Argument(metavar="ZONE", help="The name of a zone: a, b, …")]
 
 
-class FaultVerbs(TyperGroup):
+class FaultVerbs(VerbGroups):
     """A verb for every kind of fault, made of its class when one of them is asked for, and those written here."""
 
     _written: dict[str, Any]

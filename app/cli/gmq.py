@@ -10,9 +10,12 @@ from typing import Annotated, Any
 import typer
 
 from zonelab.app.cli.options import AsJson
+from zonelab.app.cli.verb_groups import VerbGroups
 from zonelab.app.terminal.json_output import print_json
 
-app = typer.Typer(help="A delay queue as a service, for programs of any language.", rich_markup_mode=None)
+app = typer.Typer(
+    cls=VerbGroups, help="A delay queue as a service, for programs of any language.", rich_markup_mode=None
+)
 
 Config = Annotated[
     Path | None,

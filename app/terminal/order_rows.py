@@ -6,6 +6,7 @@ from functools import partial
 
 from zonelab.analysis.checkers.order.properties import Property
 from zonelab.analysis.checkers.order.section import Standstill
+from zonelab.analysis.number_text import counted, digits
 from zonelab.analysis.summary.partitions import PartitionState
 from zonelab.analysis.summary.result import Result
 from zonelab.engine.units import NS_PER_MS
@@ -52,8 +53,8 @@ def _stood(standstills: Sequence[Standstill]) -> str:
         return "no"
     longest = standstills[0]
     begun_s = longest.begin_ns / NS_PER_MS / 1000
-    lasted = "to the end" if longest.end_ns is None else f"for {longest.lasted_ns / NS_PER_MS:,.0f} ms"
-    behind = f"{longest.messages:,} messages, {longest.keys:,} other keys behind"
+    lasted = "to the end" if longest.end_ns is None else f"for {digits(longest.lasted_ns / NS_PER_MS)} ms"
+    behind = f"{counted(longest.messages, 'message')}, {counted(longest.keys, 'other key')} behind"
     more = f"; {len(standstills) - 1:,} more" if len(standstills) > 1 else ""
     return f"{longest.cause}: offset {longest.offset:,} from {begun_s:.2f} s {lasted}, {behind}{more}"
 

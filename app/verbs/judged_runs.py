@@ -5,6 +5,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from zonelab.analysis.checkers.verdict import CLASSES, Verdict
+from zonelab.analysis.number_text import digits, percent
 from zonelab.app.terminal.junit import JUnitCase, Outcome, Suite
 
 if TYPE_CHECKING:
@@ -76,7 +77,8 @@ def comparison_suite(comparison: "Comparison", *, within: float, command: str) -
         median = next((one for one in row.quantiles if one.name == "p50"), None)
         text = "no value in one of the runs"
         if median is not None:
-            text = f"medians of {median.first_ms:.3g} ms and {median.second_ms:.3g} ms, to agree within {within:.0%}"
+            both = f"{digits(median.first_ms)} ms and {digits(median.second_ms)} ms"
+            text = f"medians of {both}, to agree within {percent(within)}"
         match row.agree(within):
             case "yes":
                 cases.append(JUnitCase(group=group, name=row.metric))

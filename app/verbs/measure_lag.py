@@ -12,7 +12,7 @@ from typing import Any
 import uvloop
 from rich.text import Text
 
-from zonelab.analysis.number_text import digits
+from zonelab.analysis.number_text import counted, digits
 from zonelab.cluster.zone import Address
 from zonelab.scenarios.lags.measurement import FITS_SHOWN, SHARES, LagMeasurement, measured
 from zonelab.scenarios.lags.probe import Probe, measure
@@ -83,14 +83,15 @@ def _rows(found: Sequence[LagMeasurement]) -> Iterator[Sequence[Cell]]:
         )
         for fit in one.fitted[:FITS_SHOWN]:
             there = quantiles_ms(fit.distribution, shares)
-            yield (f"  {fit.distribution.text}", *map(digits, there), "", f"{fit.distance:.3f}")
+            yield (f"  {fit.distribution.text}", *map(digits, there), "", digits(fit.distance))
 
 
 def _sentences(found: Sequence[LagMeasurement]) -> Iterator[str]:
     for one in found:
         yield (
-            f"{one.address}: {len(one.delays_ms):,} answers in {one.for_s:.1f} s, {one.unanswered:,} missing. "
-            f"Neighbours correlate by {one.dependence:.2f}; so many independent draws stray {one.margin:.3f} at most."
+            f"{one.address}: {counted(len(one.delays_ms), 'answer')} in {digits(one.for_s)} s, {one.unanswered:,} "
+            f"missing. Neighbours correlate by {digits(one.dependence)}; so many independent draws stray "
+            f"{digits(one.margin)} at most."
         )
         if one.command is Command.PING:
             yield f"  --lag '{one.fitted[0].distribution.text}', or with all that no fit has: --lag trace:{one.trace}"

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from importlib.metadata import version
 from typing import Any
 
+from zonelab.analysis.number_text import percent
 from zonelab.analysis.pbs.estimates import CONFIDENCE, FIRST_PASSAGE_ITERATIONS
 from zonelab.analysis.pbs.messages import Model
 from zonelab.analysis.pbs.models import MODELS, same_legs
@@ -132,12 +133,13 @@ def _sentences(result: Prediction) -> list[str]:
         f"{result.model.name}: {result.model.about}",
         "Times in ms. R, W: the newest of R answers is read, W acks end a write. DC_ONE, DC_QUORUM: Dynomite; "
         "DC_ONE read in the zone of the write or in another. Elasticsearch: 1.x and 2.x, all copies active.",
-        f"t: {100 * result.probability:g} % of the reads that begin so long after the write ended see it.",
+        f"t: {percent(result.probability)} of the reads that begin so long after the write ended see it.",
     ]
     if any(row.first_passage_ms for row in result.rows):
         lines.append("first passage: the paper's own estimate of t, which is biased low (docs/pbs.md).")
     lines += [
-        f"{name}: one of the last k versions with " + ", ".join(f"{share:.3f} (k = {k})" for k, share in shares.items())
+        f"{name}: one of the last k versions with "
+        + ", ".join(f"{percent(share)} (k = {k})" for k, share in shares.items())
         for name, shares in result.within_versions.items()
     ]
     if result.replicas > DYNOMITE_REPLICAS_MAX:

@@ -4,7 +4,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from math import ceil, isfinite
 
-from zonelab.analysis.number_text import percent
+from zonelab.analysis.number_text import digits, percent
 from zonelab.analysis.rates.precision import (
     DESIGN_EFFECT_MAX,
     PRECISION,
@@ -50,13 +50,11 @@ class RatesGivenFaults:
             Column("cases a message", lambda rates: _range([float(one.rate.value) for one in rates], percent)),
             Column(
                 "half-width",
-                lambda rates: _range([one.half_width for one in rates if isfinite(one.half_width)], "{:.0%}".format),
+                lambda rates: _range([one.half_width for one in rates if isfinite(one.half_width)], percent),
             ),
             Column(
                 "design effect",
-                lambda rates: _range(
-                    [one.design_effect for one in rates if one.design_effect is not None], "{:.1f}".format
-                ),
+                lambda rates: _range([one.design_effect for one in rates if one.design_effect is not None], digits),
             ),
             Column("runs", lambda rates: rates[0].runs, number=True),
             Column(f"for ± {PRECISION:.0%}", lambda rates: self._told([one for one in rates if not one.is_known])),

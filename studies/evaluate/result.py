@@ -3,9 +3,12 @@
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property, partial
+from math import isinf
 from pathlib import Path
 from typing import Any
 
+from zonelab.analysis.number_text import digits, estimate
+from zonelab.analysis.proportions import Interval
 from zonelab.analysis.rates.decisions import LOOKS_MAX, ObjectiveJudgement, ObjectiveStatus
 from zonelab.analysis.rates.fault_costs import fault_costs
 from zonelab.analysis.rates.figures import SettingRates
@@ -257,7 +260,7 @@ class EvaluationResult:
     def _counts(self) -> ReportTable[str]:
         def cases(setting: str, whole: str) -> str:
             values = {one: float(self._value(setting, one).value) * _MILLION for one in CASES[whole]}
-            parts = [f"{one} {value:.3g}" for one, value in values.items() if value]
+            parts = [f"{one} {digits(value)}" for one, value in values.items() if value]
             return "\n".join([between(setting, whole), *parts])
 
         def between(setting: str, figure: str) -> str:
@@ -294,21 +297,19 @@ def _told(judged: ObjectiveJudgement) -> str:
 def _ratio(judged: ObjectiveJudgement) -> str:
     if judged.objective.is_zero or judged.ratio == float("inf"):
         return ""
-    return f", {judged.ratio:.3g} times the bound"
+    return f", {digits(judged.ratio)} times the bound"
 
 
 def _between(figure: Figure, value: Estimate) -> str:
     """Return the estimate and its interval; figures that count cases are per million messages."""
     scale = _MILLION if figure.counts_cases else 1.0
-    ends = (told(figure, float(end) * scale).removesuffix("/year") for end in (value.value, value.low, value.high))
-    return "{} ({} to {})".format(*ends)
+    seen, low, high = (float(end) * scale for end in (value.value, value.low, value.high))
+    return estimate(seen, Interval(low, high), lambda end: told(figure, end).removesuffix("/year"))
 
 
 def _in_ms(value: Estimate) -> str:
-    ends = (
-        "endless" if end == float("inf") else f"{float(end) * 1e3:.3g}" for end in (value.value, value.low, value.high)
-    )
-    return "{} ({} to {})".format(*ends)
+    interval = Interval(float(value.low) * 1e3, float(value.high) * 1e3)
+    return estimate(float(value.value) * 1e3, interval, lambda end: "endless" if isinf(end) else digits(end))
 
 
 def _json(value: Estimate) -> dict[str, float | None]:

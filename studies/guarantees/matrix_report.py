@@ -147,7 +147,7 @@ class MatrixReport(StudyReport):
 
     def sentences(self) -> Iterator[str]:
         matrix = self.study
-        yield "held (< x): no violation; the share of failing seeds is below x with 95 % confidence."
+        yield "held (below x): no violation; the share of failing seeds is below x with 95 % confidence."
         if broken := [result.decided for result in matrix.cells.values() if result.broken]:
             yield (
                 "A class that a broken cell does not name occurred in none of its runs: "
@@ -177,7 +177,7 @@ def _words(result: CellResult | None) -> Text | str:
         return "not run"
     undecided = f", {len(result.problems)} undecided" if result.problems else ""
     if not result.broken:
-        held = f"held (< {percent(share_bound(result.decided))}){undecided}"
+        held = f"held (below {percent(share_bound(result.decided))}){undecided}"
         return held if result.decided else f"{result.runs} undecided"
     shares = (f"{name} {percent(len(result.seeds(name)) / result.decided)}" for name in result.broken)
     return styled(", ".join(shares) + undecided, "red")

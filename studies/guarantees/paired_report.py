@@ -6,8 +6,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Generic
 
-from zonelab.analysis.number_text import NONE, span
-from zonelab.analysis.proportions import Interval, proportion_interval, share_json
+from zonelab.analysis.number_text import NONE, estimate
+from zonelab.analysis.proportions import proportion_interval, share_json
 from zonelab.studies.guarantees.paired import PairedStudy, Row, RowResult
 from zonelab.studies.many_runs.study_report import StudyReport
 from zonelab.studies.reporting.report_table import Column, ReportTable
@@ -51,6 +51,5 @@ def per_1000(hits: float, runs: float) -> str:
 def _failing_per_1000(result: RowResult) -> str:
     if not result.runs:
         return NONE
-    interval = proportion_interval(result.failed_runs, result.runs)
-    ends = span(Interval(1000 * interval.low, 1000 * interval.high), "{:,.0f}".format)
-    return f"{per_1000(result.failed_runs, result.runs)} ({ends})"
+    interval, value = proportion_interval(result.failed_runs, result.runs), result.failed_runs / result.runs
+    return estimate(value, interval, lambda share: f"{1000 * share:,.0f}")

@@ -7,6 +7,7 @@ from statistics import median
 from typing import Any
 
 from zonelab.analysis.checkers.order.properties import Property
+from zonelab.analysis.number_text import digits
 from zonelab.analysis.observation import Observation
 from zonelab.analysis.runs.fault_bands import FaultBand, fault_bands
 from zonelab.engine.units import NS_PER_MS
@@ -64,13 +65,13 @@ class OrderTotals:
         never = ", ".join(name for name in Property if not self.opportunities[name])
         return f"opportunities: {counts}" + (f"; not exercised: {never}" if never else "")
 
-    def rows(self) -> Iterator[list[str]]:
+    def rows(self) -> Iterator[list[str | int]]:
         """Yield the rows of a table with ``HEADINGS``, the most frequent first."""
         for (cause, fault), each in sorted(self.stood.items(), key=lambda item: (-len(item[1]), item[0])):
             ended = [lasted for _, lasted in each if lasted is not None]
-            lengths = [f"{median(ended):,.0f} ms", f"{max(ended):,.0f} ms"] if ended else ["", ""]
+            lengths = [f"{digits(median(ended))} ms", f"{digits(max(ended))} ms"] if ended else ["", ""]
             seeds = len({seed for seed, _ in each})
-            yield [cause, fault, f"{len(each):,}", f"{seeds:,}", *lengths, f"{len(each) - len(ended):,}"]
+            yield [cause, fault, len(each), seeds, *lengths, len(each) - len(ended)]
 
     def to_json(self) -> list[dict[str, Any]]:
         return [

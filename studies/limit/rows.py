@@ -6,7 +6,7 @@ from dataclasses import asdict, dataclass
 from math import exp, log, sqrt
 from typing import Any
 
-from zonelab.analysis.number_text import digits
+from zonelab.analysis.number_text import NONE, digits, percent
 from zonelab.analysis.observation import Observation
 from zonelab.analysis.statistics import mean_interval
 from zonelab.studies.limit.search import ABOVE, PRECISION, value_per_s
@@ -39,12 +39,12 @@ class LimitRow:
     def told(self) -> str:
         """The highest rate at which zones keep up, with its interval, as the table shows it."""
         if self.value_per_s is None:
-            return "–"
+            return NONE
         if self.found < self.seeds:
             return f"more than {digits(self.value_per_s)}"
         if not self.varies:
             seeds = "with each seed" if self.seeds > 1 else "one seed"
-            return f"{digits(self.value_per_s)} ± {sqrt(PRECISION) - 1:.1%}, {seeds}"
+            return f"{digits(self.value_per_s)} ± {percent(sqrt(PRECISION) - 1)}, {seeds}"
         return f"{digits(self.value_per_s)} ({digits(self.low_per_s)} to {digits(self.high_per_s)})"
 
 

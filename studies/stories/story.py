@@ -12,6 +12,7 @@ from zonelab.analysis.case_class import CaseClass
 from zonelab.analysis.checkers.consistency.anomalies import Anomaly
 from zonelab.analysis.checkers.judgement import Case
 from zonelab.analysis.checkers.order.properties import Property
+from zonelab.analysis.number_text import counted
 from zonelab.analysis.runs.order import FINAL_ORDER, FINAL_ORDER_NAME, ORDER, ORDER_NAME, OrderKind
 from zonelab.analysis.stories.access_stories import access_words, keys_of, values_held
 from zonelab.analysis.stories.lines import CaseRows, Line, StorySource, fault_lines, held_in, outcome_words, table_rows
@@ -51,16 +52,17 @@ def story(scenario: Scenario, violation: CaseClass, *, make_queue: MakeQueue = q
 
 def setting_of(scenario: Scenario) -> str:
     """Return what the run is, in a sentence."""
-    faults, consumers, workload = f"{len(scenario.faults)} fault(s)", "", scenario.workload
+    faults, consumers, workload = counted(len(scenario.faults), "fault"), "", scenario.workload
     lags = [scenario.links.lag]
     if workload is None:
         poison = sorted(scenario.load.poison)
         killing = f" (poison, which kills its consumers: {', '.join(poison)})" if poison else ""
-        does = f"{len(scenario.load.operations or ())} message(s){killing}"
-        consumers = f" {scenario.consumers.per_zone} consumer(s) a zone,"
+        does = counted(len(scenario.load.operations or ()), "message") + killing
+        consumers = f" {counted(scenario.consumers.per_zone, 'consumer')} a zone,"
     else:
         operations = workload.operations or ()
-        does = f"{len(operations)} operation(s) of {len({(one.zone, one.client) for one in operations})} client(s)"
+        clients = {(one.zone, one.client) for one in operations}
+        does = f"{counted(len(operations), 'operation')} of {counted(len(clients), 'client')}"
         lags += [f"{link} {lag}" for link, lag in scenario.links.overrides.items()]
     return (
         f"Scenario {scenario.name}, {scenario.level}, seed {scenario.seed}, zones {', '.join(scenario.zones)}: "

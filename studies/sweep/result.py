@@ -1,12 +1,12 @@
 """Results of a sweep as tables on the terminal."""
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from typing import Any
 
-from zonelab.analysis.number_text import NONE, counted, digits, percent, share_interval, span
+from zonelab.analysis.number_text import NONE, counted, digits, estimate, percent, share_interval
 from zonelab.studies.many_runs.study_report import StudyReport
 from zonelab.studies.reporting.footer import without_verdict
 from zonelab.studies.reporting.report_table import Column, ReportTable
@@ -68,29 +68,27 @@ def _cases(row: SweepRow) -> str:
 
 def _more(row: SweepRow) -> str:
     share = None if row.difference is None else row.difference.share
-    return NONE if share is None else _estimate(share, partial(percent, signed=True), "\n{}")
+    return NONE if share is None else estimate(share.value, share.interval, partial(percent, signed=True), "\n{}")
 
 
 def _numbers(operations: Sequence[str], *, signed: bool = False) -> Iterator[Column[SweepRow]]:
     """Yield a column of duplicates and one of each operation; ``signed``: of the difference to the first setting."""
 
+    words = partial(digits, signed=signed)
+
     def values(row: SweepRow) -> Mapping[str, SweepEstimate]:
         return row.numbers if not signed else row.difference.numbers if row.difference is not None else {}
 
     def duplicates(row: SweepRow) -> str:
-        words = "{:+.4f}".format if signed else "{:.4f}".format
-        return _estimate(values(row)[DUPLICATES], words, "\n{}") if DUPLICATES in values(row) else NONE
+        one = values(row).get(DUPLICATES)
+        return NONE if one is None else estimate(one.value, one.interval, words, "\n{}")
 
     def times(of: str, row: SweepRow) -> str:
         found = [values(row)[f"{of} {name}"] for name in QUANTILES if f"{of} {name}" in values(row)]
-        return "\n".join(_estimate(one, partial(digits, signed=signed), " ({})") for one in found) or NONE
+        return "\n".join(estimate(one.value, one.interval, words) for one in found) or NONE
 
     yield Column("duplicates a message", duplicates)
     yield from (Column(f"{of} p50, p99 ms", partial(times, of)) for of in operations)
-
-
-def _estimate(estimate: SweepEstimate, words: Callable[[float], str], interval: str) -> str:
-    return words(estimate.value) + interval.format(span(estimate.interval, words))
 
 
 _NAME = Column[SweepRow]("setting", lambda row: lines_of(row.setting))

@@ -89,7 +89,7 @@ def test_settings_are_compared_by_seed_and_not_by_place():
 def test_a_zero_is_held_and_never_met_unless_there_is_a_tolerance():
     measured = ROLLOUTS["loss decides"].measured(1)["quorum"]
     held = judge(measured, Objective.parsed("lost == 0"), error=ERROR)
-    assert (held.status, str(held)) == (ObjectiveStatus.HELD, "none in 360 runs (below 0.0083)")
+    assert (held.status, str(held)) == (ObjectiveStatus.HELD, "0 in 360 runs (below 8.3e-3)")
     assert judge(measured, Objective.parsed("lost == 0 tolerance 1%"), error=ERROR).status is ObjectiveStatus.MET
     assert (
         judge(measured, Objective.parsed("lost == 0 tolerance 1/million"), error=ERROR).status is ObjectiveStatus.HELD

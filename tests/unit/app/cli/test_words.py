@@ -32,6 +32,17 @@ def test_help_lists_the_verbs_by_what_one_wants_to_do(words: list[str], capsys: 
     assert {"Many runs", "Decide", "Look"} < verbs.keys()
 
 
+@pytest.mark.parametrize("words", [[], ["fault"], ["gmq"]])
+def test_help_has_the_first_sentence_of_every_verb_whole(
+    words: list[str], capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+):
+    monkeypatch.setenv("COLUMNS", "80")
+    assert run_cli([*words, "--help"]) == 0
+    lines = capsys.readouterr().out.splitlines()
+    assert max(map(len, lines)) <= 80
+    assert not [line for line in lines if line.endswith("...")]
+
+
 @pytest.mark.parametrize(
     ("words", "told"),
     [

@@ -148,9 +148,9 @@ def test_rates_given_a_fault_are_told_from_the_least_to_the_largest_of_the_setti
     assert RATES.table is not None
     assert RATES.table.headings[2:] == ["cases a message", "half-width", "design effect", "runs", "for ± 20%"]
     assert list(RATES.table.cells()) == [
-        ["cut", "late", "40.0%", "50%", "2.0", "1,600", "too few runs to tell"],
-        ["kill", "late", "25.0%", "30%", "9000000000.0", "1,600", "6,400 runs, --budget 7min"],
-        ["kill", "lost", "50.0% to 62.5%", "10% to 15%", "2.0 to 4.0", "1,600", "reached"],
+        ["cut", "late", "40.0%", "50.0%", "2", "1,600", "too few runs to tell"],
+        ["kill", "late", "25.0%", "30.0%", "9,000,000,000", "1,600", "6,400 runs, --budget 7min"],
+        ["kill", "lost", "50.0% to 62.5%", "10.0% to 15.0%", "2 to 4", "1,600", "reached"],
     ]
     assert list(RATES.sentences()) == [
         "2 of 5 rates given a fault of 1% and more are known to ± 20%; of those with a design effect of at most 2, "

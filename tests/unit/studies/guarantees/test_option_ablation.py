@@ -107,7 +107,7 @@ def test_the_page_has_a_row_a_cell_and_says_where_an_option_does_nothing():
             result.add(run, without, conditions=under, seed=seed)
     page = OptionReport(**FACTS, study=study(cells)).document(Path("page.md"))
     assert "| set, cut-drop | read-repair | 1,000 (912 to 1,000) | divergent 1,000 | 90.0 | repairs 2.0 | – |" in page
-    assert "| register, lag-heavy | read-repair | 0 (0 to 88) | none | 90.0 | repairs 2.0 | fewer: divergent |" in page
+    assert "| register, lag-heavy | read-repair | 0 (below 88) | none | 90.0 | repairs 2.0 | fewer: divergent |" in page
     assert (
         "- **read-repair**: fewer: divergent (register: lag-heavy). Elsewhere nothing that chance would not do." in page
     )

@@ -5,7 +5,7 @@ import io
 
 import pytest
 
-from zonelab.analysis.number_text import counted, digits, percent, share_interval, span
+from zonelab.analysis.number_text import counted, digits, estimate, percent, share_interval, slashed, span
 from zonelab.analysis.proportions import Interval
 from zonelab.studies.reporting.footer import command_line, footer, without_verdict
 from zonelab.studies.reporting.report_table import Column, ReportTable
@@ -72,6 +72,12 @@ def test_numbers_have_one_form() -> None:
     assert [digits(None), digits(0.0, signed=True), digits(5.0, signed=True), digits(-1234.5)] == [
         *("–", "0", "+5", "-1,234")
     ]
+    assert [digits(0.0012), digits(-0.00999, signed=True), digits(4.7e-9), digits(0.01), digits(0.123456)] == [
+        *("1.2e-3", "-9.99e-3", "4.7e-9", "0.01", "0.123")
+    ]
+    assert [digits(value, significant=4) for value in (999.96, 12345.6, 1.23456)] == ["1,000", "12,346", "1.235"]
+    assert [percent(share, signed=True) for share in (0.0, 0.1, -33.2)] == ["0.0%", "+10.0%", "-3,320.0%"]
+    assert slashed({"p50": 7.5, "max": 1_000}, "p50", "p99", "max") == "7.5 / – / 1,000"
     assert [percent(share) for share in (0, 1, 0.0313, 0.01, 0.00301, 0.0000312)] == [
         *("0.0%", "100.0%", "3.1%", "1.0%", "0.30%", "0.0031%")
     ]
@@ -79,6 +85,12 @@ def test_numbers_have_one_form() -> None:
     assert [share_interval(0, 0), share_interval(1, 40), span(None), span(Interval(0.5, 120.4))] == [
         *("–", "0.063% to 13.2%", "–", "0.5 to 120")
     ]
+    assert share_interval(0, 40) == "below 8.8%", "where nothing was seen there is no lower end"
+    around = Interval(0.0, 0.0012)
+    assert [estimate(0.0, around), estimate(0.001, around), estimate(0.5, None), estimate(None, around)] == [
+        *("0 (below 1.2e-3)", "1e-3 (0 to 1.2e-3)", "0.5", "–")
+    ]
+    assert estimate(0.25, Interval(0.1, 0.5), percent, "\n{}") == "25.0%\n10.0% to 50.0%"
 
 
 def test_the_last_lines_say_what_was_reused_and_what_continues(tmp_path) -> None:

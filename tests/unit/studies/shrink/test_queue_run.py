@@ -158,7 +158,7 @@ def test_the_story_of_poison_says_who_kills() -> None:
     operations = [{"at_ms": 1.0, "zone": "a", "id": "bad", "poison": True}, {"at_ms": 1.0, "zone": "a", "id": "good"}]
     scenario = small(load={"rate_per_s": 0, "operations": operations}, consumers={"per_zone": 1, "batch": 1})
     page = story(scenario, MessageClass.STUCK)
-    assert "2 message(s) (poison, which kills its consumers: bad), 0 fault(s)" in page
+    assert "2 messages (poison, which kills its consumers: bad), 0 faults" in page
 
 
 def test_the_story_of_a_loss_shows_each_command_and_every_zone() -> None:

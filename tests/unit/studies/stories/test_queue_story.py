@@ -84,6 +84,6 @@ def test_what_a_run_is_stands_in_a_sentence() -> None:
         **{"seed": 5, "level": "DC_ONE", "simulation": {"tie_break": "fifo"}},
     )
     assert setting_of(scenario) == (
-        "Scenario small, DC_ONE, seed 5, zones a, b, c: 3 message(s) (poison, which kills its consumers: m, n), "
-        "1 fault(s), 4 consumer(s) a zone, link lag 7ms, ties broken fifo."
+        "Scenario small, DC_ONE, seed 5, zones a, b, c: 3 messages (poison, which kills its consumers: m, n), "
+        "1 fault, 4 consumers a zone, link lag 7ms, ties broken fifo."
     )

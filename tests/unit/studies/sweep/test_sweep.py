@@ -245,19 +245,19 @@ def swept_rows() -> Iterator[SweepRow]:
 PAGE = """\
 setting  ┃ runs ┃ failing (95 %)  ┃ cases (runs with) ┃ duplicates a message ┃ push p50, p99 ms
 ━━━━━━━━━╇━━━━━━╇━━━━━━━━━━━━━━━━━╇━━━━━━━━━━━━━━━━━━━╇━━━━━━━━━━━━━━━━━━━━━━╇━━━━━━━━━━━━━━━━━
-first    │   40 │ 0 of 40         │ none              │ 0.0000               │ 205 (140 to 270)
-         │      │ 0.0% to 8.8%    │                   │ –                    │
-slower   │   40 │ 1 of 40         │ lost 2 (1)        │ 0.2500               │ 210 (145 to 275)
-         │      │ 0.063% to 13.2% │                   │ 0.1690 to 0.3310     │
+first    │   40 │ 0 of 40         │ none              │ 0                    │ 205 (140 to 270)
+         │      │ below 8.8%      │                   │                      │
+slower   │   40 │ 1 of 40         │ lost 2 (1)        │ 0.25                 │ 210 (145 to 275)
+         │      │ 0.063% to 13.2% │                   │ 0.169 to 0.331       │
 broken   │    0 │ –               │ –                 │ –                    │ –
-doubtful │    2 │ –               │ none              │ 0.0000               │ 1 (–)
-         │      │ 2 undecided     │                   │ –                    │
+doubtful │    2 │ –               │ none              │ 0                    │ 1
+         │      │ 2 undecided     │                   │                      │
 
 Difference to first, seed by seed
 setting  ┃ failing (95 %)   ┃ duplicates a message ┃ push p50, p99 ms
 ━━━━━━━━━╇━━━━━━━━━━━━━━━━━━╇━━━━━━━━━━━━━━━━━━━━━━╇━━━━━━━━━━━━━━━━━
-slower   │ +2.5%            │ +0.2500              │ +5 (+5 to +5)
-         │ -10.3% to +14.9% │ +0.1690 to +0.3310   │
+slower   │ +2.5%            │ +0.25                │ +5 (+5 to +5)
+         │ -10.3% to +14.9% │ +0.169 to +0.331     │
 broken   │ –                │ –                    │ –
 doubtful │ –                │ –                    │ –
 
