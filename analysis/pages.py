@@ -8,7 +8,7 @@ from typing import Self
 
 from jinja2 import Environment, PackageLoader, StrictUndefined
 
-from zonelab.analysis.number_text import digits
+from zonelab.analysis.number_text import digits, percent, share_interval
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,7 +35,15 @@ def environment() -> Environment:
         trim_blocks=True,
         lstrip_blocks=True,
     )
-    made.filters.update(ms=digits, count=_count, seconds=_seconds, exactly=_exactly, quantile=_quantile_name)
+    made.filters.update(
+        ms=digits,
+        count=_count,
+        percent=percent,
+        share_interval=share_interval,
+        seconds=_seconds,
+        exactly=_exactly,
+        quantile=_quantile_name,
+    )
     return made
 
 

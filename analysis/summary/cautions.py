@@ -3,7 +3,7 @@
 import math
 from collections.abc import Sequence
 
-from zonelab.analysis.number_text import listed
+from zonelab.analysis.number_text import digits, listed
 from zonelab.analysis.runs.directory import RunDirectory
 from zonelab.analysis.summary.result import Result
 
@@ -32,7 +32,9 @@ def _starved(results: Sequence[Result]) -> str:
         info = RunDirectory.open(result.directory).info
         stall_ms, time_out_ms = info.longest_stall_ms or 0.0, info.shortest_time_out_ms or math.inf
         if stall_ms > STALL_SHARE_MAX * time_out_ms:
-            parts.append(f"{stall_ms:,.0f} ms at {result.title}, where the shortest time-out is {time_out_ms:,.0f} ms")
+            parts.append(
+                f"{digits(stall_ms)} ms at {result.title}, where the shortest time-out is {digits(time_out_ms)} ms"
+            )
     if not parts:
         return ""
     return (
@@ -52,8 +54,8 @@ def _late(results: Sequence[Result], *, quantile: str = "p99", share_max: float 
         shown_ms = {f: latency[quantile] for f, latency in shown.items() if quantile in latency}
         swamped = {f: latency_ms for f, latency_ms in shown_ms.items() if late_ms > share_max * latency_ms}
         if swamped:
-            figures = listed([f"{f} {latency_ms:,.1f} ms" for f, latency_ms in swamped.items()])
-            parts.append(f"{late_ms:,.1f} ms at {result.title}, where the latencies shown are: {figures}")
+            figures = listed([f"{f} {digits(latency_ms)} ms" for f, latency_ms in swamped.items()])
+            parts.append(f"{digits(late_ms)} ms at {result.title}, where the latencies shown are: {figures}")
     if not parts:
         return ""
     return (

@@ -8,7 +8,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from zonelab.analysis.message_classes import MessageClass
-from zonelab.analysis.number_text import listed
+from zonelab.analysis.number_text import counted, digits, listed
 from zonelab.analysis.runs.directory import RunDirectory
 from zonelab.analysis.runs.errors import RunError
 from zonelab.analysis.summary.result import Result
@@ -33,8 +33,8 @@ def overload_words(results: Sequence[Result]) -> Iterator[str]:
             yield f"{result.title}: there were no consumers (consumers.per_zone: 0), so nothing could be delivered."
         elif result.summary.overloaded:
             zones = "; ".join(
-                f"{row.zone}, where {row.due:,} messages became due in {row.looked_at_s:.1f} s without a fault, and "
-                f"there were {row.deliveries:,} deliveries"
+                f"{row.zone}, where {counted(row.due, 'message')} became due in {digits(row.looked_at_s)} s without a "
+                f"fault, and there were {row.deliveries:,} deliveries"
                 for row in result.summary.overloaded
             )
             explained = _explained(*_stuck(result), unserved=result.verdict.counts[MessageClass.UNSERVED])

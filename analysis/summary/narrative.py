@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from zonelab.analysis.case_class import CaseClass
 from zonelab.analysis.checkers.judgement import Valid
 from zonelab.analysis.message_classes import IN_DOUBT, MessageClass
-from zonelab.analysis.number_text import counted, digits, listed
+from zonelab.analysis.number_text import counted, digits, listed, percent, slashed
 from zonelab.analysis.runs.directory import RunDirectory
 from zonelab.analysis.summary.cautions import cautions
 from zonelab.analysis.summary.left_behind import listed_by, overload_explains_all, overload_words
@@ -88,7 +88,7 @@ def _setting(result: Result) -> str:
     kinds = list(dict.fromkeys(f"{fault.kind} {fault.target}" for fault in faults))
     named = ", ".join(kinds[:_FAULTS_NAMED]) + (", …" if len(kinds) > _FAULTS_NAMED else "")
     disturbed = f"with {counted(len(faults), 'fault')} ({named})" if faults else "without a fault"
-    return f"in {result.summary.load_s:,.1f} s, at {info.level}, over {len(info.zone_names)} zones, {disturbed}"
+    return f"in {digits(result.summary.load_s)} s, at {info.level}, over {len(info.zone_names)} zones, {disturbed}"
 
 
 def _cases(name: CaseClass, result: Result) -> str:
@@ -96,7 +96,7 @@ def _cases(name: CaseClass, result: Result) -> str:
     count, of_accepted = result.verdict.counts[name], ""
     if "{of_accepted}" in name.plain:
         accepted = result.verdict.totals.acknowledged
-        share = f" ({100 * count / accepted:.3g} %)" if accepted else ""
+        share = f" ({percent(count / accepted)})" if accepted else ""
         of_accepted = f"{count:,} of {accepted:,} accepted messages{share}"
     zones = listed_by(result.directory, MessageClass.STUCK) if name is MessageClass.STUCK else ""
     known = f"{name.replace('_', ' ')}{f'; most are listed by {zones}' if zones else ''}"
@@ -122,7 +122,7 @@ def _noticed(result: Result) -> Iterator[str]:
     if times:
         waits = " (a pop waits for a message)" * any(f == "pop" for f, _ in timed)
         yield f"Half of the operations took at most, and 99 in 100 at most: {times}{waits}."
-    outages = [f"{row.f} {row.unavailability_s:.1f} s" for row in found if row.unavailability_s >= 0.05]
+    outages = [f"{row.f} {digits(row.unavailability_s)} s" for row in found if row.unavailability_s >= 0.05]
     if outages:
         yield f"Operations did not work for some of the time, added up over the zones: {', '.join(outages)}."
 
@@ -166,7 +166,7 @@ def _missing_of(result: Result) -> str:
     split = listed([f"{counts[name]:,} {name.words}" for name in _MISSING if counts[name]])
     zones = listed_by(result.directory, MessageClass.STUCK)
     split += f", most of them listed by {zones}" if zones else ""
-    return f"{missing:,} of {acknowledged:,} at {result.title} ({split}, {100 * missing / acknowledged:.1f} %)"
+    return f"{missing:,} of {acknowledged:,} at {result.title} ({split}, {percent(missing / acknowledged)})"
 
 
 def _finished(results: Sequence[Result]) -> Iterator[str]:
@@ -192,7 +192,7 @@ def _of_messages(results: Sequence[Result]) -> Iterator[str]:
         lasted_ms = result.verdict.queue.overlap_ms
         if result.verdict.counts[MessageClass.OVERLAP]:
             still = f"; {lasted_ms['open']:,} counted to the end of the drain" if lasted_ms["open"] else ""
-            times = f"{lasted_ms['p50']:,.0f} / {lasted_ms['p99']:,.0f} / {lasted_ms['max']:,.0f} ms"
+            times = f"{slashed(lasted_ms, 'p50', 'p99', 'max')} ms"
             yield f"{result.title}: two programs worked on one message for {times} (p50 / p99 / most{still})."
 
 
@@ -209,7 +209,7 @@ def _lateness(results: Sequence[Result]) -> Iterator[str]:
             unbounded = " No bound was set (checks.late_ms)."
         p50, p99 = late_ms["p50"], late_ms["p99"]
         parts.append(
-            f"half of them {p50:,.0f} ms and 1 in 100 {p99:,.0f} ms or more after they were due at {result.title}"
+            f"half of them {digits(p50)} ms and 1 in 100 {digits(p99)} ms or more after they were due at {result.title}"
         )
     if parts:
         yield f"Messages were delivered late: {'; '.join(parts)}.{unbounded}"
@@ -229,5 +229,5 @@ def _price(results: Sequence[Result]) -> str:
             continue
         doubtful = result.verdict.totals.failed + result.verdict.totals.indeterminate
         refused = f"{doubtful:,} not confirmed" if doubtful else "all confirmed"
-        parts.append(f"{result.title}: {refused}, p99 {push.response_ms['p99']:.1f} ms")
+        parts.append(f"{result.title}: {refused}, p99 {digits(push.response_ms['p99'])} ms")
     return f"What that cost the producers, in pushes: {'; '.join(parts)}." if parts else ""

@@ -44,7 +44,7 @@ def good(path: Path, *, level: str = "DC_QUORUM") -> RunBuilder:
 def test_a_valid_run_says_what_was_tried_and_that_it_is_one_example(tmp_path: Path) -> None:
     assert words(good(tmp_path / "run").write()) == [
         "Nothing happened in this run that must not happen.",
-        "4 messages were sent to the queue, and 4 of them accepted, in 10.0 s, at DC_QUORUM, over 3 zones, "
+        "4 messages were sent to the queue, and 4 of them accepted, in 10 s, at DC_QUORUM, over 3 zones, "
         "without a fault.",
         "Every acknowledged message was delivered and acknowledged by its consumer.",
         "Half of the operations took at most, and 99 in 100 at most: push 2 and 2 ms, pop 1 and 1 ms, ack 1 and 1 ms "
@@ -68,7 +68,7 @@ def test_an_invalid_run_names_what_happened_with_its_share_and_the_faults(tmp_pa
     headline, tried, lost, again, *_ = words(run.write())
     assert headline == "Something happened in this run that must not happen."
     assert tried.endswith("over 3 zones, with 1 fault (kill b).")
-    assert lost == "1 of 5 accepted messages (20 %) are gone, and nobody ever got them (lost)."
+    assert lost == "1 of 5 accepted messages (20.0%) are gone, and nobody ever got them (lost)."
     assert again == "1 times a message that was finished was handed out again (resurrected)."
 
 
@@ -156,9 +156,9 @@ def test_several_runs_are_compared_by_who_kept_the_promise_what_is_missing_and_t
         "DC_QUORUM kept; DC_ONE broke the promise that an acknowledged message is delivered, not before it is due "
         "and under one lease at a time.",
         "Acknowledged messages that their consumers never finished: 2 of 6 at DC_ONE (1 lost and 1 stuck, most of them "
-        "listed by a and c, 33.3 %); none at DC_QUORUM.",
-        "What that cost the producers, in pushes: DC_ONE: 1 not confirmed, p99 2.0 ms; DC_QUORUM: all confirmed, "
-        "p99 2.0 ms.",
+        "listed by a and c, 33.3%); none at DC_QUORUM.",
+        "What that cost the producers, in pushes: DC_ONE: 1 not confirmed, p99 2 ms; DC_QUORUM: all confirmed, "
+        "p99 2 ms.",
     ]
     assert any(
         sentence.endswith("nobody finished them (stuck; most are listed by a and c).")
@@ -283,7 +283,7 @@ def test_what_is_not_known_of_a_run_is_said(tmp_path: Path) -> None:
     result = examined(run, unread_zones=["c"])
     promise, missing, *_ = narrative([result, result])
     assert promise.startswith("DC_ONE and DC_ONE left open the promise")
-    assert "1 of 5 at DC_ONE (1 undecided, 20.0 %)" in missing
+    assert "1 of 5 at DC_ONE (1 undecided, 20.0%)" in missing
     assert not any(sentence.startswith("Every") for sentence in narrative([result]))
 
 
@@ -327,11 +327,11 @@ def test_a_lab_that_was_kept_from_running_for_long_says_so_beside_its_result(tmp
     ("found", "quantile", "late_ms", "swamped"),
     [
         (cautions, "p99", 0.1, None),
-        (cautions, "p99", 0.3, "ack 1.0 ms"),
-        (cautions, "p99", 0.5, "push 2.0 ms and ack 1.0 ms"),
+        (cautions, "p99", 0.3, "ack 1 ms"),
+        (cautions, "p99", 0.5, "push 2 ms and ack 1 ms"),
         (cautions_about_medians, "p50", 0.4, None),
-        (cautions_about_medians, "p50", 0.6, "ack 1.0 ms"),
-        (cautions_about_medians, "p50", 1.1, "push 2.0 ms and ack 1.0 ms"),
+        (cautions_about_medians, "p50", 0.6, "ack 1 ms"),
+        (cautions_about_medians, "p50", 1.1, "push 2 ms and ack 1 ms"),
     ],
 )
 def test_latencies_that_may_be_the_loops_own_are_said_with_both_figures(tmp_path, found, quantile, late_ms, swamped):

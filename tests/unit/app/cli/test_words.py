@@ -40,7 +40,7 @@ def test_help_has_the_first_sentence_of_every_verb_whole(
     assert run_cli([*words, "--help"]) == 0
     lines = capsys.readouterr().out.splitlines()
     assert max(map(len, lines)) <= 80
-    assert not [line for line in lines if line.endswith("...")]
+    assert not [line for line in lines[1:] if line.endswith("...")]
 
 
 @pytest.mark.parametrize(

@@ -106,58 +106,58 @@ def ordered(*, forbid: tuple[str, ...]) -> OrderSection:
 
 RESULTS = """\
 two runs
-                                  ┃        empty ┃                                                 broken
-━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━╇━━━━━━━━━━━━━━╇━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━
-messages pushed                   │            0 │                                                 10,000
-  acknowledged                    │            1 │                                                 10,001
-  failed                          │            2 │                                                 10,002
-  indeterminate                   │            3 │                                                 10,003
-messages delivered                │            4 │                                                 10,004
-──────────────────────────────────┼──────────────┼───────────────────────────────────────────────────────
-lost                              │            0 │                                                  1,001
-stuck                             │            0 │                                                  1,002
-not due                           │            0 │                                                  1,003
-unserved                          │            0 │                                                  1,004
-abandoned                         │            0 │                                                  1,005
-unexpected                        │            0 │                                                  1,008
-early                             │            0 │                                                  1,012
-late                              │            0 │                                             not judged
-──────────────────────────────────┼──────────────┼───────────────────────────────────────────────────────
-duplicated: redelivered (legal)   │            0 │                                                  1,009
-duplicated: concurrent            │            0 │                                                  1,010
-duplicated: resurrected           │            0 │                                                  1,011
-zombie ack                        │            0 │                                                  1,014
-overlapping work, messages        │            0 │                                             not judged
-  for p50 / p99 / most, ms        │    – / – / – │                                      7.5 / 250 / 1,000
-──────────────────────────────────┼──────────────┼───────────────────────────────────────────────────────
-push p50 / p99, ms                │        – / – │                                             10 / 1,000
-pop p50 / p99, ms (with its wait) │        – / – │                                                7 / 700
-ack p50 / p99, ms                 │        – / – │                                                6 / 600
-lateness p50 / p99, ms            │        – / – │                                                1 / 100
-──────────────────────────────────┼──────────────┼───────────────────────────────────────────────────────
-push unavailable, zone-seconds    │            – │                                                   1.25
-pop unavailable, zone-seconds     │            – │                                                     60
-ack unavailable, zone-seconds     │            – │                                                      0
-──────────────────────────────────┼──────────────┼───────────────────────────────────────────────────────
-overloaded zones                  │ no consumers │                                                    a c
-──────────────────────────────────┼──────────────┼───────────────────────────────────────────────────────
-verdict                           │        valid │                                                invalid
-                                  │              │                with 1,002 stuck (10 % of the messages)
-                                  │              │              with 1,003 not due (10 % of the messages)
-                                  │              │          with 1,005 abandoned (10.1 % of the messages)
-                                  │              │          with 1,007 recovered (10.1 % of the messages)
-                                  │              │         with 1,008 unexpected (10.1 % of the messages)
-                                  │              │         with 1,009 redelivered (10.1 per 100 messages)
-                                  │              │          with 1,010 concurrent (10.1 per 100 messages)
-                                  │              │         with 1,011 resurrected (10.1 per 100 messages)
-                                  │              │               with 1,012 early (10.1 per 100 messages)
-                                  │              │                with 1,013 late (10.1 per 100 messages)
-                                  │              │          with 1,014 zombie ack (10.1 per 100 messages)
-                                  │              │            with 1,015 overlap (10.2 % of the messages)
-                                  │              │              with 1,016 orphan (10.2 per 100 messages)
-                                  │              │             with 1,017 phantom (10.2 per 100 messages)
-                                  │              │ with 1,018 priority inversion (10.2 % of the messages)
-                                  │              │        with 1,019 dead letter (10.2 % of the messages)"""
+                                  ┃        empty ┃                                                broken
+━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━╇━━━━━━━━━━━━━━╇━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━
+messages pushed                   │            0 │                                                10,000
+  acknowledged                    │            1 │                                                10,001
+  failed                          │            2 │                                                10,002
+  indeterminate                   │            3 │                                                10,003
+messages delivered                │            4 │                                                10,004
+──────────────────────────────────┼──────────────┼──────────────────────────────────────────────────────
+lost                              │            0 │                                                 1,001
+stuck                             │            0 │                                                 1,002
+not due                           │            0 │                                                 1,003
+unserved                          │            0 │                                                 1,004
+abandoned                         │            0 │                                                 1,005
+unexpected                        │            0 │                                                 1,008
+early                             │            0 │                                                 1,012
+late                              │            0 │                                            not judged
+──────────────────────────────────┼──────────────┼──────────────────────────────────────────────────────
+duplicated: redelivered (legal)   │            0 │                                                 1,009
+duplicated: concurrent            │            0 │                                                 1,010
+duplicated: resurrected           │            0 │                                                 1,011
+zombie ack                        │            0 │                                                 1,014
+overlapping work, messages        │            0 │                                            not judged
+  for p50 / p99 / most, ms        │    – / – / – │                                     7.5 / 250 / 1,000
+──────────────────────────────────┼──────────────┼──────────────────────────────────────────────────────
+push p50 / p99, ms                │        – / – │                                            10 / 1,000
+pop p50 / p99, ms (with its wait) │        – / – │                                               7 / 700
+ack p50 / p99, ms                 │        – / – │                                               6 / 600
+lateness p50 / p99, ms            │        – / – │                                               1 / 100
+──────────────────────────────────┼──────────────┼──────────────────────────────────────────────────────
+push unavailable, zone-seconds    │            – │                                                  1.25
+pop unavailable, zone-seconds     │            – │                                                    60
+ack unavailable, zone-seconds     │            – │                                                     0
+──────────────────────────────────┼──────────────┼──────────────────────────────────────────────────────
+overloaded zones                  │ no consumers │                                                   a c
+──────────────────────────────────┼──────────────┼──────────────────────────────────────────────────────
+verdict                           │        valid │                                               invalid
+                                  │              │              with 1,002 stuck (10.0% of the messages)
+                                  │              │            with 1,003 not due (10.0% of the messages)
+                                  │              │          with 1,005 abandoned (10.1% of the messages)
+                                  │              │          with 1,007 recovered (10.1% of the messages)
+                                  │              │         with 1,008 unexpected (10.1% of the messages)
+                                  │              │        with 1,009 redelivered (10.1 per 100 messages)
+                                  │              │         with 1,010 concurrent (10.1 per 100 messages)
+                                  │              │        with 1,011 resurrected (10.1 per 100 messages)
+                                  │              │              with 1,012 early (10.1 per 100 messages)
+                                  │              │               with 1,013 late (10.1 per 100 messages)
+                                  │              │         with 1,014 zombie ack (10.1 per 100 messages)
+                                  │              │            with 1,015 overlap (10.2% of the messages)
+                                  │              │             with 1,016 orphan (10.2 per 100 messages)
+                                  │              │            with 1,017 phantom (10.2 per 100 messages)
+                                  │              │ with 1,018 priority inversion (10.2% of the messages)
+                                  │              │        with 1,019 dead letter (10.2% of the messages)"""
 
 
 def test_results_side_by_side_have_each_figure_in_its_row(shown: Any) -> None:
@@ -241,23 +241,23 @@ def accesses(title: str, *, valid: bool, **parts: Any) -> Result:
 
 ACCESSES = """\
 accesses
-                                        ┃                                            stale ┃      none
-━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━╇━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━╇━━━━━━━━━━
-read: ok / fail / info                  │                                    1,000 / 2 / 3 │ 0 / 0 / 0
-  p50 / p99, ms                         │                                        1.5 / 150 │     – / –
-write: ok / fail / info                 │                                        4 / 0 / 0 │ 0 / 0 / 0
-  p50 / p99, ms                         │                                        2.5 / 250 │     – / –
-────────────────────────────────────────┼──────────────────────────────────────────────────┼──────────
-stale read                              │                                            1,500 │         0
-lost write                              │                                                0 │         0
-divergent                               │                                            1,600 │         0
-────────────────────────────────────────┼──────────────────────────────────────────────────┼──────────
-stale reads, share (95 %)               │                   1,500 of 3,000: 48.2% to 51.8% │         –
-stale reads behind, ms, p50 / p99       │                                     12.5 / 1,250 │     – / –
-stale reads behind, versions, p50 / p99 │                                          1 / 100 │     – / –
-────────────────────────────────────────┼──────────────────────────────────────────────────┼──────────
-verdict                                 │                                          invalid │     valid
-                                        │ with 1,600 divergent (159 % of 1,009 operations) │"""
+                                        ┃                                             stale ┃      none
+━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━╇━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━╇━━━━━━━━━━
+read: ok / fail / info                  │                                     1,000 / 2 / 3 │ 0 / 0 / 0
+  p50 / p99, ms                         │                                         1.5 / 150 │     – / –
+write: ok / fail / info                 │                                         4 / 0 / 0 │ 0 / 0 / 0
+  p50 / p99, ms                         │                                         2.5 / 250 │     – / –
+────────────────────────────────────────┼───────────────────────────────────────────────────┼──────────
+stale read                              │                                             1,500 │         0
+lost write                              │                                                 0 │         0
+divergent                               │                                             1,600 │         0
+────────────────────────────────────────┼───────────────────────────────────────────────────┼──────────
+stale reads, share (95 %)               │                    1,500 of 3,000: 48.2% to 51.8% │         –
+stale reads behind, ms, p50 / p99       │                                      12.5 / 1,250 │     – / –
+stale reads behind, versions, p50 / p99 │                                           1 / 100 │     – / –
+────────────────────────────────────────┼───────────────────────────────────────────────────┼──────────
+verdict                                 │                                           invalid │     valid
+                                        │ with 1,600 divergent (158.6% of 1,009 operations) │"""
 
 
 def test_accesses_tell_outcomes_anomalies_and_how_stale_reads_were(shown: Any) -> None:
