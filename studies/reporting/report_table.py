@@ -13,8 +13,8 @@ from rich.table import Table
 from rich.text import Text
 
 from zonelab.analysis.number_text import NONE, digits
-from zonelab.studies.reporting.column_widths import BETWEEN, ColumnNeeds, blocks, broken_words
 from zonelab.studies.reporting.console import Cell, print_lines, print_table
+from zonelab.studies.reporting.table_layout import BETWEEN, ColumnNeeds, blocks, broken_words
 
 Row = TypeVar("Row")
 

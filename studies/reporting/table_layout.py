@@ -1,4 +1,4 @@
-"""Widths of a table's columns on a terminal: no word and no number is broken, and what has no room goes below."""
+"""Layout of a table on a terminal: no word and no number is broken, and what has no room goes below."""
 
 import re
 from collections.abc import Iterator, Sequence
