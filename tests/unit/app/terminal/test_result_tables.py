@@ -311,7 +311,7 @@ def test_engines_promise_by_mode_and_what_was_compared_is_told_in_a_row_each(sho
         ("two", "compat", checked("x", 0)),
         ("two", "hardened", None),
     ]
-    assert shown(compared_table(rows, title="compared").terminal()) == COMPARED
+    assert shown(compared_table(rows, title="compared")) == COMPARED
 
 
 def load(duration_s: float) -> dict[str, float]:
