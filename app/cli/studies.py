@@ -221,7 +221,7 @@ def ablate(
     """Switch off each safety mechanism of the queue, in simulation, and print what fails without it.
 
     Ctrl-C prints the results so far; the same command continues from there. Exits 0 whatever failed, 2 if it was
-    interrupted.
+    interrupted, 3 if the lab failed.
     """
     from zonelab.app.verbs.judged_studies import ablation_suite, options_suite
     from zonelab.scenarios.spec.engines import ENGINES

@@ -49,19 +49,13 @@ class EngineRun:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class EngineComparison(StudyReport):
-    """One scenario under all engines. ``failures``: why an engine has no run."""
+    """One scenario under all engines."""
 
     title: str
     rows: tuple[EngineRun, ...]
-    failures: tuple[str, ...]
 
     _TITLE = "Engines side by side"
     _PAGE = "docs/engines.md"
-
-    @property
-    def problems(self) -> Sequence[str]:
-        """Runs in which the lab failed."""
-        return self.failures
 
     def tables(self, *, beside: Path | None = None) -> Sequence[ReportTable[Any]]:
         rows = [(run.engine, run.mode, run.result) for run in self.rows if run.refused is None]
@@ -74,13 +68,13 @@ class EngineComparison(StudyReport):
             elif run.result is not None and (lacking := run.result.lacking_means):
                 classes = ", ".join(lacking)
                 yield f"{run.engine}, {run.mode}: not judged, for lack of means: {classes}"
-        yield from without_verdict(self.failures, file=self.file)
+        yield from without_verdict(self.problems, file=self.file)
         for run in self.rows:
             if run.performed is not None:
                 yield f"{run.engine}, {run.mode}: {run.performed.directory}"
 
     def _results(self) -> dict[str, Any]:
-        return {"scenario": self.name, "rows": [run.to_json() for run in self.rows], "problems": list(self.failures)}
+        return {"scenario": self.name, "rows": [run.to_json() for run in self.rows]}
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -135,13 +129,6 @@ def compare_engines(
     zones = (on or On.PROCESS).zones
     scenarios = [scenario for _, scenario in fitting]
 
-    def found(done: AllRuns, directory: Path) -> dict[str, Any]:
-        return {
-            "title": f"{first.name}, {first.level}, seed {first.seed}, one run each",
-            "rows": tuple(_rows(cases, done)),
-            "failures": tuple(f"{name}: {why}" for (name, _), why in done.failures.items()),
-        }
-
     experiment = Experiment(
         verb="engines",
         name=first.name,
@@ -151,8 +138,15 @@ def compare_engines(
         factories=[name for scenario in scenarios for name in scenario.own_functions],
         forecast=forecast(scenarios),
     )
+    title = f"{first.name}, {first.level}, seed {first.seed}, one run each"
     words = [source, "--level", first.level, "--seed", str(first.seed), *(["--on", on] if on is not None else [])]
-    return EngineComparison.of(experiment, found, runs=runs, command=command(*words), where=where)
+    return EngineComparison.of(
+        experiment,
+        lambda done, _: {"title": title, "rows": tuple(_rows(cases, done))},
+        runs=runs,
+        command=command(*words),
+        where=where,
+    )
 
 
 def _rows(cases: Sequence["_EngineCase"], done: AllRuns) -> Iterator[EngineRun]:

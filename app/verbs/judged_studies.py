@@ -78,7 +78,7 @@ def engines_suite(done: "EngineComparison") -> Suite:
             cases.append(JUnitCase.of(name, DECIDED, Outcome.SKIPPED, f"left out: {run.refused}"))
         else:
             cases += cases_of_run(run.performed, group=name)
-    cases += [JUnitCase.of(group, why.partition(":")[0], Outcome.ERROR, why, again) for why in done.failures]
+    cases += [JUnitCase.of(group, why.partition(":")[0], Outcome.ERROR, why, again) for why in done.problems]
     return Suite(verb="engines", command=done.command, cases=cases)
 
 

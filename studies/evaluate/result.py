@@ -155,7 +155,7 @@ class EvaluationResult:
             "limits": [row.to_json() for row in self.limits],
             "runs": {str(cell): count for cell, count in self.done.runs.items()},
             "known": self.done.known,
-            "failures": dict(self.done.failures),
+            "problems": self.problems,
             "seeds": {"first": self.first_seed, "apart": SEEDS_OF_CELL},
             "environment": dict(self.environment),
             "directory": str(self.directory),

@@ -63,11 +63,6 @@ class MatrixReport(StudyReport):
     _TITLE = "What holds under which faults"
     _PAGE = "docs/guarantees.md"
 
-    @property
-    def problems(self) -> list[str]:
-        """Runs without a verdict of true or false."""
-        return self.study.problems
-
     def tables(self, *, beside: Path | None = None) -> Sequence[ReportTable[Any]]:
         """Return a table of cells for each mode, one of standstills for each cell with any; a document's, failures."""
         modes = [mode for mode in EngineMode if any(cell.mode is mode for cell in self.study.cells)]
@@ -79,7 +74,7 @@ class MatrixReport(StudyReport):
 
     def _results(self) -> dict[str, Any]:
         cells = [self._cell_json(cell, result) for cell, result in self.study.cells.items()]
-        return {"problems": self.study.problems, "cells": cells}
+        return {"cells": cells}
 
     def _cell_json(self, cell: Cell, result: CellResult) -> dict[str, Any]:
         clocked = TRUE_CLOCKS if cell.fault_class in WRONG_CLOCKS else FORBIDDEN_DEFAULT
@@ -159,7 +154,7 @@ class MatrixReport(StudyReport):
         if self.files:
             first = next(iter(self.files.values()))
             yield f"{counted(len(self.files), 'counterexample')} in {first.parent}; zonelab run {first} --on sim"
-        yield from without_verdict(matrix.problems, file=self.file)
+        yield from without_verdict(self.problems, file=self.file)
         yield from (f"no counterexample: {problem}" for problem in self.unshrunk)
 
 
@@ -203,10 +198,11 @@ def fill_matrix(
 
     def found(done: AllRuns, directory: Path) -> dict[str, Any]:
         matrix = matrix_from(cells, done)
+        results = {"study": matrix, "problems": matrix.problems}
         if not done.complete:
-            return {"study": matrix}
+            return results
         written, problems = counterexamples(matrix, files or directory, workers=where.workers, shrink_runs=shrink_runs)
-        return {"study": matrix, "files": written, "unshrunk": problems}
+        return {**results, "files": written, "unshrunk": problems}
 
     return MatrixReport.of(matrix_of(cells, seeds), found, runs=runs, command=command, out=out, where=where)
 

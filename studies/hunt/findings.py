@@ -9,6 +9,7 @@ from zonelab.analysis.checkers.verdict import CLASSES, class_named
 from zonelab.analysis.number_text import counted, share_interval
 from zonelab.analysis.observation import Observation
 from zonelab.analysis.proportions import share_json
+from zonelab.analysis.whole_files import write_json
 from zonelab.scenarios.run_files.directory import program_fingerprint
 from zonelab.scenarios.spec.reading import write_scenario
 from zonelab.scenarios.spec.scenario import KnownResult
@@ -46,7 +47,7 @@ class HuntResult:
 
     ``scenario``: its name. ``observations``: of each run, by seed. ``groups``: those that failed, by what they
     violate; a seed that violates several classes is in several groups. ``complete`` is False if the hunt was
-    interrupted. ``resumed``: how many results an earlier hunt left in ``directory``. ``command``: what continues the
+    interrupted. ``known``: how many results an earlier hunt left in ``directory``. ``command``: what continues the
     hunt. ``of_queue`` is False if the scenario has a workload in place of a queue.
 
     Example, which those of the methods continue::
@@ -60,7 +61,7 @@ class HuntResult:
     observations: Mapping[int, Observation]
     groups: tuple[Group, ...]
     complete: bool
-    resumed: int
+    known: int
     command: str
     of_queue: bool = True
 
@@ -134,8 +135,9 @@ class HuntResult:
         return {
             "scenario": self.scenario,
             "runs": len(self.observations),
-            "resumed": self.resumed,
+            "known": self.known,
             "complete": self.complete,
+            "problems": self.problems,
             "failing": self.failing,
             "unknown": len(self.undecided),
             "failure_rate": share_json(self.failing, self.judged),
@@ -169,7 +171,7 @@ class HuntResult:
                 f"  zonelab replay {group.counterexample}",
                 f"  zonelab shrink {group.counterexample} --class {group.name}",
             )
-        print_lines("", *footer(self.command, complete=self.complete, reused=self.resumed))
+        print_lines("", *footer(self.command, complete=self.complete, reused=self.known))
 
     @property
     def _columns(self) -> list[Column[Group]]:
@@ -227,7 +229,9 @@ def run_hunt(target: HuntTarget, *, seeds: range, runs: Path, command: str, wher
     """Hunt in ``runs/<scenario>/hunt-<fingerprint>``, and continue what is there. Raises ``OSError``."""
     experiment = target.experiment(seeds)
     directory = experiment.directory(runs)
-    return sum_up(target, experiment.conduct(directory, where=where), directory, command=command)
+    found = sum_up(target, experiment.conduct(directory, where=where), directory, command=command)
+    write_json(directory / "hunt.json", found.to_json())
+    return found
 
 
 def sum_up(target: HuntTarget, done: AllRuns, directory: Path, *, command: str) -> HuntResult:
@@ -247,7 +251,7 @@ def sum_up(target: HuntTarget, done: AllRuns, directory: Path, *, command: str) 
         observations=observations,
         groups=tuple(groups),
         complete=done.complete,
-        resumed=done.known,
+        known=done.known,
         command=command,
         of_queue=target.scenario.workload is None,
     )

@@ -27,11 +27,6 @@ class LimitResult(StudyReport):
     _PAGE = "docs/limit.md"
     _UNIT = ("search", "searches")
 
-    @property
-    def problems(self) -> list[str]:
-        """Searches that found no limit."""
-        return [f"{row.setting}, {why}" for row in self.rows for why in row.failures]
-
     def tables(self, *, beside: Path | None = None) -> Sequence[ReportTable[LimitRow]]:
         return [limit_table(self.rows)]
 

@@ -44,6 +44,16 @@ class AllRuns:
             found.setdefault(setting, {})[seed] = observation
         return found
 
+    @property
+    def broken(self) -> list[str]:
+        """The runs in which the lab itself failed, and why: they have no verdict at all."""
+        return [
+            f"{setting}, seed {seed}: {one.problem}"
+            for setting, runs in self.by_setting().items()
+            for seed, one in runs.items()
+            if one.valid is None and one.problem is not None
+        ]
+
 
 def run_all(
     run: Callable[[Subject], Observation],

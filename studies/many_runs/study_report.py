@@ -23,7 +23,7 @@ class StudyReport(ABC):
 
     ``verb`` made it, of a scenario or an engine called ``name``. ``directory``: has the results. ``seeds``: the first
     to the last. ``runs``: those that have ended, ``known`` of them before ``command`` was given this time; the others
-    took ``took_s``. ``complete`` is False if Ctrl-C ended it.
+    took ``took_s``. ``complete`` is False if Ctrl-C ended it. ``problems``: runs in which the lab failed, and why.
     """
 
     verb: str
@@ -36,6 +36,7 @@ class StudyReport(ABC):
     known: int
     took_s: float
     complete: bool
+    problems: Sequence[str]
 
     _TITLE: ClassVar[str]
     _PAGE: ClassVar[str]
@@ -72,7 +73,7 @@ class StudyReport(ABC):
             known=done.known,
             took_s=monotonic() - begin_s,
             complete=done.complete,
-            **found(done, directory),
+            **{"problems": done.broken, **found(done, directory)},
         )
         write_json(report.file, report.to_json())
         if out is not None:
@@ -83,11 +84,6 @@ class StudyReport(ABC):
     def file(self) -> Path:
         """The file that has the report as JSON."""
         return self.directory / f"{self.verb}.json"
-
-    @property
-    def problems(self) -> Sequence[str]:
-        """Why the lab failed, if that ends the verb."""
-        return ()
 
     @property
     def exit_code(self) -> int:
@@ -139,6 +135,7 @@ class StudyReport(ABC):
             "complete": self.complete,
             "known": self.known,
             "took_s": round(self.took_s, 3),
+            "problems": list(self.problems),
             "environment": dict(self.environment),
             **self._results(),
             "directory": str(self.directory),

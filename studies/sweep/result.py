@@ -24,11 +24,6 @@ class SweepResult(StudyReport):
     _TITLE = "Settings side by side"
     _PAGE = "docs/sweeps.md"
 
-    @property
-    def problems(self) -> list[str]:
-        """Runs without a verdict."""
-        return [f"{row.setting}, seed {seed}: {why}" for row in self.rows for seed, why in row.problems.items()]
-
     def tables(self, *, beside: Path | None = None) -> Sequence[ReportTable[SweepRow]]:
         operations = _operations(self.rows)
         every = ReportTable(columns=[*_KNOWN, *_numbers(operations)], rows=self.rows)

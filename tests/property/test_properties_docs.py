@@ -57,7 +57,7 @@ def test_a_hunt_finds_what_the_page_says_of_the_first_example(tmp_path):
     zonelab_here("replay", found, cwd=tmp_path)
     programs += [json.loads(run.read_text())["program"] for run in tmp_path.glob("runs/steady/*/run.json")]
     assert len(set(programs)) == 2
-    assert hunted(tmp_path)["resumed"] == 0
+    assert hunted(tmp_path)["known"] == 0
 
 
 def test_the_example_of_a_service_runs_beside_the_first_example_on_one_redis(tmp_path):

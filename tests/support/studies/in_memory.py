@@ -11,7 +11,7 @@ from zonelab.studies.guarantees.paired import PairedStudy
 
 FACTS: dict[str, Any] = {
     **{"verb": "study", "name": "s", "command": "zonelab study s", "directory": Path("there"), "environment": {}},
-    **{"seeds": range(1, 41), "runs": 40, "known": 40, "took_s": 1.0, "complete": True},
+    **{"seeds": range(1, 41), "runs": 40, "known": 40, "took_s": 1.0, "complete": True, "problems": ()},
 }
 """Facts of a report beside what it found."""
 

@@ -165,7 +165,7 @@ def test_a_hunt_tells_shares_broken_seeds_and_seeds_without_a_verdict(tmp_path: 
         },
         groups=(Group(name="lost", seeds=(2,), counterexample=Path("lost.yaml")),),
         complete=False,
-        resumed=0,
+        known=0,
         command="zonelab hunt steady",
     )
     JUnitFile(tmp_path / "out.xml").write(hunt_suite(hunted, load_scenario("steady")))
@@ -191,7 +191,7 @@ def test_where_no_run_could_be_judged_no_share_is_told_and_no_case_passes(
         observations={1: observed(valid=None), 2: observed(valid="unknown")},
         groups=(),
         complete=True,
-        resumed=0,
+        known=0,
         command="zonelab hunt steady",
     )
     hunted.print()

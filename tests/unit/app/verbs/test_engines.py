@@ -145,11 +145,14 @@ def test_a_run_in_which_the_lab_failed_is_named_and_the_others_are_shown(capsys,
     monkeypatch.setattr(verb, "perform", failed)
     assert engines("--junit", "out.xml") == 3
     told = capsys.readouterr()
-    assert told.err.splitlines()[-1].startswith("zonelab: youzan default: no room; see runs/steady/")
+    assert told.err.splitlines()[-1].startswith("zonelab: youzan compat, seed 1: no room; see runs/steady/")
     assert "zset   │ default │ valid" in told.out
-    assert "no verdict: youzan compat: no room" in told.out
+    assert "no verdict: youzan default, seed 1: no room" in told.out
     cases = ElementTree.parse("out.xml").getroot().iter("testcase")
-    assert [one.attrib["name"] for one in cases if one.find("error") is not None] == ["youzan default", "youzan compat"]
+    assert [one.attrib["name"] for one in cases if one.find("error") is not None] == [
+        "youzan compat, seed 1",
+        "youzan default, seed 1",
+    ]
 
 
 def test_real_servers_are_run_one_after_another(capsys, tmp_path, monkeypatch):

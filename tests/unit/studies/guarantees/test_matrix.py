@@ -174,9 +174,10 @@ def told(tmp_path):
     silent = CellResult()
     silent.add(*shown(1, problem="the lab broke"))
     broken = cell(FaultClass.ZONE_WIPED, level=Level.DC_ONE)
+    study = Matrix(cells={broken: result, cell(FaultClass.NONE): held, cell(FaultClass.LAG_HEAVY): silent})
     return MatrixReport(
-        **{**FACTS, "complete": False},
-        study=Matrix(cells={broken: result, cell(FaultClass.NONE): held, cell(FaultClass.LAG_HEAVY): silent}),
+        **{**FACTS, "complete": False, "problems": study.problems},
+        study=study,
         files={Failure(cell=broken, message_class=MessageClass.LOST, seed=2): tmp_path / "files" / "lost.yaml"},
     )
 

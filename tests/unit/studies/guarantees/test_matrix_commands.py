@@ -10,6 +10,7 @@ from zonelab.cluster.votes.levels import Level
 from zonelab.scenarios.fault_draws.fault_classes import EngineMode, FaultClass
 from zonelab.studies.guarantees import ablation_report, matrix_report
 from zonelab.studies.guarantees import matrix as matrix_module
+from zonelab.studies.guarantees.ablation import AblationRun
 from zonelab.studies.guarantees.matrix import Cell, CellResult, Matrix
 from zonelab.studies.guarantees.paired import Conditions
 from zonelab.studies.many_runs.experiment import Experiment
@@ -94,6 +95,20 @@ def test_ablate_prints_a_row_for_what_is_off_and_writes_a_page(tmp_path, monkeyp
     assert run_cli(["ablate", "--runs", "1", "--off", "due-check", "--json"]) == EXIT_VALID
     document = json.loads(capsys.readouterr().out)
     assert [(row["off"], row["runs"]) for row in document["rows"]] == [(["due-check"], 1)]
+
+
+def test_ablate_says_by_its_exit_that_the_lab_failed(tmp_path, monkeypatch, capsys):
+    def measure(run):
+        raise RuntimeError(f"planted in seed {run.seed}")
+
+    monkeypatch.setattr(ablation_report, "ablation_pairs", in_one_place(ablation_report.ablation_pairs))
+    monkeypatch.setattr(AblationRun, "measure", measure)
+    monkeypatch.chdir(tmp_path)
+    assert run_cli(["ablate", "--runs", "1", "--off", "due-check", "--json"]) == EXIT_LAB_FAILED
+    printed = capsys.readouterr()
+    assert ", seed 1: RuntimeError: planted in seed 1" in printed.err
+    document = json.loads(printed.out[: printed.out.rindex('{\n  "errors"')])
+    assert len(document["problems"]) == 2
 
 
 def in_one_place(pairs):

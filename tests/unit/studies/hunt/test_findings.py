@@ -88,9 +88,10 @@ def test_a_hunt_is_told_whole_and_each_class_has_its_plainest_seed_first(
     assert written["lost"].found is not None
     assert (written["lost"].found.trace_hash, set(written["lost"].found.violated)) == ("t", {"lost", "redelivered"})
     assert result.to_json() == {
-        **{"scenario": "some", "runs": 18, "resumed": 4, "complete": False, "failing": 10, "unknown": 6, "repeated": 3},
+        **{"scenario": "some", "runs": 18, "known": 4, "complete": False, "failing": 10, "unknown": 6, "repeated": 3},
         "failure_rate": {"low": pytest.approx(0.5872, abs=1e-4), "high": pytest.approx(0.9977, abs=1e-4)},
         "broken": {"9": "event 7 differs", "18": "the lab is broken"},
+        "problems": ["seed 9: event 7 differs", "seed 18: the lab is broken"],
         "groups": {
             "lost": in_json(tmp_path / "lost", 8, 10, 7, 6, 5, 4, 3, 2, 1),
             "redelivered": in_json(tmp_path / "redelivered", 8, 9),

@@ -219,7 +219,7 @@ def test_ctrl_c_prints_what_there_is_and_the_same_command_goes_on(tmp_path: Path
     assert told["runs"] >= 1
     resumed = json.loads(zonelab_here(*command, str(told["runs"] + 3), cwd=tmp_path).stdout)
     assert resumed["complete"]
-    assert resumed["resumed"] >= 1
+    assert resumed["known"] >= 1
     assert resumed["runs"] == told["runs"] + 3
 
 

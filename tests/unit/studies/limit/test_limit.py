@@ -109,6 +109,7 @@ def test_limits_stand_beside_the_first_and_beside_their_load(
         row("broken", Observation(problem="its process ended")),
     )
     told = {**FACTS, "command": "zonelab limit s", "seeds": range(3, 9), "runs": 5, "known": 0, "complete": False}
+    told["problems"] = ["broken, seed 7: its process ended"]
     LimitResult(**told, rows=rows).print()
     page = [line.rstrip() for line in capsys.readouterr().out.splitlines() if line.strip()]
     cells = [[cell.strip() for cell in line.split("│")] for line in page if "│" in line]

@@ -282,7 +282,9 @@ def test_a_sweep_is_told_whole(
     monkeypatch.setenv("COLUMNS", "120")
     rows = tuple(swept_rows())
     told = {**FACTS, "verb": "sweep", "command": "zonelab sweep s"}
-    SweepResult(**{**told, "runs": 1_234, "known": 1_234, "complete": False}, rows=rows).print()
+    ended = [f"broken, seed {seed}: its process ended" for seed in range(1, 8)]
+    facts = {**told, "runs": 1_234, "known": 1_234, "complete": False, "problems": ended}
+    SweepResult(**facts, rows=rows).print()
     page = "\n".join(line.rstrip() for line in capsys.readouterr().out.splitlines())
     assert page == PAGE
     assert [list(row.problems) for row in rows] == [[], [], [1, 2, 3, 4, 5, 6, 7], []]
