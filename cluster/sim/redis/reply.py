@@ -21,6 +21,10 @@ class PairsReply(list[Any]):
     """An array of pairs in RESP 3, their parts in turn in RESP 2."""
 
 
+class ItemsReply(list[Any]):
+    """Pairs of a key and a value, of which RESP 3 makes a map."""
+
+
 class DoubleReply(bytes):
     """A double of RESP 3, as its text."""
 

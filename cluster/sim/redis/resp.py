@@ -10,6 +10,7 @@ from zonelab.cluster.sim.redis.reply import (
     BigNumberReply,
     BooleanReply,
     DoubleReply,
+    ItemsReply,
     MapReply,
     PairsReply,
     SetReply,
@@ -46,6 +47,8 @@ def encode(reply: Reply, *, protocol: int) -> bytes:
     head, size = b"*", len(reply)
     if protocol == 3 and isinstance(reply, MapReply):
         head, size = b"%", len(reply) // 2
+    elif protocol == 3 and isinstance(reply, ItemsReply):
+        head, reply = b"%", [part for pair in reply for part in pair]
     elif protocol == 3 and isinstance(reply, SetReply):
         head = b"~"
     elif protocol == 3 and isinstance(reply, PairsReply):
@@ -147,6 +150,42 @@ def _position(words: Args, reply: Reply) -> Reply:
     return [NullArray() if place is None else [DoubleReply(each) for each in place] for place in reply]
 
 
+def _entries(reply: Reply) -> Reply:
+    """Entries of a stream; one that was deleted has no fields."""
+    if not isinstance(reply, list):
+        return NullArray()
+    return [[entry_id, NullArray() if fields is None else fields] for entry_id, fields in reply]
+
+
+def _streams(words: Args, reply: Reply) -> Reply:
+    if not isinstance(reply, list):
+        return NullArray()
+    return ItemsReply([key, _entries(entries)] for key, entries in reply)
+
+
+def _pending(words: Args, reply: Reply) -> Reply:
+    if isinstance(reply, list) and len(words) == 3 and reply[3] is None:
+        return [*reply[:3], NullArray()]
+    return reply
+
+
+def _stream_info(words: Args, reply: Reply) -> Reply:
+    verb = words[1].upper()
+    if not isinstance(reply, list) or verb == b"HELP":
+        return reply
+    return _described(reply) if verb == b"STREAM" else [MapReply(one) for one in reply]
+
+
+def _described(reply: list[Reply]) -> MapReply:
+    """A stream, group or consumer, with what it lists."""
+    described = MapReply(reply)
+    for place in range(0, len(reply), 2):
+        listed = reply[place + 1]
+        if reply[place] in (b"groups", b"consumers") and isinstance(listed, list):
+            described[place + 1] = [_described(one) for one in listed]
+    return described
+
+
 _SHAPES: dict[bytes, _Shape] = {
     b"zscore": _double,
     b"zincrby": _double,
@@ -169,5 +208,9 @@ _SHAPES: dict[bytes, _Shape] = {
     b"spop": _set,
     b"geopos": _position,
     b"lcs": _map,
+    **dict.fromkeys((b"xrange", b"xrevrange"), lambda words, reply: _entries(reply)),
+    **dict.fromkeys((b"xread", b"xreadgroup"), _streams),
+    b"xpending": _pending,
+    b"xinfo": _stream_info,
     b"info": _verbatim,
 }

@@ -142,7 +142,7 @@ class Stream:
             self._firsts.append(entry_id)
         self._blocks[-1].add(entry_id, fields)
         self.length += 1
-        self.added += 1
+        self.added = wrapped(self.added + 1)
         self.last_id = entry_id
         if self.length == 1:
             self.first_id = entry_id
@@ -257,7 +257,7 @@ class Stream:
         if entry_id > self.last_id or (self.max_deleted_id and self.max_deleted_id >= self.first_id):
             return None
         if entry_id <= self.first_id:
-            return self.added - self.length + (entry_id == self.first_id)
+            return wrapped(self.added - self.length + (entry_id == self.first_id))
         return None
 
     def is_counted(self, group: ConsumerGroup) -> bool:

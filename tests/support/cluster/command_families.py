@@ -7,6 +7,8 @@ times. ``{k}`` is mostly a key of the family's own, so that types agree, and som
 from collections.abc import Callable, Sequence
 from random import Random
 
+from support.cluster.stream_families import STREAM_POOLS, STREAMS
+
 Words = list[bytes]
 _Draw = Callable[[Random, Words], None]
 
@@ -64,17 +66,8 @@ POOLS: dict[str, Sequence[str | bytes]] = {
     "lex": ["-", "+", "[x", "(x", "[y", "(z", "[", "(", "x", "", "[xx", "++", b"[\x01\xff"],
     "r": ["0", "-1", "1", "2", "-2", "-7", "7", "100", "x", "9223372036854775807", "-9223372036854775808"],
     "t": [
-        "1000",
-        "5000000",
-        "100000",
-        "0",
-        "-1",
-        "-1000000",
-        "x",
-        "9223372036854775807",
-        "9223372036854776",
-        "-9223372036854775808",
-        "1.5",
+        *["1000", "5000000", "100000", "0", "-1", "-1000000", "x", "1.5"],
+        *["9223372036854775807", "9223372036854776", "-9223372036854775808"],
     ],
     "at": ["4102444800", "4102444800000", "1", "-1", "0", "x", "9223372036854775807"],
     "pat": ["*", "?", "[a-c]*", "[^a]*", "s*", "\\s*", "[", "[a", "", "**", "*1", "h[12]", "[^", "*é*"],
@@ -88,6 +81,7 @@ POOLS: dict[str, Sequence[str | bytes]] = {
     "dist": ["100", "200", "1000", "5000", "20000", "0", "-1", "x", "1e7"],
     "junk": ["FOO", "NX", "GET", "1", ""],
     "wrong": ["x", "", "é", "hello", "3.0e3", "1e400", "0", "-7", b"\x80\x01", "9223372036854775807", " 7"],
+    **STREAM_POOLS,
     "num": ["1", "2", "1", "2", "3", "0", "-1", "x", "9223372036854775807"],
 }
 
@@ -159,6 +153,7 @@ PREFIXES = {
     "sorted_sets": "z",
     "geo": "g",
     "sketches": "p",
+    "streams": "t",
 }
 
 TEMPLATES = {
@@ -233,6 +228,7 @@ TEMPLATES = {
         SORT {k} [ LIMIT {r} {n} ] [ GET (#|s*) ] [ (ASC|DESC) ] [ ALPHA ] [ STORE {k} ]
         SORT_RO {k} [ BY (nosort|s*|h*->x|x*) ] [ GET (#|s*|h*->x) ] [ (ASC|DESC) ] [ ALPHA ] [ STORE {k} ]
     """,
+    "streams": STREAMS,
     "sets": """
         (SADD|SREM|SMISMEMBER) {k} < {m} >
         SADD {k} < (1|2|3|17|-5|70000|5000000000) >

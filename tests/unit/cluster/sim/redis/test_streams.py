@@ -9,6 +9,7 @@ import pytest
 
 from zonelab.cluster.sim.redis import RedisModel
 from zonelab.cluster.sim.redis.listpack import integer_bytes, word_bytes
+from zonelab.cluster.sim.redis.resp import encode, typed
 from zonelab.engine.ports import ServerError
 
 NOW_MS = 1_700_000_000_123
@@ -49,6 +50,32 @@ def add(server, *ids):
 
 def ids(entries):
     return [entry for entry, _ in entries]
+
+
+def test_replies_have_the_types_that_the_server_gives_them(server):
+    """Measured in both protocols on Valkey 9.1.2, 28 November 2026."""
+
+    def wire(*command, protocol):
+        words = [str(word).encode() for word in command]
+        return encode(typed(words, server(*command)), protocol=protocol)
+
+    add(server, "1-1")
+    server("XGROUP", "CREATE", "s", "g", 0)
+    entries = b"$1\r\ns\r\n*1\r\n*2\r\n$3\r\n1-1\r\n*2\r\n$1\r\nf\r\n$1\r\nv\r\n"
+    assert wire("XREAD", "STREAMS", "s", 0, protocol=2) == b"*1\r\n*2\r\n" + entries
+    assert wire("XREAD", "STREAMS", "s", 0, protocol=3) == b"%1\r\n" + entries
+    assert wire("XREAD", "STREAMS", "s", "$", protocol=2) == b"*-1\r\n"
+    assert wire("XPENDING", "s", "g", protocol=2) == b"*4\r\n:0\r\n$-1\r\n$-1\r\n*-1\r\n"
+    assert wire("XRANGE", "s", "-", "+", "COUNT", 0, protocol=3) == b"_\r\n"
+    server("XREADGROUP", "GROUP", "g", "c", "STREAMS", "s", ">")
+    server("XDEL", "s", "1-1")
+    deleted = b"*2\r\n$3\r\n1-1\r\n*-1\r\n"
+    read = "XREADGROUP", "GROUP", "g", "c", "STREAMS", "s", 0
+    assert wire(*read, protocol=2) == b"*1\r\n*2\r\n$1\r\ns\r\n*1\r\n" + deleted
+    group = b"$4\r\nname\r\n$1\r\ng\r\n"
+    assert wire("XINFO", "GROUPS", "s", protocol=3).startswith(b"*1\r\n%6\r\n" + group)
+    assert b"groups\r\n*1\r\n%7\r\n" + group in wire("XINFO", "STREAM", "s", "FULL", protocol=3)
+    assert wire("XINFO", "HELP", protocol=3).startswith(b"*9\r\n+XINFO <subcommand>")
 
 
 def test_ids_are_by_the_clock_and_never_go_back(server):
