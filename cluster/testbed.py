@@ -3,6 +3,7 @@
 from collections.abc import Mapping
 from typing import Protocol
 
+from zonelab.cluster.client.connection import ClientConnection
 from zonelab.cluster.clock import NodeClock
 from zonelab.cluster.coordinators.coordinator import Coordinator
 from zonelab.cluster.links.link import Link
@@ -30,6 +31,9 @@ class Testbed(Protocol):
     def coordinators(self) -> Mapping[str, Coordinator]: ...
     def connection(self, zone: str, level: Setting) -> Connection:
         """A client's connection to the coordinator of ``zone``."""
+
+    def client_connection(self, zone: str, level: Setting) -> ClientConnection:
+        """A client's connection with a state of its own: for MULTI, WATCH, blocking commands and pub/sub."""
 
     def reads(self, zone: str, target: str) -> Connection:
         """A connection of a client of ``zone`` that reads ``target`` alone: see ``SingleZoneReads``."""
@@ -79,6 +83,9 @@ class TestbedAround:
 
     def connection(self, zone: str, level: Setting) -> Connection:
         return self._testbed.connection(zone, level)
+
+    def client_connection(self, zone: str, level: Setting) -> ClientConnection:
+        return self._testbed.client_connection(zone, level)
 
     def reads(self, zone: str, target: str) -> Connection:
         return self._testbed.reads(zone, target)

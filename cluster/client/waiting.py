@@ -48,8 +48,11 @@ class Looker(Protocol[R_co]):
 class Changes(Protocol):
     """Knows when keys change, so that a wait need not look at those that have not."""
 
-    def listen(self, keys: Sequence[bytes], changed: Callable[[], None]) -> Callable[[], None]:
-        """Call ``changed`` whenever a look at ``keys`` may find another answer; the result ends that."""
+    def listen(self, keys: Sequence[bytes], changed: Callable[[], None], *, everywhere: bool) -> Callable[[], None]:
+        """Call ``changed`` whenever a look at ``keys`` may find another answer; the result ends that.
+
+        Looks are at the own zone, or ``everywhere``.
+        """
 
 
 class WaitingRoom(Generic[R]):
@@ -107,7 +110,7 @@ class WaitingRoom(Generic[R]):
         try:
             if alarm is not None and self._changes is not None:
                 self._alarms[alarm] = beyond
-                alarm.stop = self._changes.listen(keys, alarm.ring)
+                alarm.stop = self._changes.listen(keys, alarm.ring, everywhere=level is None)
             ended_ns = now_ns()
             while (reply := await attempt()) is None:
                 looked_at = looked_at or self.level_looks.wait(beyond)

@@ -30,7 +30,7 @@ LOCAL_READS = _names(
 )
 """Answered by the coordinator's own zone whatever the level: never a quorum read."""
 
-BROADCASTS = frozenset({"SCRIPT"})
+BROADCASTS = frozenset({"FUNCTION", "PUBLISH", "SCRIPT", "SPUBLISH"})
 """Go to every zone and are answered by the coordinator's own, whatever the level."""
 
 MAY_STORE = frozenset({"GEORADIUS", "GEORADIUSBYMEMBER", "SORT"})

@@ -6,6 +6,8 @@ from dataclasses import dataclass, field
 from types import TracebackType
 from typing import Protocol
 
+from zonelab.cluster.client.connection import ClientConnection
+from zonelab.cluster.client.place import ClientPlace
 from zonelab.cluster.clock import NodeClock
 from zonelab.cluster.coordinators.direct import SingleZoneReads
 from zonelab.cluster.real.connection import GreetingUpstream, RedisUpstream
@@ -54,6 +56,7 @@ class RealCluster:
             self.zones, runtime=self.runtime, settings=settings, upstream=self._connect_to, clocks=self.clocks
         )
         self.links = self.network.links
+        self._places: dict[str, ClientPlace] = {}
         self.coordinators = self.network.coordinators
 
     @property
@@ -62,6 +65,12 @@ class RealCluster:
 
     def connection(self, zone: str, level: Setting) -> Connection:
         return self.coordinators[zone].connection(level)
+
+    def client_connection(self, zone: str, level: Setting) -> ClientConnection:
+        """Return a client's connection with a state of its own, without pub/sub, which a zone's port has."""
+        if zone not in self._places:
+            self._places[zone] = self.network.client_place(zone)
+        return ClientConnection(self._places[zone], level)
 
     def reads(self, zone: str, target: str) -> Connection:
         return SingleZoneReads(self.coordinators[zone], target, runtime=self.runtime)

@@ -12,6 +12,7 @@ from typing import Any
 import hiredis
 
 from zonelab.cluster.connections.batch import Batch
+from zonelab.cluster.connections.marked import CarriedWatches, MarkedCommands
 from zonelab.cluster.real.upstream import ServerProtocol, TcpUpstream, pack
 from zonelab.cluster.zone import Address
 from zonelab.engine.ports import Command, Reply, ServerError
@@ -26,8 +27,18 @@ class RedisUpstream(TcpUpstream["_RedisProtocol"]):
     def send(self, batch: Batch, on_replies: Callable[[list[Reply]], None]) -> None:
         assert self._protocol is not None, "send on a closed connection"
         if batch.packed is None:
-            batch.packed = b"".join(map(pack, batch.commands))
-        self._protocol.send(batch.packed, len(batch.commands), on_replies)
+            batch.packed = b"".join(map(pack, _sent(batch.commands)))
+        if type(batch.commands) is MarkedCommands:
+            self._protocol.send_marked(batch.packed, batch.commands, on_replies)
+        else:
+            self._protocol.send(batch.packed, len(batch.commands), on_replies)
+
+
+def _sent(commands: Sequence[Command]) -> Sequence[Command]:
+    """Return the commands that are written for ``commands``."""
+    if type(commands) is not MarkedCommands or not commands.queued:
+        return commands
+    return commands.queued if commands.replies == 1 else (("MULTI",), *commands.queued, ("EXEC",))
 
 
 class GreetingUpstream(RedisUpstream):
@@ -63,6 +74,7 @@ class _RedisProtocol(ServerProtocol):
         self._unsent: list[bytes] = []
         self._waiting: deque[tuple[int, Callable[[list[Reply]], None]]] = deque()
         self._replies: list[Any] = []
+        self._watches = CarriedWatches()
 
     def abort(self) -> None:
         self._waiting.clear()
@@ -74,6 +86,14 @@ class _RedisProtocol(ServerProtocol):
             self._loop.call_soon(self._flush)
         self._unsent.append(packed)
         self._waiting.append((replies, on_replies))
+
+    def send_marked(self, packed: bytes, commands: MarkedCommands, on_replies: Callable[[list[Reply]], None]) -> None:
+        if not self._watches.carry(commands):
+            self.send(pack(("PING",)), 1, lambda _: on_replies([None]))
+        elif commands.replies > 1:
+            self.send(packed, commands.replies, lambda replies: on_replies(replies[-1:]))
+        else:
+            self.send(packed, len(commands), on_replies)
 
     def data_received(self, data: bytes) -> None:
         self._reader.feed(data)

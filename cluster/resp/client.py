@@ -5,9 +5,9 @@ import time
 from abc import ABC, abstractmethod
 from collections.abc import Awaitable, Callable
 from dataclasses import asdict, dataclass
-from itertools import count
 from typing import Any
 
+from zonelab.cluster.client.transactions import WatchedKeys
 from zonelab.cluster.client.waiting import WaitingRoom
 from zonelab.cluster.commands.routes import CommandRoute
 from zonelab.cluster.coordinators.coordinator import Coordinator
@@ -158,22 +158,6 @@ class PortHost:
         counts = asdict(self.statistics)
         counts["commands"] += sum(client.commands for client in self._clients)
         return {**counts, "clients": len(self._clients), "held_bytes": self.memory.total}
-
-
-class WatchedKeys:
-    """A client's watched keys: the connections on which they are watched, and how many WATCH it has sent."""
-
-    def __init__(self, coordinator: Coordinator) -> None:
-        self.coordinator = coordinator
-        self.lease = next(_leases)
-        self.number = 0
-
-    @property
-    def mark(self) -> tuple[int, int]:
-        return self.lease, self.number
-
-
-_leases = count(1)
 
 
 class PortClient(ABC):

@@ -4,13 +4,17 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import partial
 
+from zonelab.cluster.client.connection import ClientConnection
+from zonelab.cluster.client.place import ClientPlace
 from zonelab.cluster.clock import NodeClock
 from zonelab.cluster.coordinators.direct import SingleZoneReads
+from zonelab.cluster.sim.changes import ServerChanges
 from zonelab.cluster.sim.first_answers import SimCoordinator
 from zonelab.cluster.sim.runtime import SimRuntime
 from zonelab.cluster.sim.schedule import Schedule
 from zonelab.cluster.sim.server import ServerSettings
 from zonelab.cluster.sim.station import Station, StationSettings
+from zonelab.cluster.sim.subscriber import subscribe
 from zonelab.cluster.sim.upstream import BehindCoordinator, SimUpstream
 from zonelab.cluster.sim.zone import SimZone
 from zonelab.cluster.votes.levels import Setting
@@ -73,6 +77,7 @@ class SimCluster:
             passing=self._pass_to if self._stations else None,
         )
         self.links = self.network.links
+        self._places: dict[str, ClientPlace] = {}
         self.coordinators = self.network.coordinators
 
     def connection(self, zone: str, level: Setting) -> Connection:
@@ -88,6 +93,23 @@ class SimCluster:
             print(await connection.execute(("SET", "k", "v"), ("GET", "k")))  # [b'OK', b'v']
         """
         return self.coordinators[zone].connection(level)
+
+    def client_connection(self, zone: str, level: Setting) -> ClientConnection:
+        """Return a client's connection with a state of its own: MULTI, WATCH, blocking commands, pub/sub.
+
+        Example::
+
+            mine = testbed.client_connection("a", Level.DC_QUORUM)
+            print(await mine.execute(("MULTI",), ("INCR", "n"), ("EXEC",)))  # [b'OK', b'QUEUED', [1]]
+        """
+        place = self._places.get(zone)
+        if place is None:
+            server = self.zones[zone].server
+            changes = ServerChanges({name: one.server for name, one in self.zones.items()}, own=zone)
+            place = self._places[zone] = self.network.client_place(
+                zone, refusal=server.refusal, subscribe=partial(subscribe, server, self.runtime), changes=changes
+            )
+        return ClientConnection(place, level)
 
     def reads(self, zone: str, target: str) -> Connection:
         """Return a client's connection that reads one zone alone.

@@ -3,7 +3,10 @@
 from collections import deque
 from collections.abc import Callable
 
+from zonelab.cluster.connections.marked import CarriedWatches
 from zonelab.cluster.sim.event_order import SimEnvironment
+from zonelab.cluster.sim.redis.channels import Deliver, Subscriptions
+from zonelab.cluster.sim.redis.watched import Watch
 from zonelab.engine.ports import Reply
 
 OnReplies = Callable[[list[Reply]], None]
@@ -28,6 +31,12 @@ class SimConnection:
         self._hang_up = hang_up
         self._on_close = on_close
         self._open = True
+        self.watches = CarriedWatches()
+        self.deliver: Deliver | None = None
+        """Takes what is published, for a subscriber."""
+        self.subscriptions: Subscriptions | None = None
+        self.watch: Watch | None = None
+        """The keys that it watches, as it has asked for."""
         self.carries = True
         """Else it is closed, or broken and nobody has noticed yet: what is sent goes nowhere."""
         self._returning: deque[tuple[OnReplies, list[Reply]]] = deque()

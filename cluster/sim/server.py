@@ -1,7 +1,7 @@
 """A simulated server process: one thread that serves its connections in turn, with a disk under it."""
 
 from collections import deque
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from hashlib import sha1
 from itertools import accumulate
@@ -9,14 +9,18 @@ from random import Random
 
 from zonelab.cluster.clock import NodeClock
 from zonelab.cluster.connections.batch import Batch
+from zonelab.cluster.connections.marked import MarkedCommands
 from zonelab.cluster.links.lag import Lag
 from zonelab.cluster.sim.connection import OnReplies, SimConnection
 from zonelab.cluster.sim.disk import DEFAULT_SAVE_POINTS, Disk
 from zonelab.cluster.sim.redis import Pipeline, RedisModel
+from zonelab.cluster.sim.redis.channels import Subscriptions
 from zonelab.cluster.sim.redis.registry import Args
+from zonelab.cluster.sim.redis.reply import OK
 from zonelab.cluster.sim.redis.store import Snapshot
 from zonelab.cluster.sim.runtime import SimRuntime
 from zonelab.cluster.zone import Persistence
+from zonelab.engine.ports import Command, Reply
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -42,6 +46,18 @@ class ServerSettings:
         for name in ("request_ns", "reply_ns", "service_ns", "fsync_ns", "start_ns"):
             if getattr(self, name) < 0:
                 raise ValueError(f"{name} must be 0 or more nanoseconds, got {getattr(self, name)}")
+
+
+class _Listener:
+    """Somebody who wants to know of changes of keys."""
+
+    __slots__ = ("changed",)
+
+    def __init__(self, changed: Callable[[], None]) -> None:
+        self.changed = changed
+
+    def __call__(self, key: bytes) -> None:
+        self.changed()
 
 
 _Request = tuple[SimConnection, Batch, OnReplies, int]
@@ -84,6 +100,7 @@ class SimServer:
             save_points=settings.save_points,
         )
         self._connections: dict[SimConnection, None] = {}
+        self._listeners: dict[tuple[tuple[bytes, ...], _Listener], None] = {}
         self._inbox: deque[_Request] = deque()
         self._timer: int | None = None  # its key in the environment
         self._serving_ns = 0
@@ -128,6 +145,7 @@ class SimServer:
         else:
             self._disk.attach_copy(model, copy)
         self._model = model
+        self._listen_again()
 
     def _next_run_id(self) -> str:
         """Return what distinguishes one process of this server from another, as the server's own ``run_id`` does."""
@@ -149,10 +167,45 @@ class SimServer:
         if self._timer is not None:
             self._spent_ns += max(0, self._runtime.now_ns() - self._serving_ns)
             self._stop_timer()
+        self._stir()
 
     def resume(self) -> None:
         self._paused = False
+        self._stir()
         self._serve(self._runtime.now_ns())
+
+    def listen(self, keys: Sequence[bytes], changed: Callable[[], None]) -> Callable[[], None]:
+        """Call ``changed`` when a command has changed one of ``keys``, or the server answers, or not, as it did not.
+
+        The result ends that. No event of its own: who listens is where the server's messages cost nothing.
+        """
+        listener = (tuple(dict.fromkeys(keys)), _Listener(changed))
+        self._listeners[listener] = None
+        if self._model is not None:
+            self._model.observers.add(*listener)
+
+        def stop() -> None:
+            self._listeners.pop(listener, None)
+            if self._model is not None:
+                self._model.observers.remove(*listener)
+
+        return stop
+
+    def _listen_again(self) -> None:
+        """Another process has the keys now."""
+        assert self._model is not None
+        for listener in self._listeners:
+            self._model.observers.add(*listener)
+        self._stir()
+
+    def _stir(self) -> None:
+        """Tell all listeners: a look here may find another answer."""
+        for _, listener in list(self._listeners):
+            listener.changed()
+
+    def refusal(self, command: Command) -> str | None:
+        """Return the error that keeps ``command`` out of a transaction; None while there is no process to say it."""
+        return None if self._model is None else self._model.refusal(command)
 
     def snapshot(self) -> Snapshot:
         """All data at this instant."""
@@ -163,7 +216,12 @@ class SimServer:
         self._connections[connection] = None
 
     def disconnect(self, connection: SimConnection) -> None:
+        """Forget ``connection``, with what it watches and is subscribed to."""
         self._connections.pop(connection, None)
+        for held in (connection.watch, connection.subscriptions):
+            if held is not None:
+                held.end()
+        self._stir()
 
     def receive(self, connection: SimConnection, batch: Batch, on_replies: OnReplies) -> None:
         """``batch`` is on its way here."""
@@ -178,7 +236,7 @@ class SimServer:
             _, batch, _, arrives_ns = self._inbox[0]
             self._serving_ns = begins_ns = arrives_ns if arrives_ns > now_ns else now_ns
             fixed = self._draw_ns is None
-            cost_ns = len(batch.commands) * self._service_ns if fixed else sum(self._costs_ns(batch))
+            cost_ns = _size(batch) * self._service_ns if fixed else sum(self._costs_ns(batch))
             if self._fsyncs and batch.writes:
                 cost_ns += self.settings.fsync_ns
             left_ns = begins_ns - now_ns + cost_ns - self._spent_ns
@@ -191,9 +249,9 @@ class SimServer:
     def _costs_ns(self, batch: Batch) -> Sequence[int]:
         """The work on each command of the oldest request; drawn once, however often its service is interrupted."""
         if self._draw_ns is None:
-            return [self._service_ns] * len(batch.commands)
+            return [self._service_ns] * _size(batch)
         if not self._drawn_ns:
-            self._drawn_ns = [self._draw_ns() for _ in batch.commands]
+            self._drawn_ns = [self._draw_ns() for _ in range(_size(batch))]
         return [round(cost_ns * self._slowdown) for cost_ns in self._drawn_ns]
 
     def _served(self) -> None:
@@ -210,7 +268,10 @@ class SimServer:
         self._drawn_ns = []
         pipeline: Pipeline = batch.prepared or _prepare(batch)
         self._trace.note_each(self._environment._now, self.name, pipeline.labels)
-        replies = model.execute_each(pipeline.commands)
+        if type(batch.commands) is MarkedCommands:
+            replies = [_carry_out(model, connection, batch.commands, pipeline)]
+        else:
+            replies = model.execute_each(pipeline.commands)
         self._inbox.popleft()
         connection.reply(on_replies, replies)
 
@@ -222,13 +283,14 @@ class SimServer:
         self._spent_ns = 0
         self._drawn_ns = []
         self._inbox.clear()
+        self._stir()
         connections, self._connections = list(self._connections), {}
         for connection in connections:
             connection.break_off()
 
     def _execute_begun(self) -> None:
-        """The commands of the present pipeline that were done when the process died."""
-        if not self._inbox:
+        """The commands of the present pipeline that were done when the process died; of a transaction none is."""
+        if not self._inbox or type(self._inbox[0][1].commands) is MarkedCommands:
             return
         costs_ns = self._costs_ns(self._inbox[0][1])
         if not sum(costs_ns):
@@ -252,9 +314,41 @@ class SimServer:
         self._disk.append(effects, time_us=self._model.store.now_us)
 
 
+def _size(batch: Batch) -> int:
+    """Return how many commands a server executes for ``batch``."""
+    commands = batch.commands
+    return commands.replies if type(commands) is MarkedCommands else len(commands)
+
+
+def _carry_out(model: RedisModel, connection: SimConnection, commands: MarkedCommands, pipeline: Pipeline) -> Reply:
+    """Carry out WATCH, UNWATCH, EXEC or a command of the subscribe family, on a connection of one client.
+
+    ``pipeline`` has the command itself, or what was queued for EXEC.
+    """
+    model.store.tick()
+    if connection.deliver is not None:
+        if connection.subscriptions is None:
+            connection.subscriptions = Subscriptions(model.store.channels, connection.deliver)
+        return connection.subscriptions.carry_out(pipeline.commands[0][2])
+    intact = connection.watches.carry(commands)
+    if commands.watches is not None:
+        if connection.watch is None:
+            connection.watch = model.watch()
+        connection.watch.add(pipeline.commands[0][2][1:])
+        return OK
+    watch, connection.watch = connection.watch, None
+    if watch is not None:
+        intact = intact and watch.intact()
+        watch.end()
+    if commands[0][0] == "UNWATCH":
+        return OK
+    return model.execute_transaction(pipeline.commands) if intact or commands.watched is None else None
+
+
 def _prepare(batch: Batch) -> Pipeline:
     """Return what the first server makes of a batch serves all."""
     if batch.prepared is None:
-        batch.prepared = Pipeline(batch.commands)
+        commands = batch.commands
+        batch.prepared = Pipeline(commands.queued if type(commands) is MarkedCommands else commands)
     pipeline: Pipeline = batch.prepared
     return pipeline

@@ -2,10 +2,13 @@
 
 from collections.abc import Callable, Collection, Iterable, Mapping
 from functools import partial
-from typing import cast
+from typing import Any, cast
 
+from zonelab.cluster.client.leases import Leases
+from zonelab.cluster.client.place import ClientPlace
 from zonelab.cluster.clock import NodeClock
-from zonelab.cluster.connections.batch import Channel, Upstream
+from zonelab.cluster.connections.batch import Batch, Channel, Upstream
+from zonelab.cluster.connections.marked import MarkedCommands
 from zonelab.cluster.connections.peer import FarEnd, Peer
 from zonelab.cluster.connections.server import ServerConnection
 from zonelab.cluster.coordinators.coordinator import Coordinator
@@ -230,6 +233,35 @@ class Network:
         if source == target:
             return server
         return self._peer(source, target, server)
+
+    def client_place(self, zone: str, **of_the_arm: Any) -> ClientPlace:
+        """Return the place of clients of ``zone``, whose coordinator is there; ``of_the_arm``: see ``ClientPlace``."""
+        settings = self._settings.replication
+        options = settings.read_repair or settings.versioned or settings.strict or settings.hinted_handoff is not None
+        leases = Leases(
+            self._run,
+            make=partial(self._coordinator_of_its_own, zone),
+            drop=self.drop,
+            unwatch=lambda: Batch(MarkedCommands([("UNWATCH",)]), writes=True),
+        )
+        without = "the cluster has options of replication" if options else ""
+        return ClientPlace(
+            runtime=self._run,
+            coordinator=self.coordinators[zone],
+            lease=partial(leases.lease, self._names),
+            release=leases.release,
+            without=without if self.topology.flat else "zones have several servers, or there are several data centres",
+            **of_the_arm,
+        )
+
+    def _coordinator_of_its_own(self, zone: str, zones: tuple[str, ...]) -> Coordinator:
+        """A coordinator of ``zone`` with connections to ``zones`` that nobody else uses."""
+        return self._plain(
+            zone=zone,
+            channels={target: self.channel(zone, target) for target in zones},
+            runtime=self._run,
+            statistics=self.coordinators[zone].statistics,
+        )
 
     def drop(self, channel: Channel) -> None:
         """Close a way that ``channel`` has made; what is in flight on it fails."""

@@ -1,37 +1,25 @@
-"""MULTI, EXEC, DISCARD, WATCH, UNWATCH: beyond Dynomite, which refuses them.
+"""Transactions of a port's clients (``zonelab.cluster.client.transactions``), in the bytes that they sent."""
 
-Commands are queued at the port. EXEC sends all of them, between MULTI and EXEC, as one piece: each zone executes them
-without another command in between, and the coordinator votes on the replies as a whole. Zones are not isolated from
-each other, so two transactions that meet may be executed in different orders in different zones.
-
-WATCH needs connections of the client's own, because a server remembers watched keys per connection; it is answered when
-every zone has answered. Each zone decides by itself whether a watched key has changed, and the level decides about
-their answers as about any others. On its way to a zone a watched EXEC may overtake other clients' commands, or be
-overtaken, so a zone in the minority may do otherwise and differ afterwards, as after writes through two coordinators.
-
-The client's own commands keep their order in every zone: WATCH and EXEC are sent when all zones have answered what the
-client wrote before, and what comes behind EXEC is sent when all zones have answered that.
-"""
-
-import asyncio
 from collections.abc import Callable, Sequence
-from functools import partial
 
+from zonelab.cluster.client.transactions import (
+    ABORTED,
+    QUEUE_MAX,
+    WatchedKeys,
+    answered_everywhere,
+    watched_everywhere,
+)
 from zonelab.cluster.commands.routes import CommandRoute
-from zonelab.cluster.connections.batch import Answer, Batch, Channel
-from zonelab.cluster.resp.client import PortClient, WatchedKeys
+from zonelab.cluster.connections.batch import Batch, Channel
+from zonelab.cluster.resp.client import PortClient
 from zonelab.cluster.resp.protocol import wire
 from zonelab.cluster.resp.protocol.command_table import KINDS, CommandDescription, CommandKind, Treatment
 from zonelab.cluster.resp.protocol.upstream import WireCommands
 from zonelab.cluster.resp.wire_ring import WireRing
-from zonelab.cluster.votes.vote import Vote
 from zonelab.cluster.zone import ClusterError
-from zonelab.engine.ports import Reply
+from zonelab.engine.ports import Promise, Reply
 
 _MULTI, _EXEC, _PING = map(wire.command, (b"MULTI", b"EXEC", b"PING"))
-ABORTED = "EXECABORT Transaction discarded because of previous errors."
-QUEUE_MAX = 100_000
-"""Commands in one transaction."""
 
 
 def queue(client: PortClient, spec: CommandDescription, raw: bytes) -> None:
@@ -120,43 +108,20 @@ async def _written_everywhere(client: PortClient, watching: WatchedKeys) -> None
         await _answered_everywhere(client, [shared[zone] for zone in watching.coordinator.zones])
 
 
-def _answered_everywhere(client: PortClient, channels: Sequence[Channel]) -> asyncio.Future[None]:
+def _answered_everywhere(client: PortClient, channels: Sequence[Channel]) -> Promise[None]:
     """Done when all that ``client`` has sent on ``channels`` so far is answered, or failed."""
     client.has_written = len(channels) < len(client.coordinator.zones)  # others may still be behind
-    unanswered = len(channels)
-    complete: asyncio.Future[None] = client.loop.create_future()
-
-    def answered(answer: Answer) -> None:
-        nonlocal unanswered
-        unanswered -= 1
-        if not unanswered and not complete.done():
-            complete.set_result(None)
-
     commands = WireCommands([("PING",)], protocol=client.protocol)
     batch = Batch(commands, writes=True, packed=_PING)  # with the time-out of what it comes behind
-    for channel in channels:
-        channel.submit(batch, answered)
-    return complete
+    return answered_everywhere(client.loop.create_future, channels, batch)
 
 
 async def _watched_everywhere(client: PortClient, watching: WatchedKeys, raw: bytes) -> Reply:
-    """Watch in every zone, and wait for the last one: a zone that began late would miss what happens until then."""
     watching.number += 1
-    channels = watching.coordinator.channels
-    vote = Vote(client.write_level, zones=len(channels))
-    complete: asyncio.Future[None] = client.loop.create_future()
-
-    def answered(position: int, answer: Answer) -> None:
-        vote.submit(position, answer[0] if isinstance(answer, list) else answer)
-        if vote.complete and not complete.done():
-            complete.set_result(None)
-
     commands = WireCommands([("WATCH",)], protocol=client.protocol, watches=watching.mark)
     batch = Batch(commands, writes=False, packed=raw)
-    for position, channel in enumerate(channels):
-        channel.submit(batch, partial(answered, position))
-    await complete
-    return vote.answer
+    channels = watching.coordinator.channels
+    return await watched_everywhere(client.loop.create_future, channels, batch, level=client.write_level)
 
 
 async def _execute_watched(client: PortClient, queued: list[tuple[bytes, CommandKind]]) -> bytes:

@@ -72,7 +72,6 @@ _KINDS_BY_NAME = {"MGET": CommandKind(CommandRoute.READ, ("MGET",))}
 _PORT = frozenset({"AUTH", "CLIENT", "ECHO", "HELLO", "QUIT", "RESET", "SELECT"})
 _TRANSACTION = frozenset({"DISCARD", "EXEC", "MULTI", "UNWATCH", "WATCH"})
 _SUBSCRIPTION = frozenset({"PSUBSCRIBE", "PUNSUBSCRIBE", "SSUBSCRIBE", "SUBSCRIBE", "SUNSUBSCRIBE", "UNSUBSCRIBE"})
-_BROADCAST = BROADCASTS | {"FUNCTION", "PUBLISH", "SPUBLISH"}
 _LOCAL = LOCAL_READS | {
     "COMMAND",
     "LASTSAVE",
@@ -242,7 +241,7 @@ def _route(name: str, base: str, flags: frozenset[str], *, keys: bool) -> Comman
         return CommandRoute.READ
     if name in _LOCAL or base in _LOCAL:
         return CommandRoute.LOCAL_READ
-    if base in _BROADCAST:
+    if base in BROADCASTS:
         return CommandRoute.BROADCAST
     if name.partition("|")[2] == "HELP":
         return CommandRoute.LOCAL_READ

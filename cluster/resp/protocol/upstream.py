@@ -6,16 +6,17 @@ clients speak RESP themselves.
 
 import asyncio
 from collections import deque
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterator
 from typing import Any, cast
 
 from zonelab.cluster.connections.batch import Batch
+from zonelab.cluster.connections.marked import CarriedWatches, MarkedCommands
 from zonelab.cluster.real.upstream import ServerProtocol, TcpUpstream, pack
 from zonelab.cluster.resp.protocol import wire
 from zonelab.cluster.resp.protocol.remembered_scripts import RememberedScripts
 from zonelab.cluster.resp.protocol.replies import BrokenReplyError, ReplyCutter, is_one_reply
 from zonelab.cluster.zone import Address
-from zonelab.engine.ports import Command, Reply, ServerError
+from zonelab.engine.ports import Reply, ServerError
 
 _PROTOCOLS = {protocol: wire.command(b"HELLO", b"%d" % protocol) for protocol in (2, 3)}
 _NOTHING = wire.command(b"PING")
@@ -38,28 +39,13 @@ def _with_errors(replies: list[Any]) -> list[Reply]:
     return replies
 
 
-class WireCommands(tuple[Command, ...]):
+class WireCommands(MarkedCommands):
     """Commands of which only the routes matter, because their wire form is given beside them.
 
-    ``protocol``: the RESP version of the replies. ``replies``: how many replies make one answer, the last of them
-    counts; more than 1 only if there is one command. ``watches``: the first, second, … WATCH of a client, as (client's
-    lease, number). ``watched``: the last of them; if a connection has not carried all of them, because it is a new one
-    or was cut meanwhile, nothing is executed and the answer is nil.
+    ``protocol``: the RESP version of the replies.
     """
 
     protocol: int = 2
-    replies: int = 1
-    watches: tuple[int, int] | None = None
-    watched: tuple[int, int] | None = None
-    plain: bool = True
-    """Neither ``replies`` nor ``watches`` nor ``watched`` is given."""
-
-    def __new__(cls, commands: Iterable[Command], **marks: Any) -> "WireCommands":
-        made = super().__new__(cls, commands)
-        made.__dict__.update(marks)
-        if marks.keys() - {"protocol"}:
-            made.plain = False
-        return made
 
 
 class GatheredWrites:
@@ -167,7 +153,7 @@ class _RawProtocol(ServerProtocol):
         self._replies: list[Any] = []
         self._within = False  # part of the oldest batch's replies, or of one reply, is there
         self.version = 2
-        self._watching: tuple[int, int] | None = None
+        self._watches = CarriedWatches()
 
     @property
     def unsent_bytes(self) -> int:
@@ -187,11 +173,7 @@ class _RawProtocol(ServerProtocol):
         if commands.protocol != self.version:
             self.version = commands.protocol
             self.send(_PROTOCOLS[self.version], 1, None)
-        if commands.watches is not None:
-            lease, number = commands.watches
-            if number == 1 or self._watching == (lease, number - 1):
-                self._watching = commands.watches
-        if commands.watched is not None and self._watching != commands.watched:
+        if not self._watches.carry(commands):
             nil: list[Reply] = [wire.NIL_ARRAY[self.version]]
             self.send(_NOTHING, 1, lambda _: on_replies(nil))
         elif commands.replies > 1:

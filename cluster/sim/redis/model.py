@@ -6,17 +6,21 @@ own behaviour; the conformance tests run the same commands on both and compare.
 
 from collections.abc import Callable, Iterable, Sequence
 from random import Random
-from typing import Any
+from typing import Any, TypeVar
 
+from zonelab.cluster.commands.waiting_forms import WAITING_NAMES
 from zonelab.cluster.sim.redis import commands
 from zonelab.cluster.sim.redis.commands import streams
-from zonelab.cluster.sim.redis.registry import Args, CommandSpec, Handler, find
+from zonelab.cluster.sim.redis.commands.queued import QUEUED_COMMANDS
+from zonelab.cluster.sim.redis.registry import Args, CommandSpec, CommandTable, Handler, find
 from zonelab.cluster.sim.redis.reply import OUT_OF_MEMORY, CommandError, SubcommandSyntaxError, text
 from zonelab.cluster.sim.redis.reply import error as error_reply
 from zonelab.cluster.sim.redis.script_functions import Execution
 from zonelab.cluster.sim.redis.scripting import ScriptCache
 from zonelab.cluster.sim.redis.server_commands import NO_SCRIPT, full_name, not_modelled
 from zonelab.cluster.sim.redis.store import NO_RUN, Database
+from zonelab.cluster.sim.redis.touched import written_keys
+from zonelab.cluster.sim.redis.watched import KeyObservers, Watch
 from zonelab.engine.ports import Argument, Command, Reply, ServerError
 
 _ARGUMENTS_SHOWN = 128
@@ -26,6 +30,11 @@ OnWrite = Callable[[list[Args]], None]
 """Told the commands, each with its name, by which one command or script changed the key space."""
 
 _WRONG_NUMBER_IN_SCRIPT = "ERR Wrong number of args calling command from script"
+_ABORTED = "EXECABORT Transaction discarded because of previous errors."
+
+_NONE: CommandTable = {}
+R = TypeVar("R", bound=Reply)
+
 _NO_SCRIPTS = "ERR This Valkey command is not allowed from script"
 
 
@@ -52,6 +61,7 @@ class RedisModel:
         self._lacking = {} if lacking is None else lacking
         self._scripts = ScriptCache(call=self._call_from_script, full=lambda: self.full)
         self._script_commands = self._scripts.commands()
+        self.observers = KeyObservers()
 
     def execute(self, command: Command) -> Reply:
         """Run one command. An error reply comes back as a ``ServerError`` value."""
@@ -59,12 +69,12 @@ class RedisModel:
 
     def execute_each(self, commands: Iterable["Prepared"]) -> list[Reply]:
         """Execute several commands at one time; see ``execute``."""
-        store, tells = self.store, self._on_write is not None or self.full
+        store, tells = self.store, self._on_write is not None or self.full or bool(self.observers)
         store.tick()
         replies: list[Reply] = []
         for handler, parsed, words in commands:
             if handler is None or tells:
-                replies.append(self._run_and_tell(words))
+                replies.append(self._tell(self._run(words)))
                 continue
             try:
                 replies.append(handler(store, parsed))
@@ -78,26 +88,55 @@ class RedisModel:
         full, self.full = self.full, False
         self.store.stand_at(now_us)
         for effect in effects:
-            self._run(effect)
+            self._run(effect, QUEUED_COMMANDS)
         self._on_write, self.full = on_write, full
 
-    def _run_and_tell(self, args: Args) -> Reply:
-        reply = self._run(args)
+    def execute_transaction(self, commands: Iterable["Prepared"]) -> Reply:
+        """Execute what stands between MULTI and EXEC as one; on disk, too, it is one record."""
+        self.store.tick()
+        queued = [words for _, _, words in commands]
+        specs = [self._find(words, QUEUED_COMMANDS) for words in queued]
+        if any(self._refused(words, spec) is not None for words, spec in zip(queued, specs, strict=True)):
+            return ServerError(_ABORTED)
+        if self.full and any(spec is not None and spec.grows for spec in specs):
+            return ServerError(f"EXECABORT Transaction discarded because of: {OUT_OF_MEMORY}")
+        return self._tell([self._run(words, QUEUED_COMMANDS) for words in queued])
+
+    def refusal(self, command: Command) -> str | None:
+        """Return the error for ``command`` that keeps it out of a transaction; None if it may be queued."""
+        words = prepare(command)[2]
+        return self._refused(words, self._find(words, QUEUED_COMMANDS))
+
+    def watch(self) -> Watch:
+        """Return what watches keys for one connection."""
+        return Watch(self.store, self.observers)
+
+    def _tell(self, reply: R) -> R:
         if self._written:
             written, self._written = self._written, []
             assert self._on_write is not None
             self._on_write(written)
         return reply
 
-    def _run(self, args: Args) -> Reply:
-        spec = find(args) or find(args, self._script_commands)
-        if spec is None or spec.verbs is not None:
-            return error_reply(self._refusal(args, spec))
-        if not spec.accepts(len(args)):
-            return ServerError(f"ERR wrong number of arguments for '{spec.name}' command")
+    def _run(self, args: Args, further: CommandTable = _NONE) -> Reply:
+        """Run a command of the model, or of ``further``."""
+        spec = self._find(args, further)
+        if (refused := self._refused(args, spec)) is not None:
+            return error_reply(refused)
+        assert spec is not None
         if self.full and spec.grows:
             return ServerError(OUT_OF_MEMORY)
         return self._carry_out(spec, args)
+
+    def _find(self, args: Args, further: CommandTable) -> CommandSpec | None:
+        return find(args) or find(args, self._script_commands) or find(args, further)
+
+    def _refused(self, args: Args, spec: CommandSpec | None) -> str | None:
+        if spec is None or spec.verbs is not None:
+            return self._refusal(args, spec)
+        if not spec.accepts(len(args)):
+            return f"ERR wrong number of arguments for '{spec.name}' command"
+        return None
 
     def _refusal(self, args: Args, container: CommandSpec | None) -> str:
         """Return the error for a command, or a sub-command of ``container``, that the model does not have."""
@@ -112,22 +151,37 @@ class RedisModel:
 
     def _lacks(self, name: str) -> str:
         self._lacking[name] = None
+        if name.upper() in WAITING_NAMES:
+            return f"ERR {name.upper()} waits, which no connection that programs share can: use zonelab.testing.client"
         return f"ERR {not_modelled(name)}"
 
-    def _carry_out(self, spec: CommandSpec, args: Args) -> Reply:
+    def _carry_out(self, spec: CommandSpec, args: Args, *, logged: bool = True) -> Reply:
         store = self.store
         before = store.changes
         scripted = len(self._written)
+        watched = self._watched(spec, args) if self.observers else {}
         try:
             reply = spec.run(store, args[spec.size :])
         except CommandError as failure:
             reply = _failed(failure, args)
-        if store.changes != before and self._on_write is not None and len(self._written) == scripted:
+        if store.changes == before:
+            return reply
+        if logged and self._on_write is not None and len(self._written) == scripted:
             self._written.append(_effect(spec.name, args, reply))
+        for key, was_there in watched.items():
+            if was_there or store.find(key) is not None:
+                self.observers.touch(key)
         return reply
 
+    def _watched(self, spec: CommandSpec, args: Args) -> dict[bytes, bool]:
+        """Return which keys that somebody watches a command may change, and whether they exist."""
+        observers = self.observers
+        flushes = spec.name.startswith("flush")
+        keys = observers.all() if flushes else observers.observed(written_keys(spec.name, args)) if spec.writes else []
+        return {key: self.store.find(key) is not None for key in keys}
+
     def _call_from_script(self, args: Args, execution: Execution) -> Reply:
-        spec = find(args)
+        spec = find(args) or find(args, QUEUED_COMMANDS)
         if spec is None or spec.verbs is not None:
             return ServerError(self._refusal_in_script(args, spec))
         if not spec.accepts(len(args)):
@@ -140,8 +194,9 @@ class RedisModel:
             if spec.grows:
                 return ServerError(OUT_OF_MEMORY)
             execution.exempt = spec.writes
-        if self._on_write is not None and execution.logged:
-            return self._carry_out(spec, args)
+        logged = self._on_write is not None and execution.logged
+        if logged or self.observers:
+            return self._carry_out(spec, args, logged=logged)
         try:
             return spec.run(self.store, args[spec.size :])
         except CommandError as failure:

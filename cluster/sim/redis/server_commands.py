@@ -42,16 +42,16 @@ GROWS = _flagged("denyoom")
 NO_SCRIPT = _flagged("noscript")
 """Commands that no script may call."""
 
-_BLOCKING = "a coordinator's shared connection cannot wait"
+_OWN_CONNECTION = "a program's own connection has it (`client_connection`), the shared one has not"
 _SERVER_ALONE = "it is about one server's process, files or replicas, which the lab itself starts and breaks"
 _CONNECTION = "it is about one client's connection, which many programs share here"
 
 _GROUPS = {
     "cluster": "the zones are no Redis Cluster",
     "connection": _CONNECTION,
-    "pubsub": _CONNECTION,
+    "pubsub": _OWN_CONNECTION,
     "server": _SERVER_ALONE,
-    "transactions": _CONNECTION,
+    "transactions": _OWN_CONNECTION,
     "hyperloglog": "not yet modelled",
     "bitmap": "not yet modelled",
     "geo": "not yet modelled",
@@ -64,8 +64,8 @@ _GROUPS = {
     "scripting": "not yet modelled",
 }
 _NAMES = {
-    **dict.fromkeys(("blmove", "blmpop", "blpop", "brpop", "brpoplpush"), _BLOCKING),
-    **dict.fromkeys(("bzmpop", "bzpopmax", "bzpopmin"), _BLOCKING),
+    **dict.fromkeys(("blmove", "blmpop", "blpop", "brpop", "brpoplpush"), _OWN_CONNECTION),
+    **dict.fromkeys(("bzmpop", "bzpopmax", "bzpopmin"), _OWN_CONNECTION),
     **dict.fromkeys(("migrate", "wait", "waitaof"), "zones are no replicas of each other"),
     **dict.fromkeys(("move", "swapdb"), "there is database 0 only"),
     "object|idletime": "when a key was last looked at is not kept",

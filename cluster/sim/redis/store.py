@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from random import Random
 from typing import TypeVar
 
+from zonelab.cluster.sim.redis.channels import Channels
 from zonelab.cluster.sim.redis.reply import WRONG_TYPE, CommandError
 from zonelab.cluster.sim.redis.stream_value import Stream
 from zonelab.cluster.sim.redis.values import SortedSet, Value
@@ -25,7 +26,8 @@ class Snapshot:
 class Database:
     """One database. ``now_us`` is the server's clock, frozen while a command or script runs.
 
-    ``run_id``: of the process, 40 hexadecimal digits; it is no part of the data, so no copy has it.
+    ``run_id``: of the process, 40 hexadecimal digits; it is no part of the data, so no copy has it, and nor has one the
+    ``channels`` and their subscribers.
     ``changes`` counts modifications, in the server's way: a command that leaves it alone is not written to disk.
     """
 
@@ -35,6 +37,7 @@ class Database:
         self.random = random
         self._now_us: int | None = None
         self.changes = 0
+        self.channels = Channels()
         self._values: dict[bytes, Value] = {}
         self._expiry_ms: dict[bytes, int] = {}
 
