@@ -52,7 +52,7 @@ def read_yaml(text: str) -> Any:
         finally:
             loader.dispose()
     except yaml.YAMLError as error:
-        raise NotYaml(_told(error)) from None
+        raise NotYaml(_error_text(error)) from None
     except (ValueError, KeyError) as error:  # of characters that UTF-8 cannot have, and of !!bool x
         raise NotYaml(f"not valid YAML: {error}") from None
 
@@ -62,7 +62,7 @@ def write_yaml(value: Any) -> str:
     return yaml.dump(value, Dumper=_Dumper, sort_keys=False, allow_unicode=True, width=110)
 
 
-def _told(error: yaml.YAMLError) -> str:
+def _error_text(error: yaml.YAMLError) -> str:
     mark = getattr(error, "problem_mark", None) or getattr(error, "context_mark", None)
     where = f"line {mark.line + 1}, column {mark.column + 1}: " if mark is not None else ""
     problem = str(getattr(error, "problem", None) or getattr(error, "reason", None) or "unreadable")

@@ -63,7 +63,7 @@ def picture(shown: Timeline) -> Picture:
         data={
             "end": shown.end_s,
             "first": first,
-            "rows": [[_told(mark) for mark in row.marks] for row in shown.processes],
+            "rows": [[_numbers(mark) for mark in row.marks] for row in shown.processes],
         },
     )
 
@@ -97,7 +97,7 @@ def _bars(shown: Timeline) -> list[Bar]:
     ]
 
 
-def _told(mark: Mark) -> list[Any]:
+def _numbers(mark: Mark) -> list[Any]:
     """Return the mark as the script reads it: operation, outcome, begin and length in seconds, others, and what it was
     about.
     """

@@ -102,7 +102,7 @@ def line_of(run: Path, *, place: str, digest: str) -> RunLine:
 
 
 def _line(run: Path, info: RunInfo, *, place: str, digest: str) -> RunLine:
-    verdict, summary = _told(run / "verdict.json"), _told(run / "summary.json")
+    verdict, summary = _content(run / "verdict.json"), _content(run / "summary.json")
     counts: dict[str, int] = {}
     judged: list[str] = []
     doubts = False
@@ -148,7 +148,7 @@ def setting_of(info: RunInfo) -> str:
     return shlex.join(kept)
 
 
-def _told(path: Path) -> Mapping[str, Any]:
+def _content(path: Path) -> Mapping[str, Any]:
     """Return the content of a file; an empty mapping if it is not there. Raises ``OSError``, ``ValueError`` and
     ``TypeError``.
     """

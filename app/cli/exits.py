@@ -39,7 +39,7 @@ def exit_code_of(error: BaseException, arguments: Sequence[str]) -> int:
     """Tell the user of ``error``, which ended the command ``arguments``, without a traceback unless it is a bug."""
     if isinstance(error, BrokenPipeError):
         return _pipe_closed()
-    lines, code = _told(error)
+    lines, code = _reported(error)
     with suppress(OSError):  # the code says it, too
         for line in lines:
             print(f"zonelab: {line}", file=sys.stderr)  # noqa: T201 (the one place where errors are printed)
@@ -61,7 +61,7 @@ def _tell_in_junit(lines: Sequence[str], code: int, arguments: Sequence[str]) ->
         file.write(Suite(verb=arguments[0], command=command, cases=[case]))
 
 
-def _told(error: BaseException) -> tuple[Sequence[str], int]:
+def _reported(error: BaseException) -> tuple[Sequence[str], int]:
     match error:
         case ScenarioError():
             return error.lines, EXIT_USAGE
@@ -73,10 +73,10 @@ def _told(error: BaseException) -> tuple[Sequence[str], int]:
             return [explain(error)], EXIT_LAB_FAILED
         case KeyboardInterrupt():
             return ["interrupted"], EXIT_UNKNOWN
-    return _told_of_others(error)
+    return _reported_of_others(error)
 
 
-def _told_of_others(error: BaseException) -> tuple[Sequence[str], int]:
+def _reported_of_others(error: BaseException) -> tuple[Sequence[str], int]:
     from zonelab.analysis.runs.errors import RunError
     from zonelab.studies.shrink.search import NotFailing
 

@@ -94,7 +94,7 @@ class CoordinatorsPage:
         latest = self._answers.latest
         zones = [self._zone(zone, latest.get(zone)) for zone in self._zones]
         shown = {"now_ms": _wall_ms(time.time_ns()), "zones": zones, "links": links_of(latest, _wall_ms)}
-        return {**shown, "notices": notices_of(latest), "queues": self.queues.told()}
+        return {**shown, "notices": notices_of(latest), "queues": self.queues.shown()}
 
     async def serve(self, *, port: int, tell: Callable[[str], None]) -> None:
         """Until it is cancelled; ``tell`` hears the address. Raises ``ClusterError`` if the port is taken."""

@@ -135,7 +135,7 @@ class RunPage:
                 for (source, target), link in run.testbed.links.items()
             ],
             "faults": [self._fault(row, run.testbed) for row in run.faults_in_force],
-            "queues": self.queues.told(),
+            "queues": self.queues.shown(),
             **self._partitions(run.testbed.runtime.now_ns(), now_ms),
         }
 
@@ -157,7 +157,7 @@ class RunPage:
     def _partitions(self, now_ns: int, now_ms: int) -> dict[str, Any]:
         if self._order is None:
             return {}
-        return {"partitions": [{**row, "read_ms": now_ms} for row in self._order.told(now_ns)]}
+        return {"partitions": [{**row, "read_ms": now_ms} for row in self._order.shown(now_ns)]}
 
     def _zone(self, name: str, testbed: Testbed, now_ms: int) -> dict[str, Any]:
         coordinator = testbed.coordinators[name]
@@ -205,8 +205,8 @@ class _OneQueue:
         if self.queue is not None:
             await self.queue.look()
 
-    def told(self) -> list[dict[str, Any]]:
-        return [] if self.queue is None else [self.queue.told()]
+    def shown(self) -> list[dict[str, Any]]:
+        return [] if self.queue is None else [self.queue.shown()]
 
     async def find(self, name: str, engine: str, message_id: str) -> list[dict[str, Any]]:
         if self.queue is None:

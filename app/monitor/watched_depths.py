@@ -32,7 +32,7 @@ class WatchedDepths:
     def close(self) -> None:
         self._readings.close()
 
-    def told(self) -> dict[str, Any]:
+    def shown(self) -> dict[str, Any]:
         """Return what the live page shows of the queue: a row for each shard, waiting and leased apart."""
         rows = [
             {

@@ -62,7 +62,7 @@ class WatchedQueue:
     def close(self) -> None:
         self._readings.close()
 
-    def told(self) -> dict[str, Any]:
+    def shown(self) -> dict[str, Any]:
         """Figures of each zone, of each shard in a server, and of each key that is not empty everywhere."""
         answered = self._readings.latest
         latest = {node: answered[node] for node in self.servers if node in answered}  # not as they first answered

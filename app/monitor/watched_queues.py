@@ -35,8 +35,8 @@ class WatchedQueues:
     async def look(self) -> None:
         await asyncio.gather(*(queue.look() for queue in self._queues.values()))
 
-    def told(self) -> Sequence[dict[str, Any]]:
-        return [queue.told() for queue in self._queues.values()]
+    def shown(self) -> Sequence[dict[str, Any]]:
+        return [queue.shown() for queue in self._queues.values()]
 
     async def find(self, name: str, engine: str, message_id: str) -> list[dict[str, Any]]:
         """Return where the message is in the queue of this name and engine. Raises ``NotAccepted`` if that is not

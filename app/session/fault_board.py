@@ -49,7 +49,7 @@ class ActiveFault:
     def name(self) -> str:
         return f"{self.number}:{self.request.label}"
 
-    def told(self, now_ns: int) -> dict[str, Any]:
+    def shown(self, now_ns: int) -> dict[str, Any]:
         """The fault as ``zonelab status`` and its JSON show it."""
         since_s = (now_ns - self.begin_ns) / 1e9
         for_s = self.request.for_s
@@ -93,7 +93,7 @@ class Board:
     @property
     def active(self) -> list[dict[str, Any]]:
         now_ns = self._recording.now_ns()
-        return [fault.told(now_ns) for fault in self._faults.values()]
+        return [fault.shown(now_ns) for fault in self._faults.values()]
 
     async def begin(self, request: FaultRequest) -> dict[str, Any]:
         """Raises ``NotAccepted`` if nothing was changed, another ``ClusterError`` if it went wrong on the way."""
@@ -103,7 +103,7 @@ class Board:
             await self._enforce(fault)
             if request.for_s is not None:
                 fault.timer = asyncio.create_task(self._end_after(fault, request.for_s))
-            return fault.told(self._recording.now_ns())
+            return fault.shown(self._recording.now_ns())
 
     async def end(self, number: int) -> list[str]:
         """Raises ``NotAccepted`` if no such fault is in force."""

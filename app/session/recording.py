@@ -75,7 +75,7 @@ class SessionRecording:
         (self.directory / "history").mkdir()
         for name, schema in (("history/operations", OPERATIONS), ("final_state", FINAL_STATE), ("depth", DEPTH)):
             self._write_table(name, schema, [])
-        settings_text = write_yaml(settings.told())
+        settings_text = write_yaml(settings.recorded())
         (self.directory / "scenario.yaml").write_text(settings_text, encoding="utf-8")
         self._save_faults()
         self._save_verbs()

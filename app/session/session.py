@@ -73,7 +73,7 @@ class Session:
         now_ns = self.recording.now_ns()
         answers = zip(self.coordinators, asked, strict=True)
         fresh = {zone: GaugeReading(answer, now_ns) for zone, answer in answers if answer is not None}
-        return {**self._described(), **self._told(fresh)}
+        return {**self._described(), **self._shown(fresh)}
 
     async def heal(self) -> list[str]:
         """Heal as ``Board.heal`` does, then compare the zones and report the differences as well."""
@@ -113,7 +113,7 @@ class Session:
         answers = self.sampler.answers
         await asyncio.gather(answers.look(within_s=WAIT_S), self.queues.look())
         now_ms = self._wall_ms(self.recording.now_ns())
-        return {"now_ms": now_ms, **self._told(answers.latest), "queues": self.queues.told()}
+        return {"now_ms": now_ms, **self._shown(answers.latest), "queues": self.queues.shown()}
 
     def _described(self) -> dict[str, Any]:
         settings = self.settings
@@ -127,7 +127,7 @@ class Session:
             "data_centres": {} if settings.layout.flat else placed(settings.layout),
         }
 
-    def _told(self, readings: Mapping[str, GaugeReading[dict[str, Any]]]) -> dict[str, Any]:
+    def _shown(self, readings: Mapping[str, GaugeReading[dict[str, Any]]]) -> dict[str, Any]:
         """``read_ms``, of a zone and of a link: when that was so, by the clock of the machine."""
         return {
             "up_s": round(self.recording.now_ns() / 1e9, 1),

@@ -138,7 +138,7 @@ class SessionSettings(Section):
             for number in range(self.dcs)
         }
 
-    def told(self) -> dict[str, Any]:
+    def recorded(self) -> dict[str, Any]:
         """Everything but the password, of which only whether there is one."""
         return {**self.model_dump(mode="json", exclude={"password"}), "password": self.password is not None}
 

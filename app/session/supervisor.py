@@ -63,7 +63,7 @@ async def _serve(made: Session, state: StateDirectory, file: SessionFile, listen
     async with serving_at(app, listener, bounds=Bounds(token=token)) as address:
         known = {"control": f"http://{address}", "token": token, "run": str(made.recording.directory)}
         state.write(file.model_copy(update=known))
-        made.recording.verb("up", made.settings.told())
+        made.recording.verb("up", made.settings.recorded())
         _tell({"ready": await made.status()})
         try:
             await ending.wait()

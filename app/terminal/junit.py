@@ -38,18 +38,18 @@ class Outcome(StrEnum):
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class JUnitCase:
-    """One thing that was judged. ``group`` is under what servers list it; the first line of ``told`` is its heading."""
+    """One thing that was judged. ``group`` is under what servers list it; the first line of ``text`` is its heading."""
 
     group: str
     name: str
     outcome: Outcome = Outcome.PASSED
-    told: str = ""
+    text: str = ""
 
     @classmethod
-    def of(cls, group: str, name: str, outcome: Outcome, *told: str) -> Self:
-        """A case of ``outcome``, told in these lines; it passed if there is nothing to tell."""
-        lines = "\n".join(told)
-        return cls(group=group, name=name, outcome=outcome if lines else Outcome.PASSED, told=lines)
+    def of(cls, group: str, name: str, outcome: Outcome, *lines: str) -> Self:
+        """Return a case of ``outcome`` with ``lines`` as its text; it passed if there are none."""
+        text = "\n".join(lines)
+        return cls(group=group, name=name, outcome=outcome if text else Outcome.PASSED, text=text)
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -113,9 +113,9 @@ class JUnitFile:
         for case in suite.cases:
             element = SubElement(shown, "testcase", {"classname": _xml(case.group), "name": _xml(case.name)})
             if case.outcome is not Outcome.PASSED:
-                told = _xml(case.told)
-                detail = SubElement(element, case.outcome, {"message": told.partition("\n")[0]})
-                detail.text = told
+                text = _xml(case.text)
+                detail = SubElement(element, case.outcome, {"message": text.partition("\n")[0]})
+                detail.text = text
         return whole
 
 

@@ -109,7 +109,7 @@ def limit_suite(done: "LimitResult") -> Suite:
     cases = [_all_run(group, sum(row.seeds for row in done.rows), complete=done.complete, command=done.command)]
     for row in done.rows:
         without = row.seeds - row.found
-        lines = (f"not judged: {without:,} of {row.seeds:,} searches found no limit, {row.told}",) if without else ()
+        lines = (f"not judged: {without:,} of {row.seeds:,} searches found no limit, {row.words}",) if without else ()
         cases.append(JUnitCase.of(group, row.setting, Outcome.SKIPPED, *lines))
         failed = ((f"{row.setting}, {why.partition(':')[0]}", why) for why in row.failures)
         cases += [JUnitCase.of(group, name, Outcome.ERROR, why, again) for name, why in failed]

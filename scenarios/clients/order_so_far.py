@@ -66,7 +66,7 @@ class OrderSoFar:
             if name == partition and place.since_ns is None and self._end(name) > place.cursor:
                 place.since_ns = row["time_ns"]
 
-    def told(self, now_ns: int) -> Iterator[dict[str, Any]]:
+    def shown(self, now_ns: int) -> Iterator[dict[str, Any]]:
         """A row for each group and partition, for a page."""
         for (group, partition), place in sorted(self._places.items()):
             end = self._end(partition)

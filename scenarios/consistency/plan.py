@@ -29,7 +29,7 @@ def plan_accesses(scenario: Scenario, *, zone: str, random: Callable[[str], Rand
     workload = scenario.workload
     assert workload is not None, "only a scenario with a workload has one"
     if workload.operations is not None:
-        yield from _told(workload, zone)
+        yield from _explicit(workload, zone)
         return
     rate_per_s = scenario.load.rate_of(zone)
     if rate_per_s == 0:
@@ -51,7 +51,7 @@ def plan_accesses(scenario: Scenario, *, zone: str, random: Callable[[str], Rand
         )
 
 
-def _told(workload: Workload, zone: str) -> Iterator[PlannedAccess]:
+def _explicit(workload: Workload, zone: str) -> Iterator[PlannedAccess]:
     own = [op for op in workload.operations or () if op.zone == zone]
     for number, op in enumerate(sorted(own, key=attrgetter("at_ms"))):
         drawn = f"{zone}{number}" if op.f in NEEDS_ARGUMENT else None

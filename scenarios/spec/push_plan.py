@@ -33,7 +33,7 @@ def plan_pushes(load: Load, *, zone: str, random: Callable[[str], Random]) -> It
     ``random`` gives the stream of a name. Times and contents have streams of their own.
     """
     if load.operations is not None:
-        yield from _told(load, load.operations, zone)
+        yield from _explicit(load, load.operations, zone)
         return
     times, compose = random(f"arrivals {zone}"), composer(load, zone=zone, random=random)
     if load.arrivals is not None:
@@ -77,7 +77,7 @@ def composer(load: Load, *, zone: str, random: Callable[[str], Random]) -> Compo
     return compose
 
 
-def _told(load: Load, operations: Sequence[PushOperation], zone: str) -> Iterator[PlannedPush]:
+def _explicit(load: Load, operations: Sequence[PushOperation], zone: str) -> Iterator[PlannedPush]:
     own = sorted((operation for operation in operations if operation.zone == zone), key=attrgetter("at_ms"))
     for at_ms, together in groupby(own, key=attrgetter("at_ms")):
         messages = tuple(

@@ -48,7 +48,7 @@ def limit_table(rows: Sequence[LimitRow]) -> ReportTable[LimitRow]:
     return ReportTable(
         columns=[
             Column("setting", lambda row: row.setting),
-            Column("limit a second (95 %)", lambda row: row.told),
+            Column("limit a second (95 %)", lambda row: row.words),
             Column("beside the first", lambda row: ratio(row, first), number=True),
             Column("beside the load", lambda row: ratio(row, row.given_per_s), number=True),
             Column("what is behind above it", lambda row: sorted(row.behind) or None),

@@ -36,7 +36,7 @@ class LimitRow:
         return {**asdict(self), "behind": dict(self.behind), "failures": list(self.failures)}
 
     @property
-    def told(self) -> str:
+    def words(self) -> str:
         """The highest rate at which zones keep up, with its interval, as the table shows it."""
         if self.value_per_s is None:
             return NONE

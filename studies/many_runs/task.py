@@ -60,10 +60,10 @@ def finish(run: Callable[[Subject], Result], task: RunTask[Subject]) -> Finished
     try:
         return FinishedTask(key=task.key, result=run(task.subject))
     except Exception as error:
-        return FinishedTask(key=task.key, error=_told(error))
+        return FinishedTask(key=task.key, error=_error_text(error))
 
 
-def _told(error: Exception) -> str:
+def _error_text(error: Exception) -> str:
     """Return the error in one line; for a bug with its place, as the traceback stays in the worker."""
     words = explain(error)
     frames = traceback.extract_tb(error.__traceback__)

@@ -98,8 +98,8 @@ def follow_in(session: SparkSession, followers: Sequence[Follower], watch: Watch
     except (PySparkException, Py4JError) as error:
         for follower, _ in queries:
             if follower.error is not None:
-                raise _told(follower.error) from error
-        raise _told(error) from error
+                raise _explained(follower.error) from error
+        raise _explained(error) from error
     finally:
         for _, query in queries:
             with suppress(Py4JError):
@@ -121,12 +121,12 @@ def _started(session: SparkSession, follower: Follower) -> StreamingQuery:
 
 def _raise_error(follower: Follower, query: StreamingQuery) -> None:
     if follower.error is not None:
-        raise _told(follower.error)
+        raise _explained(follower.error)
     if (error := query.exception()) is not None:
-        raise _told(error)
+        raise _explained(error)
 
 
-def _told(error: Exception) -> Exception:
+def _explained(error: Exception) -> Exception:
     if isinstance(error, (RunError, OSError)):
         return error
     return SparkFailed(f"a Spark job failed: {' '.join(str(error).split())[:200]}")

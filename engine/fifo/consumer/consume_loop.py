@@ -104,7 +104,7 @@ class ConsumeLoop:
         self, queue: ProcessQueue, batch: Sequence[CachedMessage], handling: BatchContext
     ) -> ConsumeStatus | None:
         now_ns = self._context.runtime.now_ns()
-        delivered = [self._told(queue.partition, each, now_ns) for each in batch]
+        delivered = [self._delivered(queue.partition, each, now_ns) for each in batch]
         self._listening[queue.partition] += 1
         self.watchers.before(queue.partition, delivered)
         begun_ns, raised = self._context.runtime.now_ns(), False
@@ -126,7 +126,7 @@ class ConsumeLoop:
         self.watchers.after(handled, handling)
         return said
 
-    def _told(self, partition: Partition, cached: CachedMessage, now_ns: int) -> BatchMessage:
+    def _delivered(self, partition: Partition, cached: CachedMessage, now_ns: int) -> BatchMessage:
         record, offset, attempt = cached.entry.record, cached.entry.offset, cached.failed + 1
         op_id = self._context.observer.start(**self._columns(partition, record, offset, attempt), time_ns=now_ns)
         return BatchMessage(record=record, offset=offset, attempt=attempt, op_id=op_id)

@@ -29,7 +29,7 @@ def test_depths_are_those_of_the_shards_that_answer():
 
     async def looked():
         await watched.look()
-        return watched.told()
+        return watched.shown()
 
     told = asyncio.run(looked())
     assert [(one["holds"], one["zone"], one["entries"]) for one in told["keys"]] == [

@@ -62,7 +62,7 @@ def watched(**servers):
 def told_by(queue):
     async def looked():
         await queue.look(within_s=5, shared_s=0)
-        return queue.told()
+        return queue.shown()
 
     return asyncio.run(looked())
 

@@ -27,9 +27,9 @@ def settings(**given: Any) -> SessionSettings:
 
 
 def test_what_is_not_asked_for_is_as_stated_and_the_password_is_never_told() -> None:
-    assert settings().told() == DEFAULTS
+    assert settings().recorded() == DEFAULTS
     made = settings(password="secret", seed=7)
-    assert made.told() == {**DEFAULTS, "password": True, "seed": 7}
+    assert made.recorded() == {**DEFAULTS, "password": True, "seed": 7}
     assert "secret" not in repr(made)
 
 

@@ -31,7 +31,7 @@ def told(suite: Suite) -> dict[str, list[tuple[str, str, tuple[str, ...]]]]:
     """By group: name, outcome and lines of each case."""
     found: dict[str, list[tuple[str, str, tuple[str, ...]]]] = {}
     for case in suite.cases:
-        found.setdefault(case.group, []).append((case.name, str(case.outcome), tuple(case.told.splitlines())))
+        found.setdefault(case.group, []).append((case.name, str(case.outcome), tuple(case.text.splitlines())))
     assert suite.command == "zonelab it"
     return found
 

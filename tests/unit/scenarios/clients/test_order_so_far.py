@@ -49,7 +49,7 @@ def so_far_of(*events):
 
 
 def told_at(now_ms, *events):
-    (told,) = so_far_of(*events).told(now_ms * MS)
+    (told,) = so_far_of(*events).shown(now_ms * MS)
     return told
 
 
@@ -119,7 +119,8 @@ def test_signs_of_another_group_or_partition_are_not_of_this_one(cause, other):
     moved = [{**row, **{name: other[name] for name in other if row.get(name)}} for row in theirs]
     pushed = [{**row, "partition": "t/1"} for row in PUSHED]
     told = {
-        (one["group"], one["partition"]): one["blocked"] for one in so_far_of(*pushed, grant(10), *moved).told(600 * MS)
+        (one["group"], one["partition"]): one["blocked"]
+        for one in so_far_of(*pushed, grant(10), *moved).shown(600 * MS)
     }
     assert told.pop(("g", "t/0")) == "slow"
     assert list(told.values()) == [cause]
@@ -137,13 +138,13 @@ def test_places_are_told_in_order_each_with_its_own_end_and_token():
     second = [{**grant(10), "partition": "t/1", "token": None}, {**grant(10), "group": "f", "generation": None}]
     fenced = [{"kind": "produce", "partition": "t/1", "outcome": "ok", "time_ns": 900 * MS}] * 3
     refused = {"kind": "produce", "partition": "t/1", "outcome": "fail", "time_ns": 950 * MS}
-    told = list(so_far_of(*second, grant(10), *fenced, refused).told(1_000 * MS))
+    told = list(so_far_of(*second, grant(10), *fenced, refused).shown(1_000 * MS))
     assert [(one["group"], one["partition"], one["token"], one["end"], one["blocked_s"]) for one in told] == [
         ("f", "t/0", "0.3", 2, pytest.approx(0.99)),
         ("g", "t/0", "1.3", 2, pytest.approx(0.99)),
         ("g", "t/1", None, 3, None),
     ]
-    *_, farther = so_far_of(*second, *fenced, event("start", 10, offset=6, op_id=1, partition="t/1")).told(0)
+    *_, farther = so_far_of(*second, *fenced, event("start", 10, offset=6, op_id=1, partition="t/1")).shown(0)
     assert farther["end"] == 7
 
 
@@ -165,7 +166,7 @@ def test_at_the_end_of_a_run_it_says_where_the_verdict_says_that_groups_are():
     events = list(rows(trial.tables, ORDER_NAME, ORDER.names))
     for row in events:
         so_far.heard(row)
-    told = list(so_far.told(events[-1]["time_ns"] + 1_000 * MS))
+    told = list(so_far.shown(events[-1]["time_ns"] + 1_000 * MS))
     assert sum(one["cursor"] for one in told) == trial.verdict.totals.pushed
     assert {one["lag"] for one in told} == {0}
     assert {one["blocked"] for one in told} == {None}

@@ -74,11 +74,11 @@ def test_rows_have_an_interval_over_seeds_and_say_where_there_is_no_limit():
     found = {("as it is", seed): searched(90.0 + seed, 94.0, "acks") for seed in (1, 2)}
     (row,) = limit_rows(settings, AllRuns(results=found))
     assert row.low_per_s < row.value_per_s < row.high_per_s
-    assert row.told.startswith("92.7 (")
+    assert row.words.startswith("92.7 (")
     (alone,) = limit_rows(settings, AllRuns(results={key: found[key] for key in [("as it is", 1)]}))
-    assert alone.told == "92.5 ± 2.5%, one seed", "one seed tells nothing of others"
+    assert alone.words == "92.5 ± 2.5%, one seed", "one seed tells nothing of others"
     none = {("as it is", 1): searched(5_000.0)}
-    assert limit_rows(settings, AllRuns(results=none))[0].told == "more than 5,000"
+    assert limit_rows(settings, AllRuns(results=none))[0].words == "more than 5,000"
 
 
 def test_what_will_be_searched_is_said_beforehand():
