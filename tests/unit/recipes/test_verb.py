@@ -19,34 +19,31 @@ from zonelab.app.terminal.junit import JUnitCase, Outcome, Suite
 from zonelab.scenarios.run.trial import attempt
 from zonelab.scenarios.spec.reading import identity_of, load_scenario
 from zonelab.studies.many_runs.experiment import Experiment
-from zonelab.studies.many_runs.run_all import AllRuns
+from zonelab.studies.many_runs.study_report import StudyReport
 from zonelab.studies.many_runs.task import RunTask
 from zonelab.studies.many_runs.where import Where
-from zonelab.studies.reporting.console import console
+from zonelab.studies.reporting.report_table import Column, ReportTable
 
 
-@dataclass(frozen=True, kw_only=True)
-class Census:
-    done: AllRuns
-    command: str
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Census(StudyReport):
+    begun: dict[int, int]
 
-    @property
-    def problems(self):
-        return list(self.done.failures.values())
+    _TITLE = "Messages by seed"
+    _PAGE = "docs/hunting.md"
 
-    @property
-    def exit_code(self):
-        return 0 if self.done.complete else 2
+    def tables(self, *, beside=None):
+        columns = [Column("seed", lambda row: row[0]), Column("messages", lambda row: row[1], number=True)]
+        return [ReportTable(columns=columns, rows=list(self.begun.items()))]
 
-    def to_json(self):
-        begun = {seed: one.begun for (_, seed), one in self.done.results.items()}
-        return {"begun": begun, "known": self.done.known, "command": self.command}
+    def sentences(self):
+        yield f"{sum(self.begun.values()):,} messages in all."
 
-    def print(self):
-        console().print(self.to_json())
+    def _results(self):
+        return {"begun": self.begun}
 
     def suite(self):
-        told = "" if self.done.complete else "interrupted"
+        told = "" if self.complete else "interrupted"
         case = JUnitCase.of("zonelab.census", "every run was made", Outcome.ERROR, told)
         return Suite(verb="census", command=self.command, cases=[case])
 
@@ -64,7 +61,11 @@ def run_census(source: str, *, seeds: range, where: Where, runs: Path, command: 
         tasks=[RunTask(scenario.name, seed, seed) for seed in seeds],
         decided_by=[identity_of(scenario)],
     )
-    return Census(done=experiment.conduct(experiment.directory(runs), where=where), command=command)
+
+    def found(done, directory):
+        return {"begun": {seed: one.begun for (_, seed), one in done.results.items()}}
+
+    return Census.of(experiment, found, runs=runs, command=command, where=where)
 '''
 
 ITS_OPTIONS = '''@over_many_runs(runs=9, each="How many seeds to count.")
@@ -107,4 +108,5 @@ def test_it_has_the_help_options_files_and_resumption_of_every_verb_over_many_ru
     assert (more["known"], more["begun"]["4"]) == (2, first["begun"]["4"])
     assert '<testcase classname="zonelab.census" name="every run was made"' in (tree.folder / "census.xml").read_text()
     (results,) = (tree.folder / "kept").glob("steady/census-*/results.jsonl")
+    assert json.loads((results.parent / "census.json").read_text()) == more
     assert len(results.read_text().splitlines()) == 1 + 3
