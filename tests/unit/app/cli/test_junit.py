@@ -177,7 +177,7 @@ def test_a_hunt_tells_shares_broken_seeds_and_seeds_without_a_verdict(tmp_path: 
     assert found["every run was made"][0] == "error"
     assert found["seeds without a verdict"] == (
         "skipped",
-        "not judged: 1 of 5 seeds are neither valid nor invalid\nseeds 3",
+        "not judged: 1 of 5 runs are neither valid nor invalid\nseeds 3",
     )
     assert [found[f"seed {seed}"][1].splitlines()[0] for seed in (4, 5)] == ["no room", "event 9"]
 

@@ -14,14 +14,14 @@ def pbs(*words: object, cwd: Path) -> Done:
 def test_the_settings_asked_for_stand_beside_other_stores_with_seed_version_and_sample(tmp_path: Path) -> None:
     done = pbs("--model", "lnkd-disk", "--r", 1, "--at", "10ms", "--trials", 100_000, "--seed", 7, cwd=tmp_path)
     assert done.returncode == 0
-    names = [line.split("  ")[0] for line in done.stdout.splitlines() if line[:1].isalpha()]
+    names = [line.split("│")[0].rstrip() for line in done.stdout.splitlines() if line[:1].isalpha()]
     assert names[:7] == [
         *("R=1 W=1", "R=1 W=2", "R=1 W=3"),
         *("DC_ONE, same zone", "DC_ONE, other zone", "DC_QUORUM", "Elasticsearch"),
     ]
     assert "10 ms later" in done.stdout
     assert "first passage" in done.stdout
-    assert "R=1 W=1: one of the last k versions with 0.333 (k = 1), 0.556 (k = 2)" in done.stdout
+    assert "R=1 W=1: one of the last k versions with 33.3% (k = 1), 55.6% (k = 2)" in done.stdout
     assert "of 3: one 1, quorum 2, all 3" in done.stdout
     assert done.stdout.endswith("zonelab 0.1.0, 100,000 trials a model, seed 7; 95 % intervals.\n")
 
@@ -88,8 +88,8 @@ def test_what_is_not_accepted_is_one_line_with_what_is(words: tuple[object, ...]
             ("--n", 4, "--r", 1, "--w", 2, "--lag", "2ms", "--own", "1ms"),
             2,
             [
-                "R=1 W=2: one of the last k versions with 0.500 (k = 1), 0.750 (k = 2), 0.875 (k = 3), 0.969 (k = 5), "
-                "0.999 (k = 10)",
+                "R=1 W=2: one of the last k versions with 50.0% (k = 1), 75.0% (k = 2), 87.5% (k = 3), 96.9% (k = 5), "
+                "99.902% (k = 10)",
                 "Dynomite has at most 3 replicas in a data centre: no rows of its levels.",
                 "of 4: one 1, quorum 3, all 4",
             ],
@@ -111,7 +111,7 @@ def test_what_is_said_below_the_table_depends_on_how_many_replicas_there_are(
         str(words[words.index("--model" if "--model" in words else "--lag") + 1])
     ]
     assert told[below - 1].startswith(model)
-    assert told[below + 1] == "t: 90 % of the reads that begin so long after the write ended see it."
+    assert told[below + 1] == "t: 90.0% of the reads that begin so long after the write ended see it."
     *others, copies = sentences
     passage = ["first passage: the paper's own estimate of t, which is biased low (docs/pbs.md)."]
     assert [line for line in told[below + 2 : -2] if line not in passage] == others

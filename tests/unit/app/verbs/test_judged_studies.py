@@ -59,7 +59,7 @@ def test_a_hunt_has_a_case_a_forbidden_class_and_each_one_found() -> None:
         (
             "seeds without a verdict",
             "skipped",
-            ("not judged: 1 of 4 seeds are neither valid nor invalid", "seeds 2"),
+            ("not judged: 1 of 4 runs are neither valid nor invalid", "seeds 2"),
         ),
         ("seed 3", "error", ("the lab failed", AGAIN)),
         ("seed 4", "error", ("event 5", AGAIN)),
@@ -111,7 +111,11 @@ def test_a_sweep_has_a_case_a_setting_and_forbidden_class() -> None:
         "zonelab.sweep.s.x": [
             ("lost", "failure", (share("lost", "7 of 600 runs (0.47% to 2.4%"), AGAIN)),
             ("stuck", "passed", ()),
-            ("seeds without a verdict", "skipped", ("not judged: 2 of 600 runs", "seeds 5, 6")),
+            (
+                "seeds without a verdict",
+                "skipped",
+                ("not judged: 2 of 600 runs are neither valid nor invalid", "seeds 5, 6"),
+            ),
             ("seed 8", "error", ("ended", AGAIN)),
         ],
         "zonelab.sweep.s.y": [("lost", "skipped", UNJUDGED)],
