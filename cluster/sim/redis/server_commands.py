@@ -52,15 +52,8 @@ _GROUPS = {
     "pubsub": _OWN_CONNECTION,
     "server": _SERVER_ALONE,
     "transactions": _OWN_CONNECTION,
-    "hyperloglog": "not yet modelled",
-    "bitmap": "not yet modelled",
-    "geo": "not yet modelled",
-    "generic": "not yet modelled",
-    "hash": "not yet modelled",
-    "list": "not yet modelled",
-    "set": "not yet modelled",
-    "sorted-set": "not yet modelled",
-    "string": "not yet modelled",
+    "hyperloglog": "no queue is known to use it",
+    "geo": "no queue is known to use it",
     "scripting": "not yet modelled",
 }
 _NAMES = {

@@ -8,7 +8,7 @@ from typing import TypeVar
 from zonelab.cluster.sim.redis.channels import Channels
 from zonelab.cluster.sim.redis.reply import WRONG_TYPE, CommandError
 from zonelab.cluster.sim.redis.stream_value import Stream
-from zonelab.cluster.sim.redis.values import SortedSet, Value
+from zonelab.cluster.sim.redis.values import ExpiringHash, HashValue, SortedSet, Value
 
 V = TypeVar("V", bound=Value)
 
@@ -71,6 +71,10 @@ class Database:
         value = self.find(key) if self._expiry_ms else self._values.get(key)
         if value is None or type(value) is kind:
             return value
+        if isinstance(value, ExpiringHash) and kind is HashValue:
+            value.end(self.now_ms)
+            self.drop_if_empty(key)
+            return value if value else None  # type: ignore[return-value]
         raise CommandError(WRONG_TYPE)
 
     def get_or_create(self, key: bytes, kind: type[V]) -> V:
@@ -154,4 +158,4 @@ def _copied(values: dict[bytes, Value]) -> dict[bytes, Value]:
 
 def copied(value: Value) -> Value:
     """Return a value that changes by itself."""
-    return value.copy() if isinstance(value, SortedSet | Stream) else type(value)(value)  # type: ignore[arg-type]
+    return value.copy() if isinstance(value, SortedSet | Stream | ExpiringHash) else type(value)(value)  # type: ignore[arg-type]

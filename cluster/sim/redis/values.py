@@ -3,7 +3,7 @@
 import math
 from bisect import bisect_left, insort
 from collections import deque
-from typing import Self
+from typing import Any, Self
 
 from sortedcontainers import SortedList
 
@@ -21,6 +21,38 @@ _LIST_MAX = 1_000
 
 class HashValue(dict[bytes, bytes]):
     """Fields in order of their insertion, as in the server's compact encoding."""
+
+    def amend(self, name: bytes, value: bytes) -> None:
+        """Give a field another value, and leave it its time."""
+        dict.__setitem__(self, name, value)
+
+
+class ExpiringHash(HashValue):
+    """A hash of which some fields have an end: ``until_ms``, in Unix time. A field that is set anew has none."""
+
+    def __init__(self, fields: dict[bytes, bytes]) -> None:
+        super().__init__(fields)
+        self.until_ms: dict[bytes, int] = {}
+
+    def __setitem__(self, name: bytes, value: bytes) -> None:
+        super().__setitem__(name, value)
+        self.until_ms.pop(name, None)
+
+    def pop(self, name: bytes, default: Any = None) -> Any:
+        """Remove a field and return its value."""
+        self.until_ms.pop(name, None)
+        return super().pop(name, default)
+
+    def copy(self) -> Self:
+        """A hash with the same fields and times, which changes by itself."""
+        copied = type(self)(self)
+        copied.until_ms = dict(self.until_ms)
+        return copied
+
+    def end(self, now_ms: int) -> None:
+        """Remove the fields whose time is over."""
+        for name in [name for name, until_ms in self.until_ms.items() if until_ms < now_ms]:
+            self.pop(name)
 
 
 class Set(dict[bytes, None]):
@@ -106,6 +138,7 @@ Value = bytes | HashValue | Set | List | SortedSet | Stream
 TYPE_NAMES: dict[type, bytes] = {
     bytes: b"string",
     HashValue: b"hash",
+    ExpiringHash: b"hash",
     Set: b"set",
     List: b"list",
     SortedSet: b"zset",

@@ -209,7 +209,13 @@ def is_page(command: Command, real: bytes, simulated: bytes) -> bool:
     return not begins or any(reply[0] != b"0" for reply in replies)
 
 
-ENCODINGS = {b"raw": b"embstr", b"hashtable": b"listpack", b"intset": b"listpack", b"skiplist": b"listpack"}
+ENCODINGS = {
+    b"raw": b"embstr",
+    b"int": b"embstr",
+    b"hashtable": b"listpack",
+    b"intset": b"listpack",
+    b"skiplist": b"listpack",
+}
 """Encodings that a value keeps after it grew, and that which it has when it is written anew."""
 
 

@@ -112,7 +112,7 @@ def hincrby(store: Database, args: Args) -> Reply:
     value = integer(_read(store, args[0]).get(args[1], b"0"), "ERR hash value is not an integer") + by
     if not INTEGER_MIN <= value <= INTEGER_MAX:
         fail("ERR increment or decrement would overflow")
-    store.get_or_create(args[0], HashValue)[args[1]] = b"%d" % value
+    store.get_or_create(args[0], HashValue).amend(args[1], b"%d" % value)
     store.changes += 1
     return value
 
@@ -126,7 +126,7 @@ def hincrbyfloat(store: Database, args: Args) -> Reply:
     if not np.isfinite(value):
         fail("ERR increment would produce NaN or Infinity")
     text = format_long_double(value)
-    store.get_or_create(args[0], HashValue)[args[1]] = text
+    store.get_or_create(args[0], HashValue).amend(args[1], text)
     store.changes += 1
     return text
 

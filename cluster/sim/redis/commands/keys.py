@@ -1,14 +1,12 @@
 """Commands on keys of any type."""
 
-from zonelab.cluster.sim.redis.commands.expiry import deadline_ms
+from zonelab.cluster.sim.redis.commands.expiry import deadline_ms, expire_options, is_allowed, whole_seconds
 from zonelab.cluster.sim.redis.glob import matches
 from zonelab.cluster.sim.redis.registry import Args, command
-from zonelab.cluster.sim.redis.reply import NO_SUCH_KEY, OK, StatusReply, fail, text
+from zonelab.cluster.sim.redis.reply import NO_SUCH_KEY, OK, StatusReply, fail
 from zonelab.cluster.sim.redis.store import Database
 from zonelab.cluster.sim.redis.values import TYPE_NAMES
 from zonelab.engine.ports import Reply
-
-_EXPIRE_OPTIONS = (b"NX", b"XX", b"GT", b"LT")
 
 
 @command("del", -2)
@@ -70,39 +68,15 @@ def _move(store: Database, source: bytes, target: bytes, *, overwrite: bool) -> 
 
 def _expire(name: str, *, unit_ms: int, relative: bool) -> None:
     def handler(store: Database, args: Args) -> Reply:
-        options = _expire_options(args[2:])
+        options = expire_options(args[2:])
         until_ms = deadline_ms(store, args[1], unit_ms=unit_ms, relative=relative, name=name, positive=False)
-        if store.find(args[0]) is None or not _allowed(options, store.expiry_ms(args[0]), until_ms):
+        if store.find(args[0]) is None or not is_allowed(options, store.expiry_ms(args[0]), until_ms):
             return 0
         store.expire_at(args[0], until_ms)
         store.changes += 1
         return 1
 
     command(name, -3)(handler)
-
-
-def _expire_options(words: Args) -> dict[bytes, None]:
-    options: dict[bytes, None] = {}
-    for word in words:
-        if word.upper() not in _EXPIRE_OPTIONS:
-            fail(f"ERR Unsupported option {text(word)}")
-        options[word.upper()] = None
-    if b"NX" in options and len(options) > 1:
-        fail("ERR NX and XX, GT or LT options at the same time are not compatible")
-    if b"GT" in options and b"LT" in options:
-        fail("ERR GT and LT options at the same time are not compatible")
-    return options
-
-
-def _allowed(options: dict[bytes, None], old_ms: int | None, new_ms: int) -> bool:
-    """A key without a time lives for ever: no time is greater, every time is less."""
-    if b"NX" in options and old_ms is not None:
-        return False
-    if b"XX" in options and old_ms is None:
-        return False
-    if b"GT" in options and (old_ms is None or new_ms <= old_ms):
-        return False
-    return not (b"LT" in options and old_ms is not None and new_ms >= old_ms)
 
 
 _expire("expire", unit_ms=1000, relative=True)
@@ -119,10 +93,6 @@ def _left(store: Database, key: bytes, *, from_ms: int) -> int:
     return -1 if until_ms is None else max(0, until_ms - from_ms)
 
 
-def _seconds(left_ms: int) -> int:
-    return left_ms if left_ms < 0 else (left_ms + 500) // 1000
-
-
 @command("pttl", 2)
 def pttl(store: Database, args: Args) -> Reply:
     return _left(store, args[0], from_ms=store.now_ms)
@@ -130,7 +100,7 @@ def pttl(store: Database, args: Args) -> Reply:
 
 @command("ttl", 2)
 def ttl(store: Database, args: Args) -> Reply:
-    return _seconds(_left(store, args[0], from_ms=store.now_ms))
+    return whole_seconds(_left(store, args[0], from_ms=store.now_ms))
 
 
 @command("pexpiretime", 2)
@@ -140,7 +110,7 @@ def pexpiretime(store: Database, args: Args) -> Reply:
 
 @command("expiretime", 2)
 def expiretime(store: Database, args: Args) -> Reply:
-    return _seconds(_left(store, args[0], from_ms=0))
+    return whole_seconds(_left(store, args[0], from_ms=0))
 
 
 @command("persist", 2)
