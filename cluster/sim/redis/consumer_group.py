@@ -1,7 +1,7 @@
 """A consumer group of a stream: how far it has read, and which entries its consumers have and did not acknowledge."""
 
 from dataclasses import dataclass, field, replace
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from sortedcontainers import SortedDict, SortedList
 
@@ -44,6 +44,21 @@ class ConsumerGroup:
     def copy(self) -> "ConsumerGroup":
         consumers = {name: consumer.copy() for name, consumer in self.consumers.items()}
         return replace(self, pending=self.pending.copy(), consumers=consumers)
+
+    def plain(self) -> tuple[Any, ...]:
+        """Return the group as literals, for ``of_plain``."""
+        consumers = [(name, one.seen_ms, one.active_ms) for name, one in self.consumers.items()]
+        return self.last_id, self.entries_read, [(key, *held) for key, held in self.pending.items()], consumers
+
+    @classmethod
+    def of_plain(cls, plain: tuple[Any, ...]) -> "ConsumerGroup":
+        """Return the group that ``plain`` described."""
+        last_id, entries_read, pending, consumers = plain
+        group = cls(last_id, entries_read)
+        group.consumers = {name: GroupConsumer(seen_ms, active_ms) for name, seen_ms, active_ms in consumers}
+        for entry_id, *held in pending:
+            group.give(entry_id, PendingEntry(*held))
+        return group
 
     def seen(self, name: bytes, now_ms: int) -> GroupConsumer:
         """Return the consumer, which asks for entries now, a new one if there is none of this name."""

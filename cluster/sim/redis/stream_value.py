@@ -7,7 +7,8 @@ an approximate trim removes whole blocks only. So blocks decide what such a trim
 
 from bisect import bisect_left, bisect_right
 from collections.abc import Iterable
-from dataclasses import dataclass, field, replace
+from dataclasses import astuple, dataclass, field, replace
+from typing import Any
 
 from zonelab.cluster.sim.redis.consumer_group import ConsumerGroup
 from zonelab.cluster.sim.redis.listpack import LISTPACK_BYTES, integer_bytes, word_bytes
@@ -134,6 +135,22 @@ class Stream:
         groups = {name: group.copy() for name, group in self.groups.items()}
         blocks = [block.copy() for block in self._blocks]
         return replace(self, groups=groups, _blocks=blocks, _firsts=self._firsts.copy())
+
+    def plain(self) -> tuple[Any, ...]:
+        """Return the stream as literals, for ``of_plain``."""
+        groups = [(name, group.plain()) for name, group in self.groups.items()]
+        counts = self.last_id, self.first_id, self.max_deleted_id, self.added, self.length
+        return counts, groups, [astuple(block) for block in self._blocks]
+
+    @classmethod
+    def of_plain(cls, plain: tuple[Any, ...]) -> "Stream":
+        """Return the stream that ``plain`` described."""
+        counts, groups, blocks = plain
+        stream = cls(*counts)
+        stream.groups = {name: ConsumerGroup.of_plain(group) for name, group in groups}
+        stream._blocks = [_Block(*block) for block in blocks]
+        stream._firsts = [block.ids[0] for block in stream._blocks]
+        return stream
 
     def append(self, entry_id: EntryId, fields: Fields) -> None:
         """Add an entry whose id is larger than ``last_id``."""

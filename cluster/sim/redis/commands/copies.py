@@ -1,5 +1,6 @@
 """COPY, and DUMP with RESTORE: a value under another name, or as bytes that a simulated server reads again."""
 
+from ast import literal_eval
 from struct import pack, unpack_from
 from zlib import crc32
 
@@ -7,6 +8,7 @@ from zonelab.cluster.sim.redis.numbers import format_17_digits, integer
 from zonelab.cluster.sim.redis.registry import Args, command
 from zonelab.cluster.sim.redis.reply import OK, SYNTAX, fail
 from zonelab.cluster.sim.redis.store import Database, copied
+from zonelab.cluster.sim.redis.stream_value import Stream
 from zonelab.cluster.sim.redis.values import HashValue, List, Set, SortedSet, Value
 from zonelab.engine.ports import Reply
 
@@ -78,6 +80,8 @@ def _written(value: Value) -> tuple[bytes, list[bytes]]:
         ]
     if isinstance(value, List | Set):
         return b"l" if isinstance(value, List) else b"e", list(value)
+    if isinstance(value, Stream):
+        return b"x", [repr(value.plain()).encode()]
     return fail("ERR the simulated server does not model DUMP of this type; run with --on process")
 
 
@@ -99,6 +103,8 @@ def _read(payload: bytes) -> Value:
         return List(words)
     if kind == b"e":
         return Set(dict.fromkeys(words))
+    if kind == b"x":
+        return Stream.of_plain(literal_eval(words[0].decode()))
     entries = SortedSet()
     entries.indexed = kind == b"Z"
     for member, score in zip(words[::2], words[1::2], strict=True):

@@ -219,6 +219,9 @@ def test_a_restart_from_the_log_and_a_copy_give_the_same_stream():
         snapshot = server.model.store.snapshot()
         copy.model.store.restore(snapshot)
         assert server.full() == restarted.full() == copy.full()
+        assert server("RESTORE", "dumped", 0, server("DUMP", "s")) == b"OK"
+        assert server("COPY", "s", "copied") == 1
+        assert server.full("dumped") == server.full("copied") == server.full()
         copy("XADD", "s", "*", "f", "v")
         copy("XREADGROUP", "GROUP", "g", "c", "STREAMS", "s", ">")
         assert server.full() == restarted.full()
