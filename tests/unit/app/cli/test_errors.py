@@ -14,7 +14,7 @@ import pytest
 from support.scenarios.short_runs import zonelab_command
 
 from zonelab.app.cli import main as cli
-from zonelab.app.verbs import demo, engines
+from zonelab.app.verbs import demo
 from zonelab.cluster.zone import ClusterError
 from zonelab.scenarios.spec import library
 
@@ -138,9 +138,7 @@ def test_what_cannot_be_followed_is_told_before_spark_begins(
     ("status", "code", "said"),
     [("interrupted", 2, ""), ("failed", 3, "zonelab: DC_ONE: no disk; see runs/1/lab.log\n"), ("complete", 0, "")],
 )
-@pytest.mark.parametrize("words", [["demo"], ["engines", "steady"]])
-def test_verbs_of_several_runs_end_as_the_run_that_stopped_them(
-    words: list[str],
+def test_the_demo_ends_as_the_run_that_stopped_it(
     status: str,
     code: int,
     said: str,
@@ -152,14 +150,10 @@ def test_verbs_of_several_runs_end_as_the_run_that_stopped_them(
         scenario=SimpleNamespace(level="DC_ONE"),
         directory=Path("runs/1"),
     )
-    for kind in (demo.Demo, engines.EngineComparison):
-        monkeypatch.setattr(kind, "print", lambda self: None)
+    monkeypatch.setattr(demo.Demo, "print", lambda self: None)
     shown = demo.Demo(runs=(run,), together=demo.Illustrations(), spark=None, command="")
-    one = engines.EngineRun(engine="dyno", mode="default", performed=run)
-    compared = engines.EngineComparison(title="", runs=(one,), command="")
     monkeypatch.setattr(demo, "run_demo", lambda **_: shown)
-    monkeypatch.setattr(engines, "compare_engines", lambda *_, **__: compared)
-    assert cli.run_cli(words) == code
+    assert cli.run_cli(["demo"]) == code
     assert capsys.readouterr().err == said
 
 
