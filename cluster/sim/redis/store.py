@@ -132,6 +132,10 @@ class Database:
             if self.find(key) is not None:
                 yield key
 
+    def names(self) -> Iterator[bytes]:
+        """Every key that has not expired, in order of creation; those that have stay, as KEYS leaves them."""
+        return (key for key in self._values if not self._expired(key))
+
     def __len__(self) -> int:
         """Keys, with those that expired but were not looked at since."""
         return len(self._values)

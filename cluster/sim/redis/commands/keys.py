@@ -29,7 +29,7 @@ def type_(store: Database, args: Args) -> Reply:
 
 @command("keys", 2)
 def keys(store: Database, args: Args) -> Reply:
-    return [key for key in store.present() if matches(args[0], key)]
+    return [key for key in store.names() if matches(args[0], key)]
 
 
 @command("randomkey", 1)
