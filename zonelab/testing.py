@@ -15,16 +15,20 @@ Example::
             assert lab.verdict().valid is True
 """
 
-from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING
+from collections.abc import Callable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any
 
 from zonelab._lazy_names import lazy_names
 
 if TYPE_CHECKING:
+    from redis.asyncio import Redis
+
     from zonelab._face.cluster import AsyncCluster, Cluster
     from zonelab.analysis.checkers.verdict import Verdict
     from zonelab.cluster.sim.cluster import SimCluster
-    from zonelab.cluster.votes.levels import Level
+    from zonelab.cluster.testbed import Testbed
+    from zonelab.cluster.votes.levels import Level, Setting
+    from zonelab.engine.ports import Connection
     from zonelab.scenarios.queues.under_test import Site
     from zonelab.studies.properties.machine import QueueMachine
     from zonelab.studies.properties.simulated_test import sim_test
@@ -37,6 +41,7 @@ __all__ = [
     "SimCluster",
     "Site",
     "Verdict",
+    "client",
     "cluster",
     "sim_test",
 ]
@@ -51,6 +56,48 @@ _HOMES = {
     "Verdict": "zonelab.analysis.checkers.verdict",
     "sim_test": "zonelab.studies.properties.simulated_test",
 }
+
+
+def client(
+    where: "AsyncCluster | Testbed",
+    zone: str,
+    *,
+    level: "Setting | str" = "DC_QUORUM",
+    wrap: "Callable[[Any], Connection] | None" = None,
+    decode_responses: bool = False,
+) -> "Redis":
+    """Return a ``redis.asyncio.Redis`` whose commands go through the coordinator of a zone, also in simulation.
+
+    Names and conversions are redis-py's own, with pipelines, transactions, ``WATCH``, scripts, blocking commands and,
+    in simulation, ``pubsub()``. A program that awaits only this client and the runtime of the cluster runs in virtual
+    time as it is; ``lock()`` and what else waits on asyncio does not.
+
+    Args:
+        where: the cluster, or the testbed that the factory of a queue gets.
+        zone: the zone of the program.
+        level: consistency level.
+        wrap: what the factory of a queue gets for the connections of one program.
+        decode_responses: replies are ``str`` in place of ``bytes``, as in redis-py.
+
+    Returns:
+        A client. Errors are those of redis-py, and of ``zonelab.engine.ports`` as well.
+
+    Raises:
+        ClusterError: for a zone or level that is not there, with those that are.
+
+    Example::
+
+        async def program(lab: AsyncCluster) -> object:
+            mine = client(lab, "a", decode_responses=True)
+            await mine.rpush("jobs", "one")
+            return await mine.blpop("jobs", timeout=1)
+
+        with cluster("sim") as lab:
+            print(lab.run(program))  # ('jobs', 'one')
+    """
+    from zonelab._face.redis_client import open_client
+
+    return open_client(where, zone, level=level, wrap=wrap, decode_responses=decode_responses)
 
 
 def cluster(

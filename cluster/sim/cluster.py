@@ -97,6 +97,10 @@ class SimCluster:
     def client_connection(self, zone: str, level: Setting) -> ClientConnection:
         """Return a client's connection with a state of its own: MULTI, WATCH, blocking commands, pub/sub.
 
+        Args:
+            zone: that of the coordinator.
+            level: consistency level of the client's commands.
+
         Example::
 
             mine = testbed.client_connection("a", Level.DC_QUORUM)
