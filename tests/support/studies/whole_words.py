@@ -2,6 +2,7 @@
 
 import io
 import re
+from dataclasses import replace
 
 from rich.console import Console
 
@@ -20,8 +21,11 @@ def lines_of_terminal(table: ReportTable, *, width: int) -> list[str]:
 
 
 def broken_words(table: ReportTable, *, width: int) -> list[str]:
-    """Return the words that are not whole, and the lines that are too wide although no word is."""
-    lines = lines_of_terminal(table, width=width)
+    """Return the words that are not whole, and the lines that are too wide although no word is.
+
+    A title may be one long path, which stays whole to be copied.
+    """
+    lines = lines_of_terminal(replace(table, title=""), width=width)
     shown = {word for line in lines for cell in re.split("[│┃]", line) for word in cell.split()}
     wanted = {word for row in [table.headings, *table.cells()] for cell in row for word in str(cell).split()}
     parts = {word: PARTS.split(word) if len(word) > LONG else [word] for word in wanted}
