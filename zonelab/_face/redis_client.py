@@ -81,9 +81,11 @@ class RedisPyConnection:
             self._unsent.append(command)
             return
         try:
-            await self._way.execute(command)
+            (refusal,) = await self._way.execute(command)
         except PortError as error:
             raise _raised(error) from None
+        if isinstance(refusal, ServerError):
+            raise _raised(refusal)
 
     def pack_commands(self, commands: Iterable[tuple[Argument, ...]]) -> list[tuple[Argument, ...]]:
         """Return ``commands`` as they are: nothing is made of bytes."""
