@@ -4,7 +4,7 @@ from collections.abc import Callable, Collection, Iterable, Mapping
 from functools import partial
 from typing import Any, cast
 
-from zonelab.cluster.client.leases import Leases
+from zonelab.cluster.client.lent_coordinators import LentCoordinators
 from zonelab.cluster.client.place import ClientPlace
 from zonelab.cluster.clock import NodeClock
 from zonelab.cluster.connections.batch import Batch, Channel, Upstream
@@ -238,7 +238,7 @@ class Network:
         """Return the place of clients of ``zone``, whose coordinator is there; ``of_the_arm``: see ``ClientPlace``."""
         settings = self._settings.replication
         options = settings.read_repair or settings.versioned or settings.strict or settings.hinted_handoff is not None
-        leases = Leases(
+        lent = LentCoordinators(
             self._run,
             make=partial(self._coordinator_of_its_own, zone),
             drop=self.drop,
@@ -248,8 +248,8 @@ class Network:
         return ClientPlace(
             runtime=self._run,
             coordinator=self.coordinators[zone],
-            lease=partial(leases.lease, self._names),
-            release=leases.release,
+            lease=partial(lent.lease, self._names),
+            release=lent.release,
             without=without if self.topology.flat else "zones have several servers, or there are several data centres",
             **of_the_arm,
         )

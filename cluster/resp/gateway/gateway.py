@@ -16,8 +16,9 @@ from typing import Any, Self
 
 import hiredis
 
+from zonelab.cluster.client.lent_coordinators import LentCoordinators, connected
 from zonelab.cluster.clock import NodeClock
-from zonelab.cluster.connections.batch import Answer, Batch, Channel
+from zonelab.cluster.connections.batch import Batch, Channel
 from zonelab.cluster.connections.server import ServerConnection
 from zonelab.cluster.coordinators.coordinator import Coordinator
 from zonelab.cluster.coordinators.plain import PlainCoordinator
@@ -42,15 +43,6 @@ from zonelab.cluster.zone import Address, ClusterError
 READY_S = 10.0
 """Seconds that a starting gateway waits for some server's command table."""
 
-CONNECT_S = 2.0
-"""Seconds that it then waits for the other zones; it serves without them as well."""
-
-WATCHERS_MAX = 1_000
-"""Clients that watch keys at the same time: each has connections of its own to every zone."""
-
-_IDLE_WATCHERS_MAX = 16
-"""Most such connections that wait for the next client."""
-
 PEER_IN_FLIGHT_MAX = 200_000
 """Commands of a coordinator of another data centre under way: its writes go on to the zones that answer while the own
 server does not. So many messages has a process of Dynomite at most by default (``max_msgs``)."""
@@ -58,6 +50,7 @@ server does not. So many messages has a process of Dynomite at most by default (
 FIRST_S = 0.1
 """Seconds between tries of a coordinator of another data centre until it answers for the first time."""
 
+_UNWATCH = wire.command(b"UNWATCH")
 _INTRODUCTION = wire.command(b"COMMAND") + wire.command(b"HELLO", b"2")
 
 
@@ -97,8 +90,12 @@ class ZoneGateway:
         self._level = level
         self._timeouts = settings.timeouts
         self._far_servers: list[ServerConnection] = []
-        self._idle: dict[frozenset[str], list[Coordinator]] = {}
-        self._watchers = 0
+        self._lent = LentCoordinators(
+            self.runtime,
+            make=lambda owners: self._own_coordinator(owners, self.coordinator.statistics),
+            drop=self._drop,
+            unwatch=lambda: Batch(WireCommands([("UNWATCH",)], protocol=2), writes=True, packed=_UNWATCH),
+        )
         self._writes = GatheredWrites()
         self._scripts = RememberedScripts() if self._port.reload_scripts else None
         self._shared: set[str] = set()  # zones with a connection for all clients; others are of clients that watch
@@ -144,7 +141,7 @@ class ZoneGateway:
             self._network.serve(self.zone, ring=partial(WireRing, table=introduction.table))
             if self.zone in self._peers_at:
                 await self._listen_to_peers(introduction)
-            await self._connected(self.coordinator)
+            await connected(self.coordinator, self.runtime)
             self._network.compare_zones(self.coordinator)
             self._server = self._port_of(self.coordinator, introduction, self._port, level=self._level)
             await self._server.start()
@@ -264,7 +261,7 @@ class ZoneGateway:
             settings=settings,
             level=level,
             lease=self._lease,
-            release=self._release,
+            release=self._lent.release,
             writes=self._writes,
             runtime=self.runtime,
             scripts=self._scripts,
@@ -272,51 +269,18 @@ class ZoneGateway:
             version=introduction.version,
         )
 
-    async def _connected(self, coordinator: Coordinator) -> None:
-        deadline_ns = self.runtime.now_ns() + int(CONNECT_S * 1e9)
-        while not coordinator.connected and self.runtime.now_ns() < deadline_ns:
-            await self.runtime.sleep(1_000_000)
-
     async def _lease(self, watch: bytes) -> Coordinator:
-        """A coordinator with connections of its own, for a client that watches keys, to where these are.
+        """Lend a coordinator with connections of its own, for a client that watches keys, to where these are.
 
         Raises ``ClusterError`` if too many have one.
         """
         ring = self.coordinator
         owners = ring.together(watch, 1) if isinstance(ring, WireRing) else tuple(self.addresses)
         assert owners, watch
-        if self._watchers >= WATCHERS_MAX:
-            raise ClusterError(f"{WATCHERS_MAX} clients watch keys at this port; no more can")
-        self._watchers += 1
-        idle = self._idle.setdefault(frozenset(owners), [])
-        if idle:
-            return idle.pop()
-        coordinator = self._own_coordinator(owners, self.coordinator.statistics)
-        try:
-            await self._connected(coordinator)
-        except asyncio.CancelledError:  # the client has left
-            self._release(coordinator)
-            raise
-        return coordinator
+        return await self._lent.lease(owners)
 
-    def _release(self, coordinator: Coordinator) -> None:
-        """Its connections forget what was watched, and serve the next client; beyond some they are closed.
-
-        A zone may still be about to get a transaction that others have answered, so first all of them answer this.
-        """
-        self._watchers -= 1
-        idle = self._idle[frozenset(coordinator.zones)]
-        kept = len(idle) < _IDLE_WATCHERS_MAX
-        if kept:
-            idle.append(coordinator)
-        batch = Batch(WireCommands([("UNWATCH",)], protocol=2), writes=True, packed=wire.command(b"UNWATCH"))
-        for channel in coordinator.channels:
-            channel.submit(batch, (lambda _: None) if kept else partial(self._drop, channel))
-
-    def _drop(self, channel: Channel, answer: Answer) -> None:
-        """Close ``channel``, whose last answer is there, once it has been taken in."""
-        way = channel.channel if isinstance(channel, BehindHints) else channel
-        self.runtime.call_later(0, partial(self._network.drop, way))
+    def _drop(self, channel: Channel) -> None:
+        self._network.drop(channel.channel if isinstance(channel, BehindHints) else channel)
 
     def _connect_to(self, zone: str) -> RawUpstream:
         shared = zone not in self._shared

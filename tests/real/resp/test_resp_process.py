@@ -209,7 +209,7 @@ async def test_clients_that_watch_no_more_leave_few_connections_open_and_their_t
 
 @coroutine
 async def test_more_clients_than_allowed_cannot_watch_and_one_that_leaves_makes_room(cluster, monkeypatch):
-    monkeypatch.setattr("zonelab.cluster.resp.gateway.gateway.WATCHERS_MAX", 2)
+    monkeypatch.setattr("zonelab.cluster.client.lent_coordinators.WATCHERS_MAX", 2)
     async with (
         gateway(cluster) as one,
         client_of(one, **SINGLE) as first,
@@ -233,7 +233,7 @@ async def test_a_gateway_needs_a_server_to_learn_its_commands_from(monkeypatch):
 
 @coroutine
 async def test_a_gateway_begins_without_its_own_zone_and_serves_it_once_it_is_there(cluster, monkeypatch):
-    monkeypatch.setattr("zonelab.cluster.resp.gateway.gateway.CONNECT_S", 0.2)
+    monkeypatch.setattr("zonelab.cluster.client.lent_coordinators.CONNECT_NS", 200_000_000)
     addresses = {**cluster.addresses, "a": Address("127.0.0.1", 1)}
     settings = NetworkSettings(seed=1, timeouts=Timeouts(factor=0.1))
     one = ZoneGateway("a", addresses, settings=settings, port=PortSettings(), level=Level.DC_QUORUM)

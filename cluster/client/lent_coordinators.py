@@ -7,7 +7,7 @@ from zonelab.cluster.connections.batch import Answer, Batch, Channel
 from zonelab.cluster.coordinators.coordinator import Coordinator
 from zonelab.cluster.zone import ClusterError
 from zonelab.engine.ports import Runtime
-from zonelab.engine.units import NS_PER_S
+from zonelab.engine.units import NS_PER_MS, NS_PER_S
 
 CONNECT_NS = 2 * NS_PER_S
 """Time that new connections have before their client begins; a zone that is not there then has its chance later."""
@@ -17,7 +17,14 @@ IDLE_MAX = 16
 """Coordinators whose clients have left that are kept for the next ones."""
 
 
-class Leases:
+async def connected(coordinator: Coordinator, runtime: Runtime) -> None:
+    """Wait until ``coordinator`` is connected to every zone, or for ``CONNECT_NS``."""
+    deadline_ns = runtime.now_ns() + CONNECT_NS
+    while not coordinator.connected and runtime.now_ns() < deadline_ns:
+        await runtime.sleep(NS_PER_MS)
+
+
+class LentCoordinators:
     """Coordinators to ``zones`` of the clients of one zone: ``make`` makes one, ``drop`` closes one of its ways.
 
     ``unwatch`` is the batch after which connections have forgotten what was watched.
@@ -30,31 +37,25 @@ class Leases:
         make: Callable[[tuple[str, ...]], Coordinator],
         drop: Callable[[Channel], None],
         unwatch: Callable[[], Batch],
-        connect_ns: Callable[[], int] = lambda: CONNECT_NS,
-        watchers_max: Callable[[], int] = lambda: WATCHERS_MAX,
     ) -> None:
         self._runtime = runtime
         self._make = make
         self._drop = drop
         self._unwatch = unwatch
-        self._connect_ns = connect_ns
-        self._watchers_max = watchers_max
         self._idle: dict[frozenset[str], list[Coordinator]] = {}
         self._lent = 0
 
     async def lease(self, zones: tuple[str, ...]) -> Coordinator:
         """Lend a coordinator with connections to ``zones``. Raises ``ClusterError`` if too many have one."""
-        if self._lent >= self._watchers_max():
+        if self._lent >= WATCHERS_MAX:
             raise ClusterError(f"{self._lent} clients watch keys at this port; no more can")
         self._lent += 1
         idle = self._idle.setdefault(frozenset(zones), [])
         if idle:
             return idle.pop()
         coordinator = self._make(zones)
-        deadline_ns = self._runtime.now_ns() + self._connect_ns()
         try:
-            while not coordinator.connected and self._runtime.now_ns() < deadline_ns:
-                await self._runtime.sleep(1_000_000)
+            await connected(coordinator, self._runtime)
         except BaseException:  # the client has left
             self.release(coordinator)
             raise
