@@ -7,8 +7,11 @@ the first call to the last is returned.
 import os
 
 import pytest
-from drawn_streams import STREAMS
-from drawn_words import (
+from hypothesis import HealthCheck, settings
+from hypothesis import strategies as st
+from hypothesis.stateful import RuleBasedStateMachine, initialize, rule, run_state_machine_as_test
+from support.cluster.drawn_streams import STREAMS
+from support.cluster.drawn_words import (
     bounds,
     flags,
     good_scores,
@@ -25,9 +28,6 @@ from drawn_words import (
     values,
     words,
 )
-from hypothesis import HealthCheck, settings
-from hypothesis import strategies as st
-from hypothesis.stateful import RuleBasedStateMachine, initialize, rule, run_state_machine_as_test
 from support.cluster.redis_pair import Pair, real_server
 
 pytestmark = pytest.mark.real

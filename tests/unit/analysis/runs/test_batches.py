@@ -21,7 +21,7 @@ from zonelab.analysis.runs.directory import RunDirectory
 from zonelab.analysis.runs.tables import WRITTEN_AS_KEY
 from zonelab.analysis.stories.message_stories import message_stories
 from zonelab.analysis.summary.overload import overloads
-from zonelab.analysis.summary.run_summary import operation_summaries
+from zonelab.analysis.summary.run_summary import summarise
 
 CUTS = [7, 61]
 
@@ -41,7 +41,7 @@ def run_across_cuts(path: Path) -> Path:
 def everything_read(path: Path) -> dict[str, object]:
     run = RunDirectory.open(path)
     return {
-        "summary": operation_summaries(run),
+        "summary": summarise(path).operations,
         "overload": overloads(run),
         "figures": {
             name: {

@@ -1,7 +1,7 @@
 """Commands on streams as Hypothesis draws them. None depends on the clock, since two servers have two."""
 
-from drawn_words import flags, keys, maybe, members, sizes, some, values, words
 from hypothesis import strategies as st
+from support.cluster.drawn_words import flags, keys, maybe, members, sizes, some, values, words
 
 entry_ids = st.one_of(
     st.tuples(st.integers(0, 4), st.integers(0, 3)).map("{0[0]}-{0[1]}".format),
