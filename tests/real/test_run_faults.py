@@ -234,8 +234,8 @@ def test_a_producer_that_crashed_pushes_nothing_and_another_takes_its_place(tmp_
 
 
 def test_a_clock_that_is_ahead_delivers_before_the_time(tmp_path: Path) -> None:
-    load = {"duration_s": 4, "rate_per_s": 25, "delay": "constant:500ms"}
-    fault = {"kind": "clock", "zone": "b", "offset_ms": 400, "at_s": 1, "for_s": 1.5}
+    load = {"duration_s": 4, "rate_per_s": 25, "delay": "constant:3s"}
+    fault = {"kind": "clock", "zone": "b", "offset_ms": 2_900, "at_s": 0.5, "for_s": 3.4}
     run = run_short(tmp_path, load=load, faults=[fault])
     assert (run.record.status, run.record.error) == ("complete", None)
-    assert run.check().counts[MessageClass.EARLY] > 5
+    assert run.check().counts[MessageClass.EARLY] > 0  # a busy machine is late, but not by so much
