@@ -189,7 +189,7 @@ class QueueMessages:
     def waiting(self) -> Columns:
         """Return the messages that wait in every zone, as ``WAITING``.
 
-        By how their shard was served the stuck ones among them are told from the unserved ones.
+        The service of their shard decides which of them are stuck and which unserved.
         """
         cases, messages = self._whole(self._waiting, located=True), np.flatnonzero(self._waiting)
         columns = (cases.ids, cases.index, self._since_ms[messages], self._confirmed("shard")[messages])

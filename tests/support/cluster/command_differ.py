@@ -33,7 +33,7 @@ MOMENTS = frozenset(b"TTL PTTL EXPIRETIME PEXPIRETIME HTTL HPTTL HEXPIRETIME HPE
 TOLERANCE_MS = 5_000
 
 CLOCKED = re.compile(rb"(idle|inactive|radix-tree-nodes)\r\n:\d+\r\n|:\d{13}\r\n")
-"""What XINFO says of times, and of how the server's tree is built, which the model only guesses."""
+"""Fields of XINFO with times, or with the shape of the server's tree, which the model only guesses."""
 
 DRAWN = frozenset(b"SRANDMEMBER HRANDFIELD ZRANDMEMBER RANDOMKEY".split())
 """Commands that choose at random."""
@@ -128,7 +128,7 @@ class Differ:
         return simulated
 
     def _drawn(self, model: RedisModel, name: bytes, command: Command, real: bytes) -> bytes | None:
-        """What the server drew must be possible, and what the model draws must look like it."""
+        """Check that the server's draw is possible, and that the model draws alike."""
         if name == b"SPOP":
             popped = hiredis_reply(real)
             members = [] if popped is None else popped if isinstance(popped, list) else [popped]

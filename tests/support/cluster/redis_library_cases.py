@@ -1,4 +1,4 @@
-"""What the libraries of a script answer on a Valkey 9.1 server: a part of ``redis_cases``, in the same form."""
+"""Answers of the libraries of scripts on a Valkey 9.1 server: a part of ``redis_cases``, in the same form."""
 
 from support.cluster.redis_script_cases import IN_SCRIPT, script
 

@@ -21,7 +21,7 @@ SCANS = frozenset(["SCAN", "HSCAN", "SSCAN", "ZSCAN"])
 """A page of a scan is whatever the server likes; only an error is compared."""
 
 CLOCKED = frozenset([b"idle", b"inactive", b"seen-time", b"active-time", b"radix-tree-nodes"])
-"""What XINFO says that depends on the clock, or on how the server's tree is built, which the model only guesses."""
+"""Fields of XINFO that depend on the clock, or on the shape of the server's tree, which the model only guesses."""
 
 LONG_MS = 500_000
 """Idle times on this side of it are short for every test."""
@@ -135,7 +135,7 @@ def comparable(name: str, reply: Reply) -> object:
 
 
 def _without_clock(reply: list) -> list:
-    """What XINFO says of a stream, without what ``CLOCKED`` names and without the times of deliveries."""
+    """Return XINFO of a stream without the fields of ``CLOCKED`` and without the times of deliveries."""
     shown: list = []
     for title, item in zip([None, *reply], reply, strict=False):
         if isinstance(item, int) and title in CLOCKED:

@@ -35,7 +35,7 @@ redis.call('ZREM', 'leases', id) redis.call('HDEL', 'holders', id) redis.call('Z
 
 
 class LeasedQueue:
-    """What one program has."""
+    """The queue of one program."""
 
     extension: ClassVar[str] = _EXTEND
 

@@ -17,7 +17,7 @@ ZONE = "a"
 
 
 class RedisPyQueue:
-    """What one program has: ``redis`` is a ``redis.asyncio.Redis``."""
+    """The queue of one program; ``redis`` is a ``redis.asyncio.Redis``."""
 
     def __init__(self, redis: Any, site: Site, *, name: str, lease_ms: int) -> None:
         self.redis, self.site, self.name, self.lease_ms = redis, site, name, lease_ms

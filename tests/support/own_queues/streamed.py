@@ -17,7 +17,7 @@ ZONE, KEY, GROUP = "a", "jobs", "workers"
 
 
 class StreamQueue:
-    """What one program has."""
+    """The queue of one program."""
 
     claimed_at: ClassVar[float] = 1.0
     """Part of the lease after which another consumer may have the message."""

@@ -1,4 +1,4 @@
-"""Goal: two settings are compared in pairs of runs, by one rule, and chance is told from effect.
+"""Goal: two settings are compared in pairs of runs, by one rule, which separates chance from effect.
 
 Method: counts whose chances are known; values of which a comparison of unpaired runs would show nothing.
 """

@@ -229,7 +229,7 @@ def test_a_restart_from_the_log_and_a_copy_give_the_same_stream():
 
 
 def test_an_id_of_the_clock_is_written_as_it_was_given(server):
-    """What a script keeps out of the file does not move the ids of what is in it."""
+    """Commands that a script keeps out of the file do not move the ids of those that are in it."""
     add_one = "redis.call('XADD', 's', 'MAXLEN', '~', 9, '*', 'f', 'v') "
     server("EVAL", f"redis.set_repl(redis.REPL_NONE) {add_one} redis.set_repl(redis.REPL_ALL) {add_one}", 0)
     ((_, ((*_, key, _, _, _, entry, _, _),)),) = server.written
