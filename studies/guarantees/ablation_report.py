@@ -123,11 +123,4 @@ def run_ablations(
 ) -> AblationReport:
     """Run ``ablations`` in a folder below ``runs``, and write their page to ``out``. Raises ``OSError``."""
     pairs = ablation_pairs(ablations, seeds=seeds)
-    return AblationReport.of(
-        pairs.experiment,
-        lambda done, _: {"study": pairs.compared(done)},
-        runs=runs,
-        command=command,
-        out=out,
-        where=where,
-    )
+    return AblationReport.of_pairs(pairs, runs=runs, command=command, out=out, where=where)

@@ -120,11 +120,4 @@ def run_option_ablation(
 ) -> OptionReport:
     """Run every row, in a folder below ``runs``, and write its page to ``out``. Raises ``OSError``."""
     pairs = option_pairs(seeds=seeds)
-    return OptionReport.of(
-        pairs.experiment,
-        lambda done, _: {"study": pairs.compared(done)},
-        runs=runs,
-        command=command,
-        out=out,
-        where=where,
-    )
+    return OptionReport.of_pairs(pairs, runs=runs, command=command, out=out, where=where)

@@ -4,12 +4,13 @@ from abc import abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Generic
+from typing import Any, Generic, Self
 
 from zonelab.analysis.number_text import NONE, estimate
 from zonelab.analysis.proportions import proportion_interval, share_json
-from zonelab.studies.guarantees.paired import PairedStudy, Row, RowResult
+from zonelab.studies.guarantees.paired import PairedStudy, Pairs, Row, RowResult
 from zonelab.studies.many_runs.study_report import StudyReport
+from zonelab.studies.many_runs.where import HERE, Where
 from zonelab.studies.reporting.report_table import Column, ReportTable
 
 
@@ -18,6 +19,20 @@ class PairedReport(StudyReport, Generic[Row]):
     """A study of twins; a row of the table is one of the study's with its result."""
 
     study: PairedStudy[Row]
+
+    @classmethod
+    def of_pairs(
+        cls, pairs: Pairs[Row], *, runs: Path, command: str, out: Path | None = None, where: Where = HERE
+    ) -> Self:
+        """Conduct the experiment of ``pairs`` and compare them; see ``StudyReport.of``."""
+        return cls.of(
+            pairs.experiment,
+            lambda done, _: {"study": pairs.compared(done)},
+            runs=runs,
+            command=command,
+            out=out,
+            where=where,
+        )
 
     def tables(self, *, beside: Path | None = None) -> Sequence[ReportTable[tuple[Row, RowResult]]]:
         return [ReportTable(columns=self._columns(), rows=[row for row in self.study.rows.items() if self._shown(row)])]
