@@ -118,9 +118,11 @@ def end_s(run: RunDirectory, data: Mapping[str, Completions]) -> float:
     return max([*phases, *(float(part.time_s.max()) for part in data.values() if len(part)), 1e-3])
 
 
-def window_s(length_s: float, *, windows: int = 60) -> float:
-    """A round width (1, 2 or 5 times a power of ten, in seconds) that divides the run into about ``windows``."""
-    exact = length_s / windows
+def window_s(length_s: float, *, windows: int = 60, least_s: float = 0.0) -> float:
+    """A round width (1, 2 or 5 times a power of ten, in seconds) of at least ``least_s`` that divides the run into
+    about ``windows``, or fewer.
+    """
+    exact = max(length_s / windows, least_s * (1 - 1e-9))
     power = 10.0 ** np.floor(np.log10(exact))
     return float(next((step * power for step in _NICE_STEPS if step * power >= exact), 10 * power))
 
@@ -128,13 +130,19 @@ def window_s(length_s: float, *, windows: int = 60) -> float:
 def windowed_quantiles(
     time_s: Floats, values: NDArray[np.float32], probabilities: tuple[float, ...], *, width_s: float
 ) -> tuple[Floats, Floats]:
-    """Middle of each window with data, and one row of quantiles for each of ``probabilities``."""
+    """Return the middle of each window from the first to the last with data, and a row of quantiles for each of
+    ``probabilities``; NaN in a window without data, so that no line goes through an outage.
+    """
     window = np.floor(time_s / width_s).astype(np.int64)
     order = np.argsort(window, kind="stable")
     present, begins = np.unique(window[order], return_index=True)
-    found = [np.quantile(part, probabilities) for part in np.split(values[order], begins[1:])] if len(values) else []
-    middle_s = ((present + 0.5) * width_s).astype(np.float64)
-    return middle_s, np.array(found, dtype=np.float64).reshape(len(present), len(probabilities)).T
+    if not len(values):
+        return np.empty(0), np.empty((len(probabilities), 0))
+    places = np.arange(present[0], present[-1] + 1)
+    found = np.full((len(probabilities), len(places)), np.nan)
+    for place, part in zip(present - present[0], np.split(values[order], begins[1:]), strict=True):
+        found[:, place] = np.quantile(part, probabilities)
+    return (places + 0.5) * width_s, found
 
 
 def drawn_points(data: Completions, *, at_most: int) -> tuple[NDArray[np.int64], str]:

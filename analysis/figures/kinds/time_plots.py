@@ -21,10 +21,12 @@ from zonelab.analysis.units import NS_PER_S
 Data = Mapping[Path, Mapping[str, Completions]]
 Panel = Callable[[Axes, str], Sequence[Curve]]
 
-_FLOOR_MS = 0.01  # the lowest latency a logarithmic axis shows
 _QUANTILES = ((0.5, "p50", "-"), (0.99, "p99", "--"))
 _OUTCOMES = (("ok", ("ok",), "-"), ("not ok", ("fail", "info"), "--"))
 _DEPTHS = ("waiting", "leased")
+_SAMPLES = (
+    2  # of depth in a window at least, so that a gap is a zone that did not answer and not a window between samples
+)
 _SAME_FAULT = 0.02  # of the length of a run: faults that begin or end further apart are not the same
 
 
@@ -36,8 +38,9 @@ class Windows:
     end_s: float
 
     @classmethod
-    def over(cls, length_s: float) -> Self:
-        return cls(width_s=window_s(length_s), end_s=length_s)
+    def over(cls, length_s: float, *, least_s: float = 0.0) -> Self:
+        """Return windows of ``length_s`` seconds of run time, each at least ``least_s`` wide."""
+        return cls(width_s=window_s(length_s, least_s=least_s), end_s=length_s)
 
     @property
     def edges_s(self) -> Floats:
@@ -74,14 +77,16 @@ def quantile_curve(line: PlotLine, samples: Sequence[Completions], probability: 
     """The quantile of service latency (ms) in each window, with its interval."""
     parts = [windows.split(one.time_s, one.service_ms.astype(np.float64)) for one in samples]
     rows = [
-        np.array([max(_FLOOR_MS, np.quantile(part, probability)) if len(part) else np.nan for part in of_run])
+        np.array([max(style.FLOOR_MS, np.quantile(part, probability)) if len(part) else np.nan for part in of_run])
         for of_run in parts
     ]
     count = sum(len(one) for one in samples)
     if len(line.runs) > 1 or not parts:
         return median_of_runs(line.label, windows.middles_s, rows, n=count)
     low, high = bounds([quantile_interval(part, probability) for part in parts[0]])
-    return Curve(name=line.label, x=windows.middles_s, y=rows[0], low=np.maximum(low, _FLOOR_MS), high=high, n=count)
+    return Curve(
+        name=line.label, x=windows.middles_s, y=rows[0], low=np.maximum(low, style.FLOOR_MS), high=high, n=count
+    )
 
 
 def rate_curve(line: PlotLine, events: Sequence[tuple[Floats, float]], windows: Windows) -> Curve:
@@ -138,7 +143,7 @@ def plot_rate(lines: PlotLines, path: Path, *, width: float) -> Path:
 
 def plot_depth_lines(lines: PlotLines, path: Path, *, width: float) -> Path:
     """Waiting and leased messages in windows of run time, all zones together unless a line is of one. ``RunError``."""
-    windows = _windows(lines.runs, {})
+    windows = _windows(lines.runs, {}, least_s=_SAMPLES * max(map(_sampled_s, lines.runs)))
 
     def panel(axis: Axes, column: str) -> Sequence[Curve]:
         curves = []
@@ -201,7 +206,7 @@ class _Figure:
             raise nothing_in(self.lines, what)
         if faults is None:
             notes.append("The faults of these runs differ: none is shown.")
-        style.legend_above(figure, axes[0])
+        style.legend_above(figure, *axes)
         style.title(figure, self.headline, runs, sample=f"n = {total:,} {what}", notes=notes)
         return style.save(figure, path)
 
@@ -231,8 +236,17 @@ def _data(lines: PlotLines) -> Data:
     return {run.path: completions(run) for run in lines.runs}
 
 
-def _windows(runs: Sequence[RunDirectory], data: Data) -> Windows:
-    return Windows.over(max(end_s(run, data.get(run.path, {})) for run in runs))
+def _windows(runs: Sequence[RunDirectory], data: Data, *, least_s: float = 0.0) -> Windows:
+    return Windows.over(max(end_s(run, data.get(run.path, {})) for run in runs), least_s=least_s)
+
+
+def _sampled_s(run: RunDirectory) -> float:
+    """Return how many seconds lie between two samples of a zone's depth; 0 for fewer than two."""
+    table = run.depth()
+    zones, time_s = np.array(table["zone"].to_pylist(), dtype=object), table["time_ns"].to_numpy() / NS_PER_S
+    return max(
+        (float(np.median(np.diff(time_s[zones == zone]))) for zone in set(zones) if sum(zones == zone) > 1), default=0.0
+    )
 
 
 def _times_s(line: PlotLine, run: RunDirectory, f: str, types: Sequence[str], data: Data) -> Floats:

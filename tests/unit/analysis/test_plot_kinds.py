@@ -143,6 +143,19 @@ def test_lateness_is_the_checkers_with_the_band_of_dvoretzky_kiefer_and_wolfowit
     assert not wrong_sizes(axis, sizes)
 
 
+def test_depth_has_no_gap_between_samples(figures: dict[str, Figure], tmp_path: Path) -> None:
+    """Sixty windows of 12 s are narrower than a quarter of a second, in which depth is sampled; a gap is a zone's."""
+    run = RunBuilder(tmp_path / "run", load_ms=12_000)
+    for at_ms in range(0, 12_001, 250):
+        run.depth("a", at_ms=at_ms, waiting=7, leased=None if 6_000 <= at_ms < 8_000 else 2)
+    draw([run.write()], PlotKind.DEPTH, tmp_path / "d.png", by="level")
+    x, waiting = line(panel(figures["d.png"], "waiting"), "DC_ONE")
+    assert set(waiting[x < 12]) == {7.0}
+    _, leased = line(panel(figures["d.png"], "leased"), "DC_ONE")
+    assert [6 <= middle_s < 8 for middle_s in x[x < 12]] == np.isnan(leased[x < 12]).tolist()
+    assert np.diff(x)[:-1] == pytest.approx(0.5)
+
+
 def test_depth_of_several_runs_is_the_mean_of_a_window_summed_over_zones(
     figures: dict[str, Figure], tmp_path: Path
 ) -> None:
