@@ -15,7 +15,6 @@ from zonelab.analysis.statistics import empirical_cdf
 
 CDF_POINTS = 1_000
 _PANELS = (Metric.PUSH, Metric.POP, Metric.ACK, Metric.LATENESS)
-_FLOOR_MS = 0.01  # the lowest latency a logarithmic axis shows
 _LINEAR_MS = 10.0  # lateness may be negative: its axis is linear up to here
 _NOTE = (
     "Load phase, confirmed operations. pop: pops that delivered something, with their wait; thin dotted: the lease "
@@ -61,7 +60,7 @@ def _cdf(axis: Axes, metric: Metric, values_ms: Floats, **line: Any) -> None:
         axis.plot([], [], **line)  # keeps the run in the legend
         return
     x, y = empirical_cdf(values_ms, points=CDF_POINTS)
-    axis.step(x if metric is Metric.LATENESS else np.maximum(x, _FLOOR_MS), y, where="post", **line)
+    axis.step(x if metric is Metric.LATENESS else np.maximum(x, style.FLOOR_MS), y, where="post", **line)
 
 
 def _scale(axis: Axes, metric: Metric, series: tuple[Mapping[Metric, Series], Mapping[Metric, Series]]) -> None:

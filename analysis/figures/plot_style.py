@@ -28,8 +28,11 @@ LEVEL_COLOURS = {
     "DC_SAFE_QUORUM": "#009e73",
     "DC_EACH_SAFE_QUORUM": "#cc79a7",
 }
-TYPE_COLOURS = {"ok": "#56b4e9", "fail": "#d55e00", "info": "#cc79a7"}
+TYPE_COLOURS = {"ok": "#5b6670", "fail": "#d55e00", "info": "#cc79a7"}
+"""By outcome; no zone has these, so that a colour has one meaning in a figure with both."""
+
 _CYCLE = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9", "#000000")
+_ZONES = ("#0072b2", "#009e73", "#8a5a00", "#56b4e9", "#000000")
 _LINES = ("-", "--", "-.", ":")
 _MARKERS = ("o", "s", "^", "D", "v", "P", "X")
 
@@ -39,6 +42,9 @@ GRID = "#dfe4e8"
 DPI = 130
 WIDTH = 10.5
 """Width of a figure, in inches; a column of a paper has about 3.5."""
+
+FLOOR_MS = 0.01
+"""The lowest latency that a logarithmic axis shows: shorter times, 0 included, are drawn there."""
 
 BESIDE_PANELS = 1.05
 """Inches of a panel's place, at most, that are not the panel's."""
@@ -82,7 +88,7 @@ def colour_of_level(level: str, position: int) -> str:
 
 
 def colour_of_zone(position: int) -> str:
-    return _CYCLE[position % len(_CYCLE)]
+    return _ZONES[position % len(_ZONES)]
 
 
 def line_of(position: int) -> str:

@@ -15,9 +15,9 @@ from zonelab.analysis.figures.fault_lanes import figure_over_time
 from zonelab.analysis.figures.kinds.distribution_plots import plot_lateness
 from zonelab.analysis.figures.kinds.lines import lines_of
 from zonelab.analysis.figures.plot_data import (
-    OPERATIONS,
     TYPES,
     Completions,
+    Floats,
     completions,
     drawn_points,
     end_s,
@@ -34,7 +34,6 @@ POINTS_MAX = 6_000  # per panel and type; more would only make the file larger a
 CDF_POINTS = 1_000
 _CAUSES = ("redelivered", "concurrent", "resurrected")
 _LOSSES = ("lost", "stuck", "abandoned")
-_FLOOR_MS = 0.01  # the lowest latency a logarithmic axis shows
 
 
 def plot_run(run: Path) -> list[Path]:
@@ -90,12 +89,15 @@ def plot_latency(run: RunDirectory, data: Mapping[str, Completions], path: Path,
     width_s = window_s(length_s)
     notes = [
         f"p50 and p99 of ok completions over windows of {width_s:g} s. Latency runs from invocation to completion; "
-        "a pop waits for a message until its long-poll bound. Dotted line: the load ends."
+        "a pop waits for a message until its long-poll bound. A line breaks where none was confirmed. "
+        "Dotted line: the load ends."
     ]
     for f, axis in zip(shown, axes, strict=False):
         thinned = _latency_panel(axis, data[f], width_s)
         style.label(axis, y="latency (ms)", panel=f)
         notes += [f"{f}: {thinned}."] if thinned else []
+    if any((data[f].service_ms < style.FLOOR_MS).any() for f in shown):
+        notes.append(f"Times below {style.FLOOR_MS:g} ms, such as of what is refused at once, are drawn there.")
     style.legend_above(figure, *axes)
     counts = ", ".join(f"{len(data[f]):,} {f}" for f in shown)
     style.title(figure, "Latency over time", [run], sample=f"n = {counts or 0}", notes=[" ".join(notes)])
@@ -112,7 +114,7 @@ def _latency_panel(axis: Axes, data: Completions, width_s: float) -> str:
             thinned.append(f"of {name} points are drawn {rule}")
         axis.scatter(
             part.time_s[step],
-            np.maximum(part.service_ms[step], _FLOOR_MS),
+            np.maximum(part.service_ms[step], style.FLOOR_MS),
             s=9 if name == "ok" else 11,
             marker="." if name == "ok" else "x",
             linewidths=0.6 if name == "ok" else 0.9,
@@ -125,11 +127,9 @@ def _latency_panel(axis: Axes, data: Completions, width_s: float) -> str:
     ok = data.of_type("ok")
     if len(ok):
         middle_s, (p50, p99) = windowed_quantiles(ok.time_s, ok.service_ms, (0.5, 0.99), width_s=width_s)
-        axis.plot(middle_s, np.maximum(p50, _FLOOR_MS), color=style.INK, linewidth=1.5, label="p50", zorder=4)
+        _quantile_line(axis, middle_s, p50, color=style.INK, linewidth=1.5, label="p50", zorder=4)
         _zone_lines(axis, ok, width_s)
-        axis.plot(
-            middle_s, np.maximum(p99, _FLOOR_MS), color=style.INK, linewidth=1.2, linestyle="--", label="p99", zorder=4
-        )
+        _quantile_line(axis, middle_s, p99, color=style.INK, linewidth=1.2, linestyle="--", label="p99", zorder=4)
     style.log_ms(axis, "y")
     return ", ".join(thinned)
 
@@ -141,8 +141,19 @@ def _zone_lines(axis: Axes, ok: Completions, width_s: float) -> None:
         return
     for position, (zone, part) in enumerate(parts.items()):
         middle_s, (p50,) = windowed_quantiles(part.time_s, part.service_ms, (0.5,), width_s=width_s)
-        colour, label = style.colour_of_zone(position), f"p50 of zone {zone}"
-        axis.plot(middle_s, np.maximum(p50, _FLOOR_MS), linewidth=1.2, color=colour, label=label, zorder=5)
+        look: dict[str, Any] = {"color": style.colour_of_zone(position), "linestyle": style.line_of(position)}
+        _quantile_line(axis, middle_s, p50, linewidth=1.2, label=f"p50 of zone {zone}", zorder=5, **look)
+
+
+def _quantile_line(axis: Axes, middle_s: Floats, values: Floats, **look: Any) -> None:
+    """Draw a quantile over windows; one between two windows without data, which no line reaches, is a dash."""
+    shown = np.maximum(values, style.FLOOR_MS)
+    axis.plot(middle_s, shown, **look)
+    known = np.pad(~np.isnan(values), 1)
+    alone = known[1:-1] & ~known[:-2] & ~known[2:]
+    if alone.any():
+        mark = {"color": look["color"], "zorder": look["zorder"], "label": f"_alone, {look['label']}"}
+        axis.plot(middle_s[alone], shown[alone], "_", markersize=6, **mark)
 
 
 def _by_zone(data: Mapping[str, Completions]) -> dict[str, dict[str, Completions]]:
@@ -152,9 +163,10 @@ def _by_zone(data: Mapping[str, Completions]) -> dict[str, dict[str, Completions
 
 def plot_latency_cdf(data: Mapping[str, Mapping[str, Completions]], runs: Sequence[RunDirectory], path: Path) -> Path:
     """Distribution of service latency by operation, a line a run (or zone); response latency dotted."""
-    figure, axes = style.new_figure(columns=len(OPERATIONS), height=3.6, sharey=True)
+    shown = operations_shown(data.values())
+    figure, axes = style.new_figure(columns=max(1, len(shown)), height=3.6, sharey=True)
     total = 0
-    for f, axis in zip(OPERATIONS, axes, strict=True):
+    for f, axis in zip(shown, axes, strict=False):
         sizes = []
         for position, (name, parts) in enumerate(data.items()):
             ok = parts[f].of_type("ok") if f in parts else None
@@ -185,7 +197,7 @@ def _line_colour(name: str, runs: Sequence[RunDirectory], position: int) -> str:
 
 def _cdf_line(axis: Axes, sample_ms: NDArray[np.float32], **line: Any) -> None:
     x, y = empirical_cdf(sample_ms, points=CDF_POINTS)
-    axis.step(np.maximum(x, _FLOOR_MS), y, where="post", **line)
+    axis.step(np.maximum(x, style.FLOOR_MS), y, where="post", **line)
 
 
 def _share_axis(axis: Axes) -> None:

@@ -27,7 +27,7 @@ def plot_rates(run: RunDirectory) -> Path:
             axis.plot(middle_s, per_s, drawstyle="steps-mid", color=style.TYPE_COLOURS[kind], label=kind, linewidth=1.6)
         axis.set_ylim(bottom=0)
         style.label(axis, y="per second", panel=f)
-    style.legend_above(figure, axes[0])
+    style.legend_above(figure, *axes)
     counts = ", ".join(f"{len(data[f]):,} {f}" for f in shown)
     notes = [
         f"Operations that ended, per second, over windows of {width_s:g} s, by outcome. Dotted line: the load ends."

@@ -26,7 +26,6 @@ LINEAR_MS = 10.0
 
 PLACES = 48
 PLACES_OF_CDF = 1_000
-_FLOOR_MS = 0.01  # the lowest latency a logarithmic axis shows
 _LOWEST = 0.01  # the first quantile that is drawn
 
 Sample = tuple[Floats, NDArray[np.int64]]
@@ -74,11 +73,11 @@ def quantile_curve(line: PlotLine, samples: Sequence[Floats]) -> Curve:
     if len(line.runs) > 1:
         return median_of_runs(line.label, x, rows, n=count)
     low, high = bounds([quantile_interval(samples[0], one) for one in share.tolist()])
-    return Curve(name=line.label, x=x, y=rows[0], low=np.maximum(low, _FLOOR_MS), high=high, n=count)
+    return Curve(name=line.label, x=x, y=rows[0], low=np.maximum(low, style.FLOOR_MS), high=high, n=count)
 
 
 def _quantiles(values: Floats, share: Floats) -> Floats:
-    found = np.maximum(np.quantile(values, share), _FLOOR_MS)
+    found = np.maximum(np.quantile(values, share), style.FLOOR_MS)
     return np.where(1 - share >= 1 / len(values) - 1e-12, found, np.nan)
 
 

@@ -9,6 +9,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 from matplotlib.figure import Figure
+from support.analysis.accesses import Story
 from support.analysis.figures import kept_figures
 from support.analysis.runs import differing_zones, eventful_run
 
@@ -18,6 +19,7 @@ from zonelab.analysis.figures.plots import plot_comparison, plot_run
 from zonelab.analysis.figures.rate_plot import plot_rates, rates
 from zonelab.analysis.runs.builder import RunBuilder
 from zonelab.analysis.runs.directory import RunDirectory
+from zonelab.analysis.workloads import WorkloadKind
 
 LEVELS = ("DC_ONE", "DC_QUORUM", "DC_SAFE_QUORUM")
 
@@ -165,10 +167,35 @@ def test_windows_are_round_and_about_sixty(length_s: float, width_s: float) -> N
     assert window_s(length_s) == pytest.approx(width_s)
 
 
-def test_quantiles_by_window_are_those_of_its_values_only() -> None:
+def test_quantiles_by_window_are_those_of_its_values_and_a_window_without_any_is_a_gap() -> None:
     time_s, values = np.array([0.1, 2.9, 2.1, 0.2]), np.array([1.0, 10.0, 20.0, 3.0])
     middle_s, (p50,) = windowed_quantiles(time_s, values, (0.5,), width_s=1.0)
-    assert (middle_s.tolist(), p50.tolist()) == ([0.5, 2.5], [2.0, 15.0])
+    np.testing.assert_array_equal(middle_s, [0.5, 1.5, 2.5])
+    np.testing.assert_array_equal(p50, [2.0, np.nan, 15.0])
+
+
+def test_no_line_of_latency_goes_through_an_outage(tmp_path: Path, figures: dict[str, Figure]) -> None:
+    run = RunBuilder(tmp_path / "run", load_ms=6_000)
+    for at_ms in [*range(0, 2_000, 50), 3_000, *range(4_000, 6_000, 50)]:
+        run.push(f"m{at_ms}", at_ms=at_ms, took_ms=5)
+    plot_run(run.write())
+    lines = {one.get_label(): one for one in figures["latency.png"].axes[0].lines}
+    middle_s, p50 = (np.asarray(values, dtype=float) for values in lines["p50"].get_data())
+    gaps = middle_s[np.isnan(p50)]
+    assert (gaps.min(), gaps.max()) == (pytest.approx(2.05, abs=0.1), pytest.approx(3.95, abs=0.1))
+    assert lines["_alone, p50"].get_xdata() == pytest.approx([3.0], abs=0.2)
+
+
+def test_the_distribution_has_a_panel_for_whatever_clients_did(tmp_path: Path, figures: dict[str, Figure]) -> None:
+    story = Story(WorkloadKind.REGISTER).write("x", 0).write("y", 20).read("x", 31, client=2)
+    plots.plot_accesses(story.directory(tmp_path / "registers"))
+    panels = [axis.get_title(loc="left") for axis in figures["latency-cdf.png"].axes]
+    assert panels == ["read, n = 1", "write, n = 2"]
+
+
+def test_outcomes_and_zones_share_no_colour() -> None:
+    zones = {plot_style.colour_of_zone(position) for position in range(26)}
+    assert not zones & set(plot_style.TYPE_COLOURS.values())
 
 
 def test_the_points_that_are_drawn_are_bounded_and_keep_every_extreme(tmp_path: Path) -> None:
