@@ -1,0 +1,79 @@
+"""Goal: nothing of a page is cut or lost on paper. Method: Chromium lays pages out as it prints them, on A4 and Letter."""
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from playwright.sync_api import Browser
+from support.analysis.runs import eventful_run
+from support.app.browser import chromium
+from support.app.commands import zonelab_here
+
+from zonelab.analysis.report import build_comparison, build_report
+from zonelab.analysis.run_index.index import read_index
+from zonelab.analysis.run_index.page import write_index
+
+pytestmark = pytest.mark.chromium
+
+PAPERS = {"A4": (703, 1032), "Letter": (725, 965)}
+"""Pixels between margins of 12 mm, 96 an inch."""
+
+CUT = """(width) => {
+  const right = (one) => one.getBoundingClientRect().right;
+  const hidden = (one) => {
+    for (let box = one.parentElement; box; box = box.parentElement)
+      if (getComputedStyle(box).overflowX !== "visible" && right(one) > right(box) + 1) return true;
+    return false;
+  };
+  return [...document.body.querySelectorAll(":not(svg, svg *)")]
+    .filter((one) => one.checkVisibility() && (right(one) > width + 1 || hidden(one)))
+    .map((one) => `${one.tagName} ${one.textContent.trim().slice(0, 40)}`);
+}"""
+
+
+@pytest.fixture(scope="module")
+def browser() -> Iterator[Browser]:
+    with chromium() as found:
+        yield found
+
+
+@pytest.fixture(scope="module")
+def pages(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
+    """A page of every kind, with figures, wide tables and long names."""
+    folder = tmp_path_factory.mktemp("pages")
+    runs = [eventful_run(folder / "runs" / f"a-long-name-of-run-{number}", seed=number).write() for number in range(5)]
+    index = read_index(folder / "runs", lambda folder, known: ())
+    write_index(index)
+    zonelab_here("run", "lock-race", "--on", "sim", "--seed", "1", "--dir", "locks", cwd=folder)
+    zonelab_here("evaluate", "--runs", "28", "--set", "load.duration_s=1", "--dir", "evaluated", cwd=folder)
+    return {
+        "run": build_report(runs[0]),
+        "accesses": next((folder / "locks").rglob("report.html")),
+        "comparison": build_comparison(runs, folder / "all.html"),
+        "index": folder / "runs" / "index.html",
+        "evaluation": next((folder / "evaluated").rglob("report.html")),
+    }
+
+
+def cut(browser: Browser, page: Path, paper: str) -> list[str]:
+    width, height = PAPERS[paper]
+    context = browser.new_context(viewport={"width": width, "height": height})
+    shown = context.new_page()
+    shown.emulate_media(media="print")
+    shown.goto(page.as_uri())
+    found: list[str] = shown.evaluate(CUT, width)
+    context.close()
+    return found
+
+
+@pytest.mark.parametrize("paper", PAPERS)
+@pytest.mark.parametrize("kind", ["run", "accesses", "comparison", "index", "evaluation"])
+def test_nothing_is_cut_on_paper(browser: Browser, pages: dict[str, Path], kind: str, paper: str) -> None:
+    assert cut(browser, pages[kind], paper) == []
+
+
+def test_a_table_that_scrolls_on_paper_is_found(browser: Browser, pages: dict[str, Path], tmp_path: Path) -> None:
+    page = tmp_path / "page.html"
+    text = pages["run"].read_text(encoding="utf-8").replace("@media print", "@media speech")
+    page.write_text(text, encoding="utf-8")
+    assert cut(browser, page, "A4")
