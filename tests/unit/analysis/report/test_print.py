@@ -1,4 +1,4 @@
-"""Goal: nothing of a page is cut or lost on paper. Method: Chromium lays pages out as it prints them, on A4 and Letter."""
+"""Goal: nothing of a page is cut on paper. Method: Chromium lays pages out as it prints them, on A4 and Letter."""
 
 from collections.abc import Iterator
 from pathlib import Path
