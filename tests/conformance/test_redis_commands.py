@@ -77,6 +77,18 @@ class ForgetsReaders(RedisModel):
         return [[*group[:-1], None] for group in reply] if asked and isinstance(reply, list) else reply
 
 
+class KeepsLibraries(RedisModel):
+    """Answers FUNCTION DELETE and carries it out in vain."""
+
+    def execute(self, command):
+        wanted = [word.upper() for word in command[:2]] == [b"FUNCTION", b"DELETE"] and len(command) == 3
+        before = self.store.libraries
+        reply = super().execute(command)
+        if wanted:
+            self.store.libraries = before
+        return reply
+
+
 @pytest.mark.parametrize(
     ("wrong", "family", "last"),
     [
@@ -84,6 +96,7 @@ class ForgetsReaders(RedisModel):
         (Forgetful, "lists", {b"LTRIM", b"LRANGE", b"LLEN", b"TYPE"}),
         (CountsTwice, "streams", {b"XPENDING"}),
         (ForgetsReaders, "streams", {b"XINFO"}),
+        (KeepsLibraries, "functions", {b"FUNCTION", b"FCALL", b"FCALL_RO"}),
     ],
 )
 def test_a_model_that_is_wrong_is_found_out_by_a_small_program(wire, protocol, wrong, family, last):

@@ -12,10 +12,12 @@ from zonelab.cluster.commands.waiting_forms import WAITING_NAMES
 from zonelab.cluster.sim.redis import commands
 from zonelab.cluster.sim.redis.commands import streams
 from zonelab.cluster.sim.redis.commands.queued import QUEUED_COMMANDS
+from zonelab.cluster.sim.redis.function_libraries import FunctionLibraries
 from zonelab.cluster.sim.redis.registry import Args, CommandSpec, CommandTable, Handler, find
 from zonelab.cluster.sim.redis.reply import OUT_OF_MEMORY, CommandError, SubcommandSyntaxError, text
 from zonelab.cluster.sim.redis.reply import error as error_reply
 from zonelab.cluster.sim.redis.script_functions import Execution
+from zonelab.cluster.sim.redis.script_host import ScriptHost
 from zonelab.cluster.sim.redis.scripting import ScriptCache
 from zonelab.cluster.sim.redis.server_commands import NO_SCRIPT, full_name, not_modelled
 from zonelab.cluster.sim.redis.store import NO_RUN, Database
@@ -59,8 +61,7 @@ class RedisModel:
         self.full = False
         """Its memory: it refuses what would need more of it."""
         self._lacking = {} if lacking is None else lacking
-        self._scripts = ScriptCache(call=self._call_from_script, full=lambda: self.full)
-        self._script_commands = self._scripts.commands()
+        self._script_commands = script_commands(ScriptHost(call=self._call_from_script, full=lambda: self.full))
         self.observers = KeyObservers()
 
     def execute(self, command: Command) -> Reply:
@@ -181,7 +182,7 @@ class RedisModel:
         return {key: self.store.find(key) is not None for key in keys}
 
     def _call_from_script(self, args: Args, execution: Execution) -> Reply:
-        spec = find(args) or find(args, QUEUED_COMMANDS)
+        spec = self._find(args, QUEUED_COMMANDS)
         if spec is None or spec.verbs is not None:
             return ServerError(self._refusal_in_script(args, spec))
         if not spec.accepts(len(args)):
@@ -209,6 +210,11 @@ class RedisModel:
         if name in NO_SCRIPT:
             return _NO_SCRIPTS
         return "ERR Unknown command called from script" if name is None else self._lacks(name)
+
+
+def script_commands(host: ScriptHost) -> CommandTable:
+    """Return the commands of a server that run scripts and functions, or are about them."""
+    return {**ScriptCache(host).commands(), **FunctionLibraries(host).commands()}
 
 
 Prepared = tuple[Handler | None, Any, Args]

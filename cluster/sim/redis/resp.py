@@ -186,7 +186,22 @@ def _described(reply: list[Reply]) -> MapReply:
     return described
 
 
+def _function(words: Args, reply: Reply) -> Reply:
+    verb = words[1].upper()
+    if not isinstance(reply, list) or verb not in (b"LIST", b"STATS"):
+        return reply
+    if verb == b"STATS":
+        return MapReply([*reply[:3], MapReply([reply[3][0], MapReply(reply[3][1])])])
+    return [MapReply([*library[:5], [_function_map(each) for each in library[5]], *library[6:]]) for library in reply]
+
+
+def _function_map(described: list[Reply]) -> MapReply:
+    *words, flags = described
+    return MapReply([*words, SetReply(flags)] if isinstance(flags, list) else described)
+
+
 _SHAPES: dict[bytes, _Shape] = {
+    b"function": _function,
     b"zscore": _double,
     b"zincrby": _double,
     b"zadd": _double,

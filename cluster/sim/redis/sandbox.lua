@@ -4,20 +4,22 @@ local host = ...
 local error, setmetatable, getmetatable, type, select, tostring = error, setmetatable, getmetatable, type, select, tostring
 local getinfo, loadstring, setfenv, unpack = debug.getinfo, loadstring, setfenv, unpack
 local rawget, rawset, outside = rawget, rawset, getfenv(0)
-local SOURCE = "@user_script"
+local SOURCE, FUNCTION_SOURCE = "@user_script", "@user_function"
 local OWN_SOURCE = getinfo(1, "S").source
 local STACK_MAX = 8000  -- LUAI_MAXCSTACK
 local READONLY = "Attempt to modify a readonly table"
 local protected = {}
 
+-- Returns the proxy and its metatable.
 local function readonly(table)
-  local proxy = setmetatable({}, {
+  local meta = {
     __index = table,
     __newindex = function() error(READONLY, 2) end,
     __metatable = false,
-  })
+  }
+  local proxy = setmetatable({}, meta)
   protected[proxy] = true
-  return proxy
+  return proxy, meta
 end
 
 -- The frame of a script at a level of the caller's or above; if asked, functions of C and calls in place of a return
@@ -107,10 +109,11 @@ for name, value in pairs(coroutine) do safe_coroutine[name] = value end
 
 function safe_coroutine.resume(...) return resumed(coroutine.resume(...)) end
 
+local api = readonly(server)
 local globals = {
   string = readonly(string), table = readonly(table), math = readonly(safe_math),
   os = readonly({clock = os_clock}), coroutine = readonly(safe_coroutine),
-  redis = readonly(server), server = readonly(server),
+  redis = api, server = api,
   cjson = readonly(host.cjson), cmsgpack = readonly(host.cmsgpack), struct = readonly(host.struct),
   bit = readonly(host.bit),
   assert = assert, error = error, getmetatable = getmetatable, ipairs = ipairs, next = next, pairs = pairs,
@@ -161,9 +164,10 @@ function globals.unpack(...)
   return unpack(list, from, to)
 end
 
-setmetatable(globals, {__index = function(_, name)
+local strict = {__index = function(_, name)
   error("Script attempted to access nonexistent global variable '" .. tostring(name) .. "'", 2)
-end})
+end}
+setmetatable(globals, strict)
 
 getmetatable("").__index = globals.string
 getmetatable("").__metatable = readonly({__index = globals.string})
@@ -185,20 +189,57 @@ local visible = setmetatable({}, {__index = globals})
 local environment = readonly(visible)
 visible._G = environment
 
+-- Libraries of functions share another one. While one is loaded it holds only what registers.
+local registering = {register_function = host.register_function, log = host.log}
+for name, value in pairs(server) do
+  if name:find("^LOG_") or name:find("VERSION") then registering[name] = value end
+end
+registering = readonly(setmetatable(registering, strict))
+local while_loading = setmetatable({redis = registering, server = registering}, strict)
+local for_functions = setmetatable({}, {__index = globals})
+local function_environment, seen_by_functions = readonly(for_functions)
+for_functions._G = function_environment
+
 -- The server takes no compiled code: it reads the first byte as source.
-local function compile(text)
-  local chunk, problem = loadstring(text:byte() == 27 and " " .. text or text, SOURCE)
+local function compiled(text, source, environment)
+  local chunk, problem = loadstring(text:byte() == 27 and " " .. text or text, source)
   if not chunk then return nil, problem end
   return setfenv(chunk, environment)
 end
 
-local function run(chunk, keys, argv)
-  visible.KEYS, visible.ARGV = keys, argv
+local function compile(text) return compiled(text, SOURCE, environment) end
+
+local function compile_library(text) return compiled(text, FUNCTION_SOURCE, function_environment) end
+
+local function outcome(done, result)
+  if done then return true, result end
+  return false, result.text, result.source, result.line
+end
+
+local function carried_out(chunk, environment)
   setfenv(0, environment)  -- for what the script loads
   local done, result = xpcall(chunk, described)
   setfenv(0, outside)
-  if done then return true, result end
-  return false, result.text, result.source, result.line
+  return outcome(done, result)
+end
+
+local function run(chunk, keys, argv)
+  visible.KEYS, visible.ARGV = keys, argv
+  return carried_out(chunk, environment)
+end
+
+local function load(chunk)
+  seen_by_functions.__index = while_loading
+  local done, problem = outcome(xpcall(chunk, described))
+  seen_by_functions.__index = for_functions
+  return done, problem
+end
+
+local function run_function(callback, keys, argv)
+  return carried_out(function()
+    local value = callback(keys, argv)
+    return value
+  end, function_environment)
 end
 
 local function parts(table)
@@ -208,4 +249,4 @@ local function parts(table)
   return rawget(table, "err"), rawget(table, "ok"), size, unpack(table, 1, size)
 end
 
-return compile, run, parts, rawget
+return compile, run, parts, rawget, compile_library, load, run_function

@@ -17,6 +17,7 @@ from zonelab.cluster.sim.redis.random48 import Random48
 from zonelab.cluster.sim.redis.registry import Args
 from zonelab.cluster.sim.redis.reply import text
 from zonelab.cluster.sim.redis.server_commands import SERVER_COMMANDS
+from zonelab.cluster.sim.redis.shebang import FLAGS
 from zonelab.engine.ports import Reply
 
 _LOG_LEVELS = range(4)
@@ -58,10 +59,30 @@ class LuaFailure(Exception):
     """Passes through Lua as an error of one of Lua's own functions. A script sees its text, the line in front."""
 
 
+@dataclass(frozen=True, slots=True)
+class Registration:
+    """A function that a library has registered: its name, Lua's function, its flags, and what it is said to do."""
+
+    name: bytes
+    callback: Any
+    flags: tuple[bytes, ...] = ()
+    description: bytes | None = None
+
+
 class ScriptFunctions:
-    """They see the ``execution`` that is set."""
+    """They see the ``execution`` that is set; ``registered`` is there while a library is loaded."""
 
     execution: Execution
+    registered: list[Registration] | None = None
+
+    def register_function(self, *words: Any) -> tuple[()]:
+        """``server.register_function(name, function)``, or with a table of named arguments."""
+        if self.registered is None:
+            raise ScriptFailure("ERR server.register_function can only be called on FUNCTION LOAD command")
+        if not 1 <= len(words) <= 2:
+            raise ScriptFailure("ERR wrong number of arguments to server.register_function")
+        self.registered.append(_named_arguments(words[0]) if len(words) == 1 else _two_arguments(*words))
+        return _NOTHING
 
     def sha1hex(self, *words: Any) -> bytes:
         """``server.sha1hex(word)``: the digest in hexadecimal. Numbers are hashed as Lua prints them."""
@@ -129,6 +150,86 @@ class ScriptFunctions:
     def whole(self, word: Any) -> int | None:
         """Return ``word`` as Lua converts it to C's ``int``; None if it is no number."""
         return None if _number(word) is None else int32(_whole(word))
+
+
+def _two_arguments(name: Any, callback: Any) -> Registration:
+    written = _string(name)
+    if written is None:
+        raise ScriptFailure("ERR first argument to server.register_function must be a string")
+    if not _is_function(callback):
+        raise ScriptFailure("ERR second argument to server.register_function must be a function")
+    return Registration(written, callback)
+
+
+def _named_arguments(table: Any) -> Registration:
+    if type_name(table) != "table":
+        raise ScriptFailure(
+            "ERR calling server.register_function with a single argument is only applicable to Lua table "
+            "(representing named arguments)."
+        )
+    given: dict[str, Any] = {}
+    for key, value in table.items():
+        argument = _string(key)
+        if argument is None:
+            raise ScriptFailure("ERR named argument key given to server.register_function is not a string")
+        reader = _READERS.get(argument.lower())
+        if reader is None:
+            raise ScriptFailure("ERR unknown argument given to server.register_function")
+        name, read = reader
+        given[name] = read(value)
+    for name, shown in (("name", "function name"), ("callback", "callback")):
+        if name not in given:
+            raise ScriptFailure(f"ERR server.register_function must get a {shown} argument")
+    return Registration(**given)
+
+
+def _text_argument(name: str) -> Callable[[Any], bytes]:
+    def read(value: Any) -> bytes:
+        written = _string(value)
+        if written is None:
+            raise ScriptFailure(f"ERR {name} argument given to server.register_function must be a string")
+        return written
+
+    return read
+
+
+def _callback_argument(value: Any) -> Any:
+    if not _is_function(value):
+        raise ScriptFailure("ERR callback argument given to server.register_function must be a function")
+    return value
+
+
+def _flags_argument(value: Any) -> tuple[bytes, ...]:
+    if type_name(value) != "table":
+        raise ScriptFailure(
+            "ERR flags argument to server.register_function must be a table representing function flags"
+        )
+    flags: list[bytes] = []
+    while (flag := value[len(flags) + 1]) is not None:
+        if flag not in FLAGS:
+            raise ScriptFailure("ERR unknown flag given")
+        flags.append(flag)
+    return tuple(flags)
+
+
+_READERS: dict[bytes, tuple[str, Callable[[Any], Any]]] = {
+    b"function_name": ("name", _text_argument("function_name")),
+    b"description": ("description", _text_argument("description")),
+    b"callback": ("callback", _callback_argument),
+    b"flags": ("flags", _flags_argument),
+}
+"""Named arguments of ``register_function``: what each is called here, and how it is read."""
+
+
+def _is_function(value: Any) -> bool:
+    return lua51.lua_type(value) == "function" or (callable(value) and lua51.lua_type(value) is None)
+
+
+def _string(word: Any) -> bytes | None:
+    """Return ``word`` as ``lua_tostring`` does: a number is written as Lua prints it; None for anything else."""
+    if isinstance(word, int | float) and not isinstance(word, bool):
+        return b"%.14g" % word
+    return word if isinstance(word, bytes) else None
 
 
 def _number(word: Any) -> float | None:

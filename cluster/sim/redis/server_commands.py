@@ -55,7 +55,6 @@ _GROUPS = {
     "transactions": _OWN_CONNECTION,
     "hyperloglog": _NOT_YET,
     "geo": _NOT_YET,
-    "scripting": _NOT_YET,
 }
 _NAMES = {
     **dict.fromkeys(("blmove", "blmpop", "blpop", "brpop", "brpoplpush"), _OWN_CONNECTION),

@@ -1,12 +1,16 @@
 """The first line of a script that begins with ``#!``: its language and its flags (``evalExtractShebangFlags``)."""
 
+from collections.abc import Collection
 from dataclasses import dataclass
+from typing import Self
 
 from zonelab.cluster.sim.redis.reply import fail, text
 
 _NO_WRITES = b"no-writes"
 _ALLOW_OOM = b"allow-oom"
-_FLAGS = frozenset((_NO_WRITES, _ALLOW_OOM, b"allow-stale", b"no-cluster", b"allow-cross-slot-keys"))
+FLAGS = (_NO_WRITES, _ALLOW_OOM, b"allow-stale", b"no-cluster", b"allow-cross-slot-keys")
+"""Flags that a script or function may declare, in the order in which the server lists it."""
+
 _OPTION = b"flags="
 
 
@@ -21,6 +25,12 @@ class Flags:
     grows: bool = False
     exempt: bool = False
     declared: bool = False
+
+    @classmethod
+    def of(cls, names: Collection[bytes]) -> Self:
+        """Return what these flags mean."""
+        read_only, exempt = _NO_WRITES in names, _ALLOW_OOM in names
+        return cls(read_only=read_only, grows=not (read_only or exempt), exempt=exempt, declared=True)
 
 
 def read_shebang(script: bytes) -> tuple[bytes, Flags]:
@@ -37,10 +47,7 @@ def read_shebang(script: bytes) -> tuple[bytes, Flags]:
     flags = [flag for option in options for flag in _flags(option)]
     if first.lower() != b"#!lua":
         fail(f"ERR Could not find scripting engine '{text(first[2:])}'")
-    read_only, exempt = _NO_WRITES in flags, _ALLOW_OOM in flags
-    return script[len(line) :], Flags(
-        read_only=read_only, grows=not (read_only or exempt), exempt=exempt, declared=True
-    )
+    return script[len(line) :], Flags.of(flags)
 
 
 def _flags(option: bytes) -> list[bytes]:
@@ -49,6 +56,6 @@ def _flags(option: bytes) -> list[bytes]:
     given = option[len(_OPTION) :]
     flags = given.split(b",") if given else []
     for flag in flags:
-        if flag not in _FLAGS:
+        if flag not in FLAGS:
             fail(f"ERR Unexpected flag in script shebang: {text(flag)}")
     return flags

@@ -17,10 +17,11 @@ NO_RUN = "0" * 40
 
 @dataclass(frozen=True)
 class Snapshot:
-    """A copy of a key space at one instant, as a dump file holds it."""
+    """A copy of a key space and of the libraries of functions at one instant, as a dump file holds them."""
 
     values: dict[bytes, Value]
     expiry_ms: dict[bytes, int]
+    libraries: dict[bytes, bytes]
 
 
 class Database:
@@ -40,6 +41,8 @@ class Database:
         self.channels = Channels()
         self._values: dict[bytes, Value] = {}
         self._expiry_ms: dict[bytes, int] = {}
+        self.libraries: dict[bytes, bytes] = {}
+        """The code of libraries of functions, by name. Whoever changes it puts another in its place."""
 
     @property
     def now_us(self) -> int:
@@ -145,11 +148,12 @@ class Database:
         self._expiry_ms.clear()
 
     def snapshot(self) -> Snapshot:
-        return Snapshot(_copied(self._values), dict(self._expiry_ms))
+        return Snapshot(_copied(self._values), dict(self._expiry_ms), self.libraries)
 
     def restore(self, snapshot: Snapshot) -> None:
         self._values = _copied(snapshot.values)
         self._expiry_ms = dict(snapshot.expiry_ms)
+        self.libraries = snapshot.libraries
 
     def _expired(self, key: bytes) -> bool:
         when_ms = self._expiry_ms.get(key)

@@ -60,6 +60,6 @@ def written_keys(name: str, words: Words) -> list[bytes]:
 
     Where it may be one of several, such as the lists of LMPOP, all are named.
     """
-    if name in _SCRIPTS:
+    if name.partition("|")[0] in _SCRIPTS:
         return []
     return list(dict.fromkeys(_WRITTEN.get(name, _first)(words)))

@@ -7,6 +7,7 @@ times. ``{k}`` is mostly a key of the family's own, so that types agree, and som
 from collections.abc import Callable, Sequence
 from random import Random
 
+from support.cluster.script_families import FUNCTIONS, SCRIPT_POOLS, SCRIPTS
 from support.cluster.stream_families import STREAM_POOLS, STREAMS
 
 Words = list[bytes]
@@ -82,6 +83,7 @@ POOLS: dict[str, Sequence[str | bytes]] = {
     "junk": ["FOO", "NX", "GET", "1", ""],
     "wrong": ["x", "", "é", "hello", "3.0e3", "1e400", "0", "-7", b"\x80\x01", "9223372036854775807", " 7"],
     **STREAM_POOLS,
+    **SCRIPT_POOLS,
     "num": ["1", "2", "1", "2", "3", "0", "-1", "x", "9223372036854775807"],
 }
 
@@ -109,7 +111,7 @@ def _sequence(tokens: list[str], at: int, end: str, prefix: str) -> tuple[list[_
 def _word(token: str, prefix: str) -> _Draw:
     if token == "{k}":
         own = [prefix.encode() + _bytes(key) for key in KEYS]
-        others = [letter.encode() + _bytes(KEYS[0]) for letter in PREFIXES.values() if letter != "x"] + [b"none"]
+        others = [*(letter.encode() + _bytes(KEYS[0]) for letter in PREFIXES.values()), b"none"]
 
         def key(random: Random, words: Words) -> None:
             words.append(random.choice(own if random.random() < 0.93 else others))
@@ -229,6 +231,8 @@ TEMPLATES = {
         SORT_RO {k} [ BY (nosort|s*|h*->x|x*) ] [ GET (#|s*|h*->x) ] [ (ASC|DESC) ] [ ALPHA ] [ STORE {k} ]
     """,
     "streams": STREAMS,
+    "functions": FUNCTIONS,
+    "scripts": SCRIPTS,
     "sets": """
         (SADD|SREM|SMISMEMBER) {k} < {m} >
         SADD {k} < (1|2|3|17|-5|70000|5000000000) >

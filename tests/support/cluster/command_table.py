@@ -12,8 +12,9 @@ from support.cluster.redis_pair import real_server
 from support.project_files import ROOT
 
 from zonelab.cluster.sim.redis.commands.server import MODELLED as SERVER_VERSION
+from zonelab.cluster.sim.redis.model import script_commands
 from zonelab.cluster.sim.redis.registry import COMMANDS, names
-from zonelab.cluster.sim.redis.scripting import ScriptCache
+from zonelab.cluster.sim.redis.script_host import ScriptHost
 from zonelab.cluster.sim.redis.server_commands import CONTAINERS, FILE, SERVER_COMMANDS, why_left_out
 
 PAGE = ROOT / "docs" / "simulation.md"
@@ -21,7 +22,8 @@ BEGIN = "<!-- made by: PYTHONPATH=tests python -m support.cluster.command_table 
 END = "<!-- end of what is made -->"
 FLAGS = (b"write", b"denyoom", b"noscript")
 
-MODELLED = frozenset((*names(COMMANDS), *names(ScriptCache(call=lambda args, execution: None, full=bool).commands())))
+_SCRIPTS = script_commands(ScriptHost(call=lambda args, execution: None, full=bool))
+MODELLED = frozenset((*names(COMMANDS), *names(_SCRIPTS)))
 
 
 def described(client) -> dict[str, tuple[str, str]]:

@@ -63,9 +63,19 @@ def dump(store: Database, args: Args) -> Reply:
     value = store.find(args[0])
     if value is None:
         return None
-    kind, words = _written(value)
+    return packed(*_written(value))
+
+
+def packed(kind: bytes, words: list[bytes]) -> bytes:
+    """Return a payload of these ``words``; ``kind`` is one letter."""
     body = _MARK + kind + b"".join(pack(">I", len(word)) + word for word in words)
     return body + pack(">I", crc32(body))
+
+
+def unpacked(payload: bytes, kind: bytes) -> list[bytes]:
+    """Return the words of a payload of this ``kind``; raise the error for any other."""
+    found, words = _parts(payload)
+    return words if found == kind else fail(_BAD_PAYLOAD)
 
 
 def _written(value: Value) -> tuple[bytes, list[bytes]]:
@@ -85,7 +95,7 @@ def _written(value: Value) -> tuple[bytes, list[bytes]]:
     return fail("ERR the simulated server does not model DUMP of this type; run with --on process")
 
 
-def _read(payload: bytes) -> Value:
+def _parts(payload: bytes) -> tuple[bytes, list[bytes]]:
     body = payload[:-4]
     if not body.startswith(_MARK) or pack(">I", crc32(body)) != payload[-4:]:
         fail(_BAD_PAYLOAD)
@@ -94,7 +104,11 @@ def _read(payload: bytes) -> Value:
         (size,) = unpack_from(">I", body, at)
         words.append(body[at + 4 : at + 4 + size])
         at += 4 + size
-    kind = body[len(_MARK) : len(_MARK) + 1]
+    return body[len(_MARK) : len(_MARK) + 1], words
+
+
+def _read(payload: bytes) -> Value:
+    kind, words = _parts(payload)
     if kind == b"s":
         return words[0]
     if kind == b"h":
@@ -105,6 +119,8 @@ def _read(payload: bytes) -> Value:
         return Set(dict.fromkeys(words))
     if kind == b"x":
         return Stream.of_plain(literal_eval(words[0].decode()))
+    if kind not in (b"Z", b"z"):
+        fail(_BAD_PAYLOAD)
     entries = SortedSet()
     entries.indexed = kind == b"Z"
     for member, score in zip(words[::2], words[1::2], strict=True):
