@@ -14,9 +14,9 @@ PAGE_NAME = "report.html"
 
 _WORDS = {0: "valid", 1: "invalid", 2: "unknown"}
 _TONES = {
-    **dict.fromkeys(("met", "held", "confirmed"), "valid"),
+    **dict.fromkeys(("met", "confirmed"), "valid"),
     **dict.fromkeys(("not met", "not confirmed"), "invalid"),
-    **dict.fromkeys(("not decided", "not confirmable"), "unknown"),
+    **dict.fromkeys(("open", "not decided", "not confirmable"), "unknown"),
 }
 
 

@@ -80,10 +80,14 @@ class Outcomes:
         """Return whether any run has one, confirmed or not."""
         return any(run.samples.get(operation) for cell in self.runs for run in self._of(cell))
 
-    def total(self, name: str, fault: str | None) -> tuple[int, int]:
-        """Cases in all runs, or in those with a class of faults, and how many runs these are."""
-        runs = [run for cell in self.runs for run in self._of(cell) if fault in (None, cell.fault)]
-        return round(sum(_count(run, name) for run in runs)), len(runs)
+    def total(self, name: str, fault: str | None) -> int:
+        """Cases in all runs, or in those with a class of faults."""
+        return round(sum(_count(run, name) for run in self._with(fault)))
+
+    def size(self, fault: str | None) -> tuple[int, int]:
+        """Return how many runs there are, or runs with a class of faults, and how many messages they push."""
+        runs = self._with(fault)
+        return len(runs), sum(run.begun for run in runs)
 
     def pooled(self, operation: TimedOperation) -> NDArray[np.float64]:
         """All confirmed times, in order."""
@@ -97,6 +101,9 @@ class Outcomes:
             return {seed: _count(run, figure.name) for seed, run in self.runs.get(cell, {}).items()}
         slow = figure.operation
         return {seed: float((times_s(run, slow) > bound_s).sum()) for seed, run in self.runs.get(cell, {}).items()}
+
+    def _with(self, fault: str | None) -> list[Observation]:
+        return [run for cell in self.runs for run in self._of(cell) if fault in (None, cell.fault)]
 
     def _of(self, cell: RunKind) -> list[Observation]:
         return [run for _, run in sorted(self.runs.get(cell, {}).items())]

@@ -7,7 +7,7 @@ from itertools import chain
 import numpy as np
 from scipy import special
 
-from zonelab.analysis.rates.decisions import ERROR, HELD_RUNS, ObjectiveJudgement, ObjectiveStatus, judge
+from zonelab.analysis.rates.decisions import ERROR, UNSEEN_RUNS, ObjectiveJudgement, ObjectiveStatus, judge
 from zonelab.analysis.rates.figures import NonlinearFaults, SettingRates
 from zonelab.analysis.rates.objectives import YEAR_S, Figure, Objective
 from zonelab.analysis.rates.year import FAULTY_PART_MAX, YearlyFaults
@@ -17,21 +17,35 @@ FACTORS = tuple(1.5**step for step in range(1, 13))
 
 NONE = "no setting"
 
-_GOOD = (ObjectiveStatus.MET, ObjectiveStatus.HELD)
-
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class SettingChoice:
-    """One setting: what became of each objective, and the figures that are preferred."""
+    """One setting: what became of each objective. ``accepts_unseen``: what runs merely do not show counts as met."""
 
     setting: str
     judged: tuple[ObjectiveJudgement, ...]
     bent: tuple[NonlinearFaults, ...]
+    accepts_unseen: bool = False
+
+    @property
+    def open(self) -> tuple[ObjectiveJudgement, ...]:
+        """The objectives that are open and not accepted as they are."""
+        return tuple(one for one in self.judged if one.is_open and not (self.accepts_unseen and one.unseen))
+
+    @property
+    def is_proven(self) -> bool:
+        """Return whether every objective is met, or accepted."""
+        return self.status is not ObjectiveStatus.NOT_MET and not self.open
+
+    @property
+    def is_likely(self) -> bool:
+        """Return whether it meets every objective if the estimates are right."""
+        return all(one.is_likely for one in self.judged)
 
     @property
     def status(self) -> ObjectiveStatus:
         """Return the status of the setting: the worst of its objectives'."""
-        order = (ObjectiveStatus.NOT_MET, ObjectiveStatus.UNDECIDED, ObjectiveStatus.HELD, ObjectiveStatus.MET)
+        order = (ObjectiveStatus.NOT_MET, ObjectiveStatus.OPEN, ObjectiveStatus.MET)
         return min((one.status for one in self.judged), key=order.index, default=ObjectiveStatus.MET)
 
     @property
@@ -58,7 +72,9 @@ class DecisiveInput:
 class Recommendation:
     """``recommended``: None if no setting qualifies. ``tied``: cannot be told apart from it.
 
-    ``undecided``: settings that more runs may let qualify. ``complete``: nothing more is to be decided.
+    Settings with every objective met, or accepted, come before those of which that is only likely.
+    ``undecided``: settings with an open objective. ``complete``: nothing more is to be decided. ``behind``: settings
+    that would do, too, each with the figure of ``prefer`` of which it has more.
     """
 
     rows: tuple[SettingChoice, ...]
@@ -66,6 +82,8 @@ class Recommendation:
     tied: tuple[str, ...]
     undecided: tuple[str, ...]
     complete: bool
+    prefer: tuple[Figure, ...]
+    behind: Mapping[str, Figure]
 
 
 def recommend(
@@ -74,6 +92,7 @@ def recommend(
     *,
     prefer: Sequence[Figure],
     error: float = ERROR,
+    accepts_unseen: bool = False,
 ) -> Recommendation:
     """``error``: how often any decision about any setting may be wrong, at this look."""
     each = error / max(1, len(settings) * sum(not one.is_zero for one in objectives))
@@ -82,33 +101,43 @@ def recommend(
             setting=name,
             judged=tuple(judge(measured, one, error=each) for one in objectives),
             bent=tuple(dict.fromkeys(chain.from_iterable(_bent(measured, one) for one in objectives))),
+            accepts_unseen=accepts_unseen,
         )
         for name, measured in settings.items()
     )
-    good = [row.setting for row in rows if row.status in _GOOD]
-    undecided = tuple(row.setting for row in rows if row.status is ObjectiveStatus.UNDECIDED)
-    best = least(settings, good, prefer=prefer)
-    held = [one for row in rows for one in row.judged if one.status is ObjectiveStatus.HELD]
+    proven = [row.setting for row in rows if row.is_proven]
+    best, behind = preferred(settings, proven or [row.setting for row in rows if row.is_likely], prefer=prefer)
+    left = [one for row in rows if row.status is not ObjectiveStatus.NOT_MET for one in row.judged if one.is_open]
     return Recommendation(
         rows=rows,
         recommended=best[0] if best else None,
         tied=tuple(best[1:]),
-        undecided=undecided,
-        complete=not undecided and all(one.runs >= HELD_RUNS for one in held),
+        undecided=tuple(row.setting for row in rows if row.status is not ObjectiveStatus.NOT_MET and row.open),
+        complete=all(one.unseen and one.runs >= UNSEEN_RUNS for one in left),
+        prefer=tuple(prefer),
+        behind=behind,
     )
 
 
-def least(settings: Mapping[str, SettingRates], names: Sequence[str], *, prefer: Sequence[Figure]) -> list[str]:
-    """Those with the least of the first figure; where they cannot be told apart, of the next one, and so on."""
-    left = list(names)
+def preferred(
+    settings: Mapping[str, SettingRates], names: Sequence[str], *, prefer: Sequence[Figure]
+) -> tuple[list[str], dict[str, Figure]]:
+    """Return those with the least of the first figure; where they cannot be told apart, of the next one, and so on.
+
+    Then the others, each with the figure that it has more of.
+    """
+    left: list[str] = list(names)
+    behind: dict[str, Figure] = {}
     for figure in prefer:
         if len(left) < 2:
             break
         values = {name: float(settings[name].value(figure).value) for name in left}
         left.sort(key=values.__getitem__)
         first = settings[left[0]]
-        left = [name for name in left if name == left[0] or not _apart(first, settings[name], figure, pairs=len(left))]
-    return left
+        more = [name for name in left[1:] if _apart(first, settings[name], figure, pairs=len(left))]
+        behind |= dict.fromkeys(more, figure)
+        left = [name for name in left if name not in more]
+    return left, behind
 
 
 def _apart(first: SettingRates, other: SettingRates, figure: Figure, *, pairs: int) -> bool:
@@ -200,7 +229,7 @@ def _answer(settings: Mapping[str, SettingRates], objectives: Sequence[Objective
 
     def good(measured: SettingRates) -> bool:
         return all(
-            measured.outcomes.total(one.figure.name, one.condition)[0] == 0
+            measured.outcomes.total(one.figure.name, one.condition) == 0
             if one.is_zero
             else float(measured.estimate(one.figure, one.condition)) < one.limit
             for one in objectives

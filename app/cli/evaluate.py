@@ -77,8 +77,8 @@ def evaluate(
 ) -> None:
     """Decide which setting meets its objectives over a year with faults, by simulated runs, and give the reasons.
 
-    Ctrl-C prints the results so far; the same command continues from there. Exits 0 if a setting is recommended, 1 if
-    none qualifies, 2 if that is not decided or not confirmed, 3 if the lab failed.
+    Ctrl-C prints the results so far; the same command continues from there. Exits 0 if a setting is recommended and
+    proven, 1 if none qualifies, 2 if an objective is open or it is not confirmed, 3 if the lab failed.
     """
     from zonelab.app.verbs.evaluate import Confirm, run_evaluation
     from zonelab.app.verbs.judged_studies import evaluation_suite

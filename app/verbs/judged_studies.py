@@ -21,8 +21,6 @@ if TYPE_CHECKING:
     from zonelab.studies.limit.result import LimitResult
     from zonelab.studies.sweep.result import SweepResult
 
-_UNMET = (ObjectiveStatus.NOT_MET, ObjectiveStatus.UNDECIDED)
-
 
 def hunt_suite(hunted: "HuntResult", scenario: "Scenario") -> Suite:
     """One case for each class that ``scenario`` forbids, and one for each seed that is broken."""
@@ -119,10 +117,12 @@ def evaluation_suite(done: "EvaluationResult") -> Suite:
     group, found, again = f"zonelab.evaluate.{done.rollout.scenario.name}", done.done.found, f"again: {done.command}"
     cases = []
     none = Outcome.SKIPPED if found.undecided else Outcome.FAILURE
-    failing = () if found.recommended is not None else (done.answer, *done.reasons, again)
+    proven = found.recommended is not None and not done.open
+    failing = () if proven else (done.answer, *done.reasons, again)
     cases.append(JUnitCase.of(group, "a setting is recommended", none, *failing))
     for row in found.rows:
-        lines = [f"{one.objective} is {one.status}, {one}" for one in row.judged if one.status in _UNMET]
+        unmet = [one for one in row.judged if one.status is ObjectiveStatus.NOT_MET]
+        lines = [f"{one.objective} is {one.status}, {one}" for one in (*unmet, *row.open)]
         of_setting = Outcome.SKIPPED if found.recommended is not None else none
         cases.append(JUnitCase.of(group, row.setting, of_setting, *(lines and (*lines, again))))
     for one in done.confirmation.rows if done.confirmation is not None else ():

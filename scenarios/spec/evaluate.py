@@ -1,6 +1,7 @@
 """The section ``evaluate`` of a scenario: what to choose from, what must be met, and what a year brings."""
 
 from collections.abc import Iterator
+from enum import StrEnum
 from typing import Annotated, Any
 
 from pydantic import AfterValidator, Field, PlainSerializer, PlainValidator
@@ -77,6 +78,13 @@ _Objective = Annotated[Objective, PlainValidator(_objective), PlainSerializer(st
 _Figure = Annotated[Figure, PlainValidator(_figure), PlainSerializer(str)]
 
 
+class AcceptedOpen(StrEnum):
+    """Kind of open objective that counts as met nevertheless."""
+
+    UNSEEN = "unseen"
+    """No run shows a case, and the runs are too few to prove that there are so few."""
+
+
 class Evaluate(Section):
     vary: Annotated[dict[str, list[Any]], PlainValidator(_values)] = Field(default_factory=dict)
     """Values by path, as of ``--set``; every combination is a setting. Without it there is one."""
@@ -85,6 +93,8 @@ class Evaluate(Section):
     """Figures by which one of the settings that meet all objectives is chosen: least of the first, then of the second,
     and so on.
     """
+    accept: AcceptedOpen | None = None
+    """Which open objectives count towards a recommendation; none if not given."""
     faults: dict[str, ExpectedFaults] = Field(default_factory=dict)
     """By name, which objectives use: ``lost == 0 with NAME``."""
 

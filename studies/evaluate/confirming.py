@@ -36,7 +36,7 @@ QUIET = 6
 LINKS_MS = 2.0
 """Lag between zones below which the work of programs and servers is a good part of every time."""
 
-_BEST_FIRST = (ObjectiveStatus.MET, ObjectiveStatus.HELD, ObjectiveStatus.UNDECIDED, ObjectiveStatus.NOT_MET)
+_BEST_FIRST = (ObjectiveStatus.MET, ObjectiveStatus.OPEN, ObjectiveStatus.NOT_MET)
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

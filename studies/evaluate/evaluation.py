@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from math import ceil
 
 from zonelab.analysis.observation import Observation
-from zonelab.analysis.rates.decisions import LOOKS_MAX, ObjectiveStatus, error_at
+from zonelab.analysis.rates.decisions import LOOKS_MAX, error_at
 from zonelab.analysis.rates.figures import SettingRates
 from zonelab.analysis.rates.objectives import Objective
 from zonelab.analysis.rates.outcomes import Outcomes
@@ -14,6 +14,7 @@ from zonelab.analysis.rates.precision import rates_given_faults
 from zonelab.analysis.rates.recommendation import Recommendation, recommend
 from zonelab.analysis.rates.year import RunKind
 from zonelab.scenarios.errors import NotAccepted
+from zonelab.scenarios.spec.evaluate import AcceptedOpen
 from zonelab.scenarios.spec.traces import digests
 from zonelab.studies.evaluate.one_run import EvaluationMeasure
 from zonelab.studies.evaluate.rollout import Rollout
@@ -198,7 +199,7 @@ class Evaluation:
         shares = dict.fromkeys(year.cells, FLOOR / len(year.cells))
         for row in found.rows:
             for one in row.judged:
-                if one.status in (ObjectiveStatus.UNDECIDED, ObjectiveStatus.HELD):
+                if one.is_open:
                     parts = self._parts(measured[row.setting], one.objective)
                     for cell, part in parts.items():
                         shares[cell] += part / max(sum(parts.values()), 1e-300)
@@ -257,7 +258,13 @@ class Evaluation:
 
     def _decided(self, measured: Mapping[str, SettingRates], look: int) -> Recommendation:
         evaluate = self.rollout.evaluate
-        return recommend(measured, evaluate.objectives, prefer=evaluate.prefer, error=error_at(look, LOOKS_MAX))
+        return recommend(
+            measured,
+            evaluate.objectives,
+            prefer=evaluate.prefer,
+            error=error_at(look, LOOKS_MAX),
+            accepts_unseen=evaluate.accept is AcceptedOpen.UNSEEN,
+        )
 
 
 def _named(setting: Setting, cell: RunKind) -> str:

@@ -27,10 +27,11 @@ from zonelab.analysis.rates.samples import Estimate
 from zonelab.studies.evaluate.confirmation import Confirmation
 from zonelab.studies.evaluate.evaluation import EvaluationRounds
 from zonelab.studies.evaluate.given_faults import RatesGivenFaults
+from zonelab.studies.evaluate.reasons import AnswerReasons
 from zonelab.studies.evaluate.rollout import SEEDS_OF_CELL, Rollout
 from zonelab.studies.limit.result import MEANS, limit_table
 from zonelab.studies.limit.rows import LimitRow
-from zonelab.studies.reporting.console import print_lines
+from zonelab.studies.reporting.console import Cell, print_lines, styled
 from zonelab.studies.reporting.footer import footer, without_verdict
 from zonelab.studies.reporting.report_table import Column, ReportTable
 from zonelab.studies.sweep.settings import lines_of
@@ -86,9 +87,9 @@ class EvaluationResult:
 
     @property
     def exit_code(self) -> int:
-        """0: a setting is recommended; 1: none qualifies; 2: more runs may change that, or it is not confirmed."""
+        """0: a setting is recommended; 1: none qualifies; 2: an objective is open, or it is not confirmed."""
         found = self.done.found
-        if not self.done.complete or (found.recommended is None and found.undecided):
+        if not self.done.complete or self.open or (found.recommended is None and found.undecided):
             return 2
         if self.confirmation is not None and not self.confirmation.holds:
             return 2
@@ -100,20 +101,23 @@ class EvaluationResult:
         found = self.done.found
         if found.recommended is not None:
             tied = f"; cannot be told apart from it: {', '.join(found.tied)}" if found.tied else ""
-            held = "" if self._row(found.recommended).status is ObjectiveStatus.MET else ", so far as these runs tell"
-            return f"Recommended: {found.recommended}{held}{tied}"
+            named = [f"{one.objective} ({one})" for one in self.open]
+            not_proven = f", but not proven, as open: {'; '.join(named)}" if named else ""
+            return f"Recommended: {found.recommended}{not_proven}{tied}"
         if found.undecided:
             return f"Not decided: {', '.join(found.undecided)} may qualify with more runs"
         return "No setting meets all objectives"
 
     @property
+    def open(self) -> tuple[ObjectiveJudgement, ...]:
+        """The objectives of the recommended setting that are open and that the file does not accept so."""
+        chosen = self.done.found.recommended
+        return () if chosen is None else self._row(chosen).open
+
+    @property
     def reasons(self) -> list[str]:
-        """Why each other setting is not taken."""
-        return [
-            f"{row.setting} is rejected: {row.binding.objective} is not met, {row.binding}{_ratio(row.binding)}"
-            for row in self.done.found.rows
-            if row.binding is not None
-        ]
+        """Why each setting is taken, tied or rejected, in one sentence each."""
+        return list(AnswerReasons(found=self.done.found, values=self.values).sentences())
 
     @property
     def doubts(self) -> list[str]:
@@ -290,14 +294,11 @@ def of_year(measured: Mapping[str, SettingRates]) -> dict[str, dict[Figure, Esti
     return {name: {figure: one.value(figure) for figure in FIGURES} for name, one in measured.items()}
 
 
-def _told(judged: ObjectiveJudgement) -> str:
-    return f"{judged.status}:\n{judged}"
+_STYLES = {ObjectiveStatus.MET: "green", ObjectiveStatus.NOT_MET: "red", ObjectiveStatus.OPEN: "yellow"}
 
 
-def _ratio(judged: ObjectiveJudgement) -> str:
-    if judged.objective.is_zero or judged.ratio == float("inf"):
-        return ""
-    return f", {digits(judged.ratio)} times the bound"
+def _told(judged: ObjectiveJudgement) -> Cell:
+    return styled(f"{judged.status}:\n{judged}", _STYLES[judged.status])
 
 
 def _between(figure: Figure, value: Estimate) -> str:

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from zonelab.analysis.observation import Observation
-from zonelab.analysis.rates.decisions import LOOKS_MAX, ObjectiveStatus, error_at, judge
+from zonelab.analysis.rates.decisions import LOOKS_MAX, error_at, judge
 from zonelab.analysis.rates.figures import SettingRates
 from zonelab.analysis.rates.objectives import YEAR_S, Figure, Objective
 from zonelab.analysis.rates.outcomes import Outcomes
@@ -106,7 +106,7 @@ def evaluated(rng: np.random.Generator, *, runs: int = 40) -> Covered:
             by_seed |= {seed: model.run(cell, rng) for seed in range(len(by_seed), wanted)}
         measured = SettingRates(Outcomes({cell: dict(by_seed) for cell, by_seed in drawn.items()}), model.year)
         judged = judge(measured, objective, error=error_at(look, LOOKS_MAX))
-        if judged.status is not ObjectiveStatus.UNDECIDED:
+        if not judged.is_open:
             break
     weights, size = model.year.weights(), MESSAGES / RUN_S * YEAR_S
     counts = {cell: [run.counts["redelivered"] for run in drawn[cell].values()] for cell in weights}

@@ -86,14 +86,16 @@ def test_settings_are_compared_by_seed_and_not_by_place():
     assert paired_difference(*pairs(first, {seed + 500: 0 for seed in first}), PUSH) == (0.0, 0.0)
 
 
-def test_a_zero_is_held_and_never_met_unless_there_is_a_tolerance():
+def test_a_zero_is_open_and_never_met_unless_there_is_a_tolerance():
     measured = ROLLOUTS["loss decides"].measured(1)["quorum"]
-    held = judge(measured, Objective.parsed("lost == 0"), error=ERROR)
-    assert (held.status, str(held)) == (ObjectiveStatus.HELD, "0 in 360 runs (below 8.3e-3)")
+    unseen = judge(measured, Objective.parsed("lost == 0"), error=ERROR)
+    assert (unseen.status, unseen.unseen) == (ObjectiveStatus.OPEN, True)
+    assert str(unseen) == "none in 21,600 messages; no number of runs proves it"
     assert judge(measured, Objective.parsed("lost == 0 tolerance 1%"), error=ERROR).status is ObjectiveStatus.MET
-    assert (
-        judge(measured, Objective.parsed("lost == 0 tolerance 1/million"), error=ERROR).status is ObjectiveStatus.HELD
-    )
+    close = judge(measured, Objective.parsed("lost == 0 tolerance 1/million"), error=ERROR)
+    assert (close.status, close.unseen) == (ObjectiveStatus.OPEN, True)
+    assert str(close).startswith("none in 21,600 messages, at most ")
+    assert str(close).endswith(", bound 1e-6")
     one = ROLLOUTS["loss decides"].measured(1)["one"]
     assert judge(one, Objective.parsed("lost == 0"), error=ERROR).status is ObjectiveStatus.NOT_MET
 
@@ -104,7 +106,7 @@ def test_what_cannot_be_decided_says_how_many_runs_would():
     objective = Objective.parsed("duplicates < 1e-2")
     close = replace(objective, bound=float(measured.value(objective.figure).value) * 1.02)
     judged = judge(measured, close, error=ERROR)
-    assert judged.status is ObjectiveStatus.UNDECIDED
+    assert judged.status is ObjectiveStatus.OPEN
     assert judged.runs_needed is not None
     assert judged.runs_needed > 10 * judged.runs
 

@@ -67,7 +67,11 @@ def test_a_rollout_is_decided_and_told_on_the_terminal_as_json_and_as_a_page(tmp
     (folder,) = tmp_path.glob("runs/small/evaluate-*")
     told = json.loads((folder / "evaluate.json").read_text())
     assert [row["setting"] for row in told["settings"]] == ["level=DC_ONE", "level=DC_QUORUM"]
-    assert done.returncode == told["exit_code"] == (0 if told["recommended"] else 2)
+    chosen = next(row for row in told["settings"] if row["setting"] == told["recommended"])
+    zero = chosen["objectives"][1]
+    assert (zero["status"], zero["unseen"], done.returncode, told["exit_code"]) == ("open", True, 2, 2)
+    assert "but not proven, as open: " in told["answer"]
+    assert f"{zero['objective']} (none in {zero['messages']:,} messages; no number of runs proves it)" in told["answer"]
     assert min(told["runs"].values()) >= 4
     one, quorum = (row["year"]["p50(push)"]["value"] for row in told["settings"])
     assert one < 0.0005 < quorum, "at DC_ONE no push waits for a link: the rows are in their places"
@@ -83,9 +87,21 @@ def test_a_rollout_is_decided_and_told_on_the_terminal_as_json_and_as_a_page(tmp
     assert told["command"] in done.stdout
     cases = {case.attrib["name"]: list(case) for case in ElementTree.parse(tmp_path / "told.xml").iter("testcase")}
     assert list(cases) == ["every run was made", "a setting is recommended", "level=DC_ONE", "level=DC_QUORUM"]
-    assert (cases["a setting is recommended"] == []) == (told["recommended"] is not None)
+    (skipped,) = cases["a setting is recommended"]
+    assert (skipped.tag, skipped.attrib["message"]) == ("skipped", told["answer"])
     timed = evaluated(tmp_path, "--budget", "1ms").stderr
     assert timed.splitlines()[0].endswith("; for about 0.001 s, and some seconds more for the answer and its page")
+
+
+def test_what_is_merely_unseen_counts_if_the_file_accepts_it(tmp_path: Path):
+    planted = {"objectives": [f"lost == 0 with {DOWN}"], "accept": "unseen"}
+    done = carried_out(tmp_path, Planted(outcome), Budget(runs=LEAST), **planted)
+    chosen = next(row for row in done.found.rows if row.setting == done.found.recommended)
+    assert (chosen.setting, str(chosen.status), chosen.open) == ("level=DC_QUORUM", "open", ())
+    del planted["accept"]
+    again = carried_out(tmp_path, Planted(outcome), Budget(runs=LEAST), **planted)
+    assert again.found.recommended == chosen.setting
+    assert [one.unseen for row in again.found.rows if row.setting == chosen.setting for one in row.open] == [True]
 
 
 def test_a_run_has_its_fault_in_the_zone_of_its_seed_and_the_figures_of_its_history(tmp_path: Path):
@@ -241,6 +257,7 @@ def test_a_budget_too_small_for_one_round_is_refused(tmp_path: Path):
             {"faults": {DOWN: {"per_year": -1, "lasts_s": 60, "fault": {"kind": "kill", "zone": "any"}}}},
             f"evaluate.faults['{DOWN}'].per_year: got -1; accepted: greater than or equal to 0",
         ),
+        ({"accept": "all"}, "evaluate.accept: got 'all'; accepted: unseen"),
         (
             {"faults": {DOWN: {"per_year": 1, "lasts_s": 60, "fault": {"kind": "kill", "zone": "z"}}}},
             f"evaluate.faults.{DOWN}.fault.zone: got 'z'; accepted: a zone of the topology (a, b, c)",

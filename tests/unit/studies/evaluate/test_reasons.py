@@ -1,0 +1,32 @@
+"""Goal: every setting has one sentence that says why, in the units of the objective. Method: planted rollouts."""
+
+import pytest
+from support.analysis.planted_rollouts import DOWN, ROLLOUTS
+
+from zonelab.studies.evaluate.reasons import AnswerReasons
+from zonelab.studies.evaluate.result import of_year
+
+SENTENCES = {
+    "the cheapest does": {
+        "one": "one is taken: every objective is met; p99(push) is ",
+        "quorum": "quorum is not taken: p99(push) is ",
+    },
+    "a tie": {"twin": "twin is tied with it: p99(push) is ", "slow": "slow is not taken: p99(push) is "},
+    "loss decides": {
+        "quorum": f"quorum is taken: nothing seen speaks against it, though open is lost == 0 with {DOWN} (none in ",
+        "one": f"one is rejected: lost == 0 with {DOWN} is not met, ",
+    },
+    "none qualifies": {"quorum": "quorum is rejected: p99(push) < 2ms is not met, "},
+}
+
+
+@pytest.mark.parametrize("name", SENTENCES)
+def test_every_setting_has_a_sentence_why(name: str):
+    rollout = ROLLOUTS[name]
+    found = rollout.decided(seed=1)
+    told = list(AnswerReasons(found=found, values=of_year(rollout.measured(1))).sentences())
+    assert len(told) == len(rollout.settings)
+    for begin in SENTENCES[name].values():
+        assert [line for line in told if line.startswith(begin)], (begin, told)
+    if found.recommended is not None:
+        assert told[0].startswith(f"{found.recommended} is taken: ")
