@@ -131,9 +131,21 @@ def new(
         Path | None, typer.Argument(metavar="FILE", help="The file to write; KIND.yaml if not given.")
     ] = None,
     *,
+    ask: Annotated[
+        bool,
+        typer.Option("--ask", help="Ask eight questions at the terminal first, and write the file of the answers."),
+    ] = False,
     as_json: AsJson = False,
 ) -> None:
     """Write a commented file to begin with: rollout, for zonelab evaluate. An existing file is never overwritten."""
-    from zonelab.studies.evaluate.template import write_template
+    from zonelab.studies.evaluate.template import free_path, write_rollout
 
-    show(write_template(file or Path(f"{kind}.yaml")), as_json=as_json)
+    path = free_path(file or Path(f"{kind}.yaml"))
+    show(write_rollout(path, _asked() if ask else None), as_json=as_json)
+
+
+def _asked() -> str:
+    from zonelab.app.terminal.asking import ask_all
+    from zonelab.studies.evaluate.asked_file import asked_text
+
+    return ask_all(asked_text)

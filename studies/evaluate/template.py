@@ -5,11 +5,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from zonelab.analysis.whole_files import write_whole
 from zonelab.scenarios.errors import NotAccepted, ScenarioError
 from zonelab.studies.evaluate.rollout import Rollout
+from zonelab.studies.evaluate.template_text import TEMPLATE
 from zonelab.studies.reporting.console import console
-
-TEMPLATE = Path(__file__).with_name("rollout.yaml")
 
 _NAMES = "abcdefghijklmnopqrstuvwxyz"
 _OPTIONS = {"topology.zones": "zones", "links.lag": "lag", "load.rate_per_s": "rate"}
@@ -30,13 +30,16 @@ class TemplateFile:
         )
 
 
-def write_template(path: Path) -> TemplateFile:
-    """Raises ``NotAccepted`` if something is there, or ``OSError``."""
-    try:
-        with path.open("x", encoding="utf-8") as file:
-            file.write(TEMPLATE.read_text(encoding="utf-8"))
-    except FileExistsError:
-        raise NotAccepted(f"{path}: exists already; choose a new file name") from None
+def free_path(path: Path) -> Path:
+    """Return ``path``. Raises ``NotAccepted`` if something is there."""
+    if path.exists():
+        raise NotAccepted(f"{path}: exists already; choose a new file name")
+    return path
+
+
+def write_rollout(path: Path, text: str | None = None) -> TemplateFile:
+    """Write the template, or ``text`` in its place. Raises ``NotAccepted`` if something is there, or ``OSError``."""
+    write_whole(free_path(path), TEMPLATE.read_text(encoding="utf-8") if text is None else text)
     return TemplateFile(path)
 
 
