@@ -271,7 +271,7 @@ class SimServer:
         if type(batch.commands) is MarkedCommands:
             replies = [_carry_out(model, connection, batch.commands, pipeline)]
         else:
-            replies = model.execute_each(pipeline.commands)
+            replies = model.execute_pipeline(pipeline)
         self._inbox.popleft()
         connection.reply(on_replies, replies)
 

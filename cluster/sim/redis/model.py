@@ -13,6 +13,7 @@ from zonelab.cluster.sim.redis import commands
 from zonelab.cluster.sim.redis.commands import streams
 from zonelab.cluster.sim.redis.commands.queued import QUEUED_COMMANDS
 from zonelab.cluster.sim.redis.function_libraries import FunctionLibraries
+from zonelab.cluster.sim.redis.looks import looks_of
 from zonelab.cluster.sim.redis.registry import Args, CommandSpec, CommandTable, Handler, find
 from zonelab.cluster.sim.redis.reply import OUT_OF_MEMORY, CommandError, SubcommandSyntaxError, text
 from zonelab.cluster.sim.redis.reply import error as error_reply
@@ -67,6 +68,14 @@ class RedisModel:
     def execute(self, command: Command) -> Reply:
         """Run one command. An error reply comes back as a ``ServerError`` value."""
         return self.execute_each((prepare(command),))[0]
+
+    def execute_pipeline(self, pipeline: "Pipeline") -> list[Reply]:
+        """Execute the commands of ``pipeline`` at one time; see ``execute``."""
+        looks, has_none = pipeline.looks, self.store.has_none_up_to
+        if looks and all(has_none(key, up_to) for key, up_to in looks):
+            self.store.tick()
+            return [[] for _ in looks]
+        return self.execute_each(pipeline.commands)
 
     def execute_each(self, commands: Iterable["Prepared"]) -> list[Reply]:
         """Execute several commands at one time; see ``execute``."""
@@ -257,13 +266,21 @@ def _prepare(command: Command) -> Prepared:
 
 
 class Pipeline:
-    """Prepared commands, and the label of each: its name and its key."""
+    """Commands, prepared once a server needs that, and the label of each: its name and its key."""
 
-    __slots__ = ("commands", "labels")
+    __slots__ = ("_commands", "_prepared", "labels", "looks")
 
     def __init__(self, commands: Sequence[Command]) -> None:
-        self.commands = list(map(prepare, commands))
+        self._commands = commands
+        self._prepared: list[Prepared] | None = None
         self.labels = list(map(_label, commands))
+        self.looks = looks_of(commands)
+
+    @property
+    def commands(self) -> list[Prepared]:
+        if self._prepared is None:
+            self._prepared = list(map(prepare, self._commands))
+        return self._prepared
 
 
 def _label(command: Command) -> str:

@@ -27,7 +27,7 @@ _FLOAT = re.compile(rb"[+-]?(?:(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:e[+-]?[0-9]+)?|inf
 _NOT_ZERO = re.compile(rb"[+-]?(?:0x)?[0.]*[1-9a-f]", re.IGNORECASE)
 _HEXADECIMAL = rb"[+-]?0x(?:[0-9a-f]+\.?[0-9a-f]*|\.[0-9a-f]+)(?:p[+-]?[0-9]+)?"
 _LONG_DOUBLE = re.compile(_FLOAT.pattern + rb"|" + _HEXADECIMAL, re.IGNORECASE)
-_PLAIN_MAX = 300
+PLAIN_MAX = 300
 """Decimals of fewer digits are neither too large for a double nor too small."""
 
 _EXACT = float(INTEGER_MAX // 2)
@@ -76,7 +76,7 @@ def positive(text: bytes, error: str) -> int:
 @lru_cache(maxsize=1 << 12)  # several servers read the same score, and one is read again and again
 def double(text: bytes, error: str = NOT_A_FLOAT) -> float:
     """A double, infinities included. A number too large or too small for a double is refused."""
-    if len(text) < _PLAIN_MAX and text.replace(b".", b"", 1).isdigit():
+    if len(text) < PLAIN_MAX and text.replace(b".", b"", 1).isdigit():
         return float(text)
     if not _FLOAT.fullmatch(text):
         fail(error)

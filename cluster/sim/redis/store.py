@@ -80,6 +80,14 @@ class Database:
             return value if value else None  # type: ignore[return-value]
         raise CommandError(WRONG_TYPE)
 
+    def has_none_up_to(self, key: bytes, score: float) -> bool:
+        """Return whether ``key`` is absent, or a sorted set whose members all have a higher score.
+
+        False where that depends on the time.
+        """
+        value = self._values.get(key)
+        return not self._expiry_ms and (value is None or (type(value) is SortedSet and value.lowest > score))
+
     def get_or_create(self, key: bytes, kind: type[V]) -> V:
         """Return the value at ``key``, if there is none a new one of ``kind``. Raises WRONGTYPE for another kind."""
         value = self.get(key, kind)

@@ -75,6 +75,12 @@ class SortedSet:
     def __len__(self) -> int:
         return len(self.scores)
 
+    @property
+    def lowest(self) -> float:
+        """Return the score of the first member."""
+        score: float = self._ranking[0][0]
+        return score
+
     def copy(self) -> Self:
         """A set with the same members and the same encoding, which changes by itself."""
         copied = type(self)()

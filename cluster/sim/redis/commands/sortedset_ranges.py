@@ -7,7 +7,7 @@ from enum import Enum, auto
 from functools import lru_cache
 
 from zonelab.cluster.sim.redis.commands.sortedset_combinations import put_sorted_set
-from zonelab.cluster.sim.redis.numbers import double, format_double, integer
+from zonelab.cluster.sim.redis.numbers import PLAIN_MAX, double, format_double, integer
 from zonelab.cluster.sim.redis.registry import Args, command
 from zonelab.cluster.sim.redis.reply import SYNTAX, CommandError, fail
 from zonelab.cluster.sim.redis.store import Database
@@ -31,6 +31,8 @@ class By(Enum):
 
 def _score_bound(text: bytes) -> tuple[float, bool]:
     """Score, and whether the bound excludes it. As in C, a text ends at a zero byte and an empty one is 0."""
+    if text.isdigit() and len(text) < PLAIN_MAX:
+        return float(text), False
     exclusive = text.startswith(b"(")
     number = text[1:] if exclusive else text
     if b"\0" in number:
@@ -187,11 +189,16 @@ _Wanted = tuple[bytes, tuple[Select, _RangeOptions]]
 
 
 def _range(name: str, *, by: By | None, reverse: bool | None) -> None:
+    @lru_cache(maxsize=256)
+    def options_of(*words: bytes) -> _RangeOptions:
+        options = _RangeOptions(by=by, reverse=reverse)
+        options.read(words)
+        options.check()
+        return options
+
     @lru_cache(maxsize=256)  # a pipeline often asks many keys for one range
     def range_of(*words: bytes) -> tuple[Select, _RangeOptions]:
-        options = _RangeOptions(by=by, reverse=reverse)
-        options.read(words[2:])
-        options.check()
+        options = options_of(*words[2:])
         return _select(options.by, words[0], words[1], reverse=bool(options.reverse)), options
 
     def parse(args: Args) -> _Wanted:
