@@ -12,6 +12,7 @@ import os
 import time
 from collections.abc import Callable, Generator, Mapping
 from dataclasses import dataclass, field
+from functools import partial
 from statistics import median
 from typing import Any
 
@@ -27,6 +28,7 @@ from zonelab.scenarios.run.trial import attempt
 from zonelab.scenarios.run_files.tables import MemoryTables
 from zonelab.scenarios.spec.reading import scenario_of
 from zonelab.studies.hunt.seeds import EVENTS, TWICE, VIRTUAL_NS, HuntTarget, hunt_seed
+from zonelab.studies.many_runs.task import FinishedTask, RunTask, finish
 
 TURNS = 5
 SEEDS_PER_TURN = 8
@@ -67,8 +69,10 @@ class Measured:
     outcomes: list[Observation] = field(default_factory=list)
 
     def turn(self, seeds: range) -> None:
-        found: list[Observation] = []
-        spent_s = seconds(lambda: found.extend(hunt_seed(self.target, seed) for seed in seeds))
+        run = partial(hunt_seed, self.target)
+        done: list[FinishedTask[Observation]] = []
+        spent_s = seconds(lambda: done.extend(finish(run, RunTask("", seed, seed)) for seed in seeds))
+        found = [one.result for one in done if one.result is not None]
         # One seed in twenty is run twice.
         runs = [outcome for outcome in found for _ in range(1 + int(outcome.numbers.get(TWICE, 0)))]
         self.spent_s.append(spent_s)

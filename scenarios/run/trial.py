@@ -63,17 +63,18 @@ def attempt(
 ) -> Trial:
     """Run ``scenario`` and judge what became of its messages, or of the data of its workload."""
     tables = MemoryTables()
-    with _uncollected():
+    with uncollected():
         run = simulate(scenario, tables, make_queue=make_queue, observe=observe, keep_trace=keep_trace)
         verdict = None if run.record.status == "failed" else check_recorded(recorded(scenario, run, tables))
     return Trial(scenario=scenario, run=run, tables=tables, verdict=verdict)
 
 
 @contextmanager
-def _uncollected() -> Iterator[None]:
+def uncollected() -> Iterator[None]:
     """Collect what earlier runs have left now, and nothing meanwhile: most of a run stays until its end.
 
-    So the collector would look through it in vain, for a tenth of the time.
+    So the collector would look through it in vain, for a tenth of the time. Whoever needs no more of a run than a few
+    figures ends the block when the run is gone, or the collector looks through it once more.
     """
     if not gc.isenabled():
         yield

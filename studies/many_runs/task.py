@@ -8,6 +8,7 @@ from typing import Generic, Protocol, TypeVar
 
 from zonelab.cluster.zone import ClusterError
 from zonelab.scenarios.errors import explain
+from zonelab.scenarios.run.trial import uncollected
 from zonelab.studies.many_runs.environment import Environment
 
 Subject = TypeVar("Subject")
@@ -58,7 +59,8 @@ class Workers(Protocol):
 def finish(run: Callable[[Subject], Result], task: RunTask[Subject]) -> FinishedTask[Result]:
     """Run ``task`` in this process. Whatever it raises is of this task alone."""
     try:
-        return FinishedTask(key=task.key, result=run(task.subject))
+        with uncollected():
+            return FinishedTask(key=task.key, result=run(task.subject))
     except Exception as error:
         return FinishedTask(key=task.key, error=_error_text(error))
 
