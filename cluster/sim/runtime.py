@@ -8,6 +8,7 @@ event happens, as a SimPy process does with its generator. Time is in integer na
 from collections.abc import Callable, Coroutine, Generator
 from functools import partial
 from random import Random
+from types import coroutine
 from typing import Any, Generic, TypeVar
 
 from zonelab.cluster.random_streams import Streams
@@ -55,14 +56,9 @@ class SimPromise:
             waiter(self._result)
 
 
-class _Sleep:
-    __slots__ = ("_duration_ns",)
-
-    def __init__(self, duration_ns: int) -> None:
-        self._duration_ns = duration_ns
-
-    def __await__(self) -> Generator[Any, Any, None]:
-        yield self._duration_ns
+@coroutine
+def _sleep(duration_ns: int) -> Generator[int, None, None]:
+    yield duration_ns
 
 
 class Cancelled(BaseException):
@@ -213,10 +209,10 @@ class SimRuntime:
     def now_ns(self) -> int:
         return self.environment._now
 
-    async def sleep(self, duration_ns: int) -> None:
+    def sleep(self, duration_ns: int) -> Coroutine[Any, Any, None]:
         if duration_ns < 0:
             raise ValueError(f"a sleep must be 0 or more nanoseconds, got {duration_ns}")
-        await _Sleep(duration_ns)
+        return _sleep(duration_ns)  # one frame and no object of its own
 
     def spawn(self, coroutine: Coroutine[Any, Any, T], *, name: str) -> SimTask[T]:
         task = SimTask(self, coroutine, name)
