@@ -1,5 +1,6 @@
 """The verbs that decide before a rollout: ``zonelab evaluate``, and ``new``, which writes its file."""
 
+from collections.abc import Sequence
 from enum import StrEnum
 from pathlib import Path
 from typing import Annotated
@@ -24,13 +25,28 @@ CONFIRM_RUNS_DEFAULT = 12
 
 @over_many_runs()
 def evaluate(
-    file: Annotated[
-        str | None,
+    given_file: Annotated[
+        list[str] | None,
         typer.Argument(
-            metavar="FILE", help="A scenario with a section evaluate; the one that zonelab new writes if not given."
+            metavar="FILE",
+            help="A scenario with a section evaluate; the one that zonelab new writes if not given. With --from: more "
+            "addresses, and the file to write.",
         ),
     ] = None,
     *,
+    from_: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--from",
+            metavar="HOST:PORT",
+            help="First write FILE, rollout.yaml if not given, with what running servers say, one of each zone. "
+            "Changes nothing on them. May be repeated.",
+        ),
+    ] = None,
+    lags: Annotated[
+        Path | None,
+        typer.Option(metavar="DIR", help="With --from: the folder of measure-lag, or one with a folder a zone."),
+    ] = None,
     zones: Annotated[int | None, typer.Option(min=1, max=ZONES_MAX, help="Number of zones; without FILE only.")] = None,
     lag: Annotated[
         str | None,
@@ -91,10 +107,11 @@ def evaluate(
         raise NotAccepted("--runs and --budget exclude each other")
     given = {"zones": zones, "lag": lag, "rate": rate}
     own = {name: value for name, value in given.items() if value is not None}
-    if file is not None and own:
+    if (given_file or from_) and own:
         raise NotAccepted(f"--{next(iter(own))}: excluded by FILE; use --set PATH=VALUE")
     if confirm_runs is not None and confirm is None:
         raise NotAccepted("--confirm-runs needs --confirm")
+    file = _file(given_file or [], from_ or [], lags=lags)
     real = None if confirm is None else Confirm(on=confirm, repeats=confirm_runs or CONFIRM_RUNS_DEFAULT)
     seconds = parse_duration_s(budget or BUDGET_DEFAULT) if runs is None else None
     spend = ["--budget", budget or BUDGET_DEFAULT] if runs is None else ["--runs", str(runs)]
@@ -119,6 +136,25 @@ def evaluate(
         limit_seeds=limit,
     )
     options.end(done, evaluation_suite(done))
+
+
+def _file(words: Sequence[str], from_: Sequence[str], *, lags: Path | None) -> str | None:
+    """Return the file to evaluate; with ``from_``, that which is written now of what these servers say."""
+    from zonelab.scenarios.lags.questions import parse_address
+
+    files = [word for word in words if not (from_ and ":" in word)]
+    if len(files) > 1:
+        raise NotAccepted(f"FILE: got {', '.join(files)}; accepted: one")
+    if not from_:
+        if lags is not None:
+            raise NotAccepted("--lags needs --from")
+        return files[0] if files else None
+    from zonelab.app.verbs.read_rollout import read_into
+
+    addresses = [parse_address(word) for word in (*from_, *words) if word not in files]
+    if len({str(one) for one in addresses}) < len(addresses) or len(addresses) > ZONES_MAX:
+        raise NotAccepted(f"--from: got {', '.join(map(str, addresses))}; accepted: 1 to {ZONES_MAX}, each once")
+    return read_into(Path(files[0] if files else "rollout.yaml"), addresses, lags=lags)
 
 
 class TemplateKind(StrEnum):

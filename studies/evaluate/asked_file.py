@@ -29,7 +29,11 @@ def asked_text(texts: Sequence[str]) -> str:
 
     Raises ``ValueError``, or ``ScenarioError`` if it is no rollout.
     """
-    text = filled(_values(answers_of(texts)), made_by="Made of the answers to zonelab new rollout --ask.")
+    return checked(filled(_values(answers_of(texts)), made_by="Made of the answers to zonelab new rollout --ask."))
+
+
+def checked(text: str) -> str:
+    """Return ``text``. Raises ``ScenarioError`` if it is no rollout."""
     with TemporaryDirectory() as folder:
         path = Path(folder) / "rollout.yaml"
         path.write_text(text, encoding="utf-8")
@@ -54,7 +58,7 @@ def _values(answers: RolloutAnswers) -> dict[str, WrittenValue]:
         "queue.unack_interval_ms": WrittenValue(str(interval_ms)),
         "load.duration_s": WrittenValue(f"{max(_LOAD_S_LEAST, ceil(longest_s))}", "of one run: the longest lease"),
         "load.rate_per_s": _rates(answers.rates_per_s),
-        "consumers.per_zone": _programs(answers, work),
+        "consumers.per_zone": programs(sum(answers.rates_per_s.values()), work, zones=len(answers.zones)),
         "consumers.batch": WrittenValue("1"),
         "consumers.processing": WrittenValue(json.dumps(answers.work), "work on one, as a distribution"),
         "drain.bound_s": WrittenValue(
@@ -91,11 +95,10 @@ def _rates(rates_per_s: Mapping[str, float]) -> WrittenValue:
     return WrittenValue(f"{{{text}}}", "messages a second that each zone pushes")
 
 
-def _programs(answers: RolloutAnswers, work: Distribution) -> WrittenValue:
-    """Return so many that those of the other zones can do all the work while one zone is out."""
+def programs(rate_per_s: float, work: Distribution, *, zones: int) -> WrittenValue:
+    """Return so many in each zone that those of the other zones can do all the work while one zone is out."""
     mean_s = float(work.draw(np.random.default_rng(1), _DRAWS).mean()) / 1e3
-    left = max(1, len(answers.zones) - 1)
-    programs = max(1, ceil(sum(answers.rates_per_s.values()) * mean_s / _BUSY / left))
+    programs = max(1, ceil(rate_per_s * mean_s / _BUSY / max(1, zones - 1)))
     return WrittenValue(str(programs), f"programs: with a zone out the others are at work for {_BUSY:.0%} of the time")
 
 

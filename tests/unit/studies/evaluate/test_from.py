@@ -1,0 +1,37 @@
+"""Goal: what cannot be read from servers is said in one line, and nothing is written. Method: ports nobody has."""
+
+import socket
+from pathlib import Path
+
+import pytest
+from support.app.commands import zonelab_here
+
+
+def test_a_server_that_does_not_answer_is_named_and_ends_with_3(tmp_path: Path):
+    with socket.socket() as taken:
+        taken.bind(("127.0.0.1", 0))
+        port = taken.getsockname()[1]
+        done = zonelab_here("evaluate", "--from", f"127.0.0.1:{port}", cwd=tmp_path)
+    assert (done.returncode, done.stdout) == (3, "")
+    reading, refused = done.stderr.splitlines()
+    assert reading.startswith(f"reading 127.0.0.1:{port} twice")
+    assert refused.startswith(f"zonelab: 127.0.0.1:{port}: does not answer: ")
+    assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize(
+    ("words", "told"),
+    [
+        (("--from", "127.0.0.1"), "address '127.0.0.1': accepted: HOST:PORT"),
+        (("--from", "h:1", "h:2", "h:1"), "--from: got h:1, h:2, h:1; accepted: 1 to "),
+        (("--from", "h:1", "x.yaml", "y.yaml"), "FILE: got x.yaml, y.yaml; accepted: one"),
+        (("x.yaml", "--lags", "lags"), "--lags needs --from"),
+        (("--from", "h:1", "--rate", "9"), "--rate: excluded by FILE"),
+    ],
+)
+def test_what_does_not_go_together_is_refused_before_anything_is_asked(
+    words: tuple[str, ...], told: str, tmp_path: Path
+):
+    done = zonelab_here("evaluate", *words, cwd=tmp_path)
+    assert (done.returncode, done.stdout, done.stderr.count("\n")) == (64, "", 1)
+    assert told in done.stderr
