@@ -7,6 +7,7 @@ run in memory (``MemoryTable.batch``). The rules:
 * A latency runs from the invocation to the end. An operation is *confirmed* if it ended ``ok``.
 * An operation *works* if it is confirmed, or was refused because the lease had ended: an answer, not an outage.
 * A message is *ready* when it is due and its push is confirmed. A row of a confirmed pop is a *delivery*.
+* A message ends with its first confirmed ack: end to end it takes from the begin of its confirmed push to then.
 * Lateness runs from the least due time that any push of the message gave it to the end of its first delivery.
 """
 
@@ -155,6 +156,27 @@ class Lateness:
             return rows
         ids = rows["message_id"].to_numpy(zero_copy_only=False)
         return chosen(rows, id_hashes(ids, count=len(ids)) % self.every == 0)
+
+
+@dataclass(slots=True)
+class EndToEnd:
+    """Begin of the confirmed push of every message that has one, and the end of its first confirmed ack."""
+
+    _begin_ns: dict[str, int] = field(default_factory=dict)
+    _end_ns: dict[str, int] = field(default_factory=dict)
+
+    def add(self, batch: pa.RecordBatch) -> None:
+        """Go on with rows of the history, in its order."""
+        ended = confirmed(batch) & present(batch, "message_id")
+        for table, name, column in ((self._begin_ns, "push", "invoke_ns"), (self._end_ns, "ack", "time_ns")):
+            rows = chosen(batch, ended & having(batch, "f", name))
+            for message_id, time_ns in zip(rows["message_id"].to_pylist(), rows[column].to_pylist(), strict=True):
+                table.setdefault(message_id, time_ns)
+
+    def of_messages(self) -> Iterator[tuple[int, int | None]]:
+        """Yield begin and end of each message in run time; no end if no ack of it was confirmed."""
+        for message_id, begin_ns in self._begin_ns.items():
+            yield begin_ns, self._end_ns.get(message_id)
 
 
 def _mask(found: pa.Array) -> Mask:

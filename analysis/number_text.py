@@ -1,6 +1,7 @@
 """Numbers as all tables, pages and sentences show them: counts, shares, times, and their intervals."""
 
 from collections.abc import Callable, Mapping, Sequence
+from decimal import Decimal
 from math import floor, log10
 
 from zonelab.analysis.proportions import Interval, proportion_interval
@@ -31,6 +32,11 @@ def digits(value: float | None, *, signed: bool = False, significant: int = 3) -
         mantissa, _, power = f"{value:{sign}.{significant - 1}e}".partition("e")
         return f"{float(mantissa):{sign}g}e{int(power)}"
     return f"{value:{sign},.0f}" if abs(value) >= 10 ** (significant - 1) else f"{value:{sign},.{significant}g}"
+
+
+def plain(value: float) -> str:
+    """Return three digits as ``digits`` does, but ``0.00012`` where that has a power of ten."""
+    return f"{Decimal(f'{value:.3g}'):f}" if 0 < abs(value) < 0.01 else digits(value)
 
 
 def slashed(values: Mapping[str, float], *names: str) -> str:

@@ -2,8 +2,7 @@
 
 import errno
 import os
-from collections.abc import Iterable, Sequence
-from difflib import get_close_matches
+from collections.abc import Sequence
 from pathlib import Path
 
 from zonelab.cluster.zone import ClusterError
@@ -40,12 +39,6 @@ def in_utf8(path: Path) -> Path:
     except UnicodeEncodeError as error:
         raise NotAccepted(f"directory: got {os.fsencode(full)!r}; accepted: a name in UTF-8") from error
     return path
-
-
-def did_you_mean(given: str, accepted: Iterable[str]) -> str:
-    """The one of ``accepted`` that is nearest to ``given``, in brackets after a space; nothing if none is near."""
-    names = {name.lower(): name for name in accepted}
-    return "".join(f" (did you mean {names[near]}?)" for near in get_close_matches(given.lower(), names, n=1))
 
 
 def explain(error: Exception) -> str:

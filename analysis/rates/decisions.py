@@ -85,7 +85,8 @@ class ObjectiveJudgement:
         if self.objective.is_zero:
             return f"{self.seen}; {NO_PROOF}"
         bounded = self.upper < float("inf")
-        upper = f"at most {self.objective.told(self.upper)}" if bounded else "nothing bounds it yet"
+        side = "at least" if self.objective.figure.as_share else "at most"
+        upper = f"{side} {self.objective.told(self.upper)}" if bounded else "nothing bounds it yet"
         return f"{self.seen}, {upper}, bound {self.objective.told(self.objective.limit)}"
 
     def to_json(self) -> dict[str, Any]:
@@ -137,7 +138,7 @@ def judge(measured: SettingRates, objective: Objective, *, error: float) -> Obje
     if objective.is_zero:
         broken = replace(open_, status=ObjectiveStatus.NOT_MET, ratio=float("inf"))
         return broken if cases else replace(open_, unseen=runs > 0)
-    if figure.operation is not None and float(value.value) == float("inf"):
+    if figure.percentile is not None and float(value.value) == float("inf"):
         open_ = replace(open_, unconfirmed=float(measured.rate(figure, condition, at_s=ENDLESS_S).value))
     percentile, confidence = figure.percentile, 1 - 2 * error
     at_s, limit = (0.0, objective.limit) if percentile is None else (objective.bound, 1 - percentile)

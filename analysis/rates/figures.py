@@ -17,6 +17,7 @@ _TAILS = 200
 """Times at which a distribution is looked at."""
 
 _ROUNDING = 1e-12
+_NOTHING = 1e-300
 
 DOUBT = 0.001
 """The line of a class of faults is given up if chance alone makes such a difference less often than this."""
@@ -81,23 +82,25 @@ class SettingRates:
 
     def estimate(self, figure: Figure, condition: str | None = None) -> float:
         """``value`` without its interval, which takes a hundred times as long."""
-        tail = None if figure.operation is None else self._tail(figure.operation)
+        tail = self._tail_of(figure)
         grid = np.zeros(1) if tail is None else tail.grid
         if figure not in self._means:
             cells = self.year.cells
             means = [np.atleast_1d(self._sample(figure, grid, cell).mean) for cell in cells]
             self._means[figure] = np.stack(means), np.array([float(self._size_of(figure, one).mean) for one in cells])
         means_of_cells, sizes = self._means[figure]
-        weights = self.year.weights(condition)
-        size = 1.0 if figure.name == UNAVAILABLE else max(float(self._vector(weights) @ sizes), 1e-300)
-        rates = self._value(condition, lambda chosen: self._vector(chosen) @ means_of_cells) / size
+        weights = self._weights(figure, condition)
+        size = 1.0 if _is_whole(figure) else max(float(self._vector(weights) @ sizes), _NOTHING)
+        if figure.is_mean and not sizes.any():
+            return float("inf")
+        rates = self._value(weights, condition, lambda chosen: self._vector(chosen) @ means_of_cells) / size
         return float(rates[0]) if tail is None else tail.falls_to(rates, 1 - (figure.percentile or 0.0))
 
     def value(self, figure: Figure, condition: str | None = None, *, confidence: float = 0.95) -> Estimate:
         """In seconds, or a message. Infinite if so many operations were not confirmed."""
-        if figure.operation is None:
+        tail = self._tail_of(figure)
+        if tail is None:
             return self.rate(figure, condition, confidence=confidence)
-        tail = self._tail(figure.operation)
         if not tail.grid.size:
             return Estimate(*(np.array(end) for end in (np.inf, 0.0, np.inf)))
         rates = self.rate(figure, condition, at_s=tail.grid, confidence=confidence)
@@ -113,14 +116,17 @@ class SettingRates:
         confidence: float = 0.95,
         unseen: bool = True,
     ) -> Estimate:
-        """Cases a message; the share of operations slower than ``at_s``; or seconds without service.
+        """Cases a message or a year; the share of operations slower than ``at_s``, or the mean of their times in s,
+        infinite if there is none; or seconds without service.
 
         ``unseen``: kinds of runs that show no case may have one nevertheless.
         """
-        weights = self.year.weights(condition)
+        weights = self._weights(figure, condition)
         size = self._size(figure, weights)
+        if figure.is_mean and size <= _NOTHING:
+            return Estimate(*(np.array(end) for end in (np.inf, 0.0, np.inf)))
         sums = weighted_sum(self._parts(figure, at_s, weights), confidence=confidence, case=self._case(figure) * unseen)
-        value = self._value(condition, lambda chosen: self._sum(figure, at_s, chosen))
+        value = self._value(weights, condition, lambda chosen: self._sum(figure, at_s, chosen))
         low, high = sums.low, np.maximum(sums.high, value)
         for events, line in self.year.lines(condition):
             bent = self._bent(figure, at_s, line)
@@ -129,7 +135,7 @@ class SettingRates:
                 moved = np.where(bent, value + events * (other - fitted), value)
                 low, high = np.minimum(low, np.maximum(moved, 0.0)), np.maximum(high, moved)
         ends = [end / size for end in (value, low, high)]
-        return Estimate(*(ends if figure.operation is None else [end.reshape(np.shape(at_s)) for end in ends]))
+        return Estimate(*(ends if figure.percentile is None else [end.reshape(np.shape(at_s)) for end in ends]))
 
     def bent(self, figure: Figure, *, at_s: float = 0.0) -> list[NonlinearFaults]:
         """Return the classes in which the third length contradicts the line."""
@@ -143,7 +149,11 @@ class SettingRates:
                 found.append(NonlinearFaults(fault=one.name, figure=str(figure), line=seen - off, seen=seen))
         return found
 
-    def _tail(self, operation: TimedOperation) -> Tail:
+    def _tail_of(self, figure: Figure) -> Tail | None:
+        """The distribution that a percentile is looked up in; None for what is a number by itself."""
+        operation = figure.operation
+        if operation is None or figure.percentile is None:
+            return None
         if operation not in self._tails:
             self._tails[operation] = Tail.of(self.outcomes.pooled(operation))
         return self._tails[operation]
@@ -157,7 +167,7 @@ class SettingRates:
 
         Where n runs show no case, one more of them might have.
         """
-        weights = self.year.weights(condition)
+        weights = self._weights(figure, condition)
         size = self._size(figure, weights)
         found = {}
         for cell, weight in weights.items():
@@ -166,9 +176,21 @@ class SettingRates:
             found[cell] = float(abs(weight) * np.sqrt(max(sample.variance.max(initial=0.0), least)) / size)
         return found
 
-    def _value(self, condition: str | None, sum_of: Callable[[Weights], NDArray[np.float64]]) -> NDArray[np.float64]:
+    def _weights(self, figure: Figure, condition: str | None) -> Weights:
+        """Weights in ``figure``: of cases a year those of its faults only, without the rest of the year."""
+        if not figure.a_year:
+            return self.year.weights(condition)
+        found: dict[RunKind, float] = {}
+        for events, line in self.year.lines(condition):
+            for cell, weight in line.weights.items():
+                found[cell] = found.get(cell, 0.0) + events * weight
+        return found
+
+    def _value(
+        self, weights: Weights, condition: str | None, sum_of: Callable[[Weights], NDArray[np.float64]]
+    ) -> NDArray[np.float64]:
         """The weighted sum; a fault that costs less the longer it lasts, which only chance can show, costs no time."""
-        value = sum_of(self.year.weights(condition))
+        value = sum_of(weights)
         for events, line in self.year.lines(condition):
             lower = sum_of(line.steady) < -_ROUNDING
             value = value + events * np.where(lower, sum_of(line.flat) - sum_of(line.weights), 0.0)
@@ -178,19 +200,22 @@ class SettingRates:
         return np.array([weights.get(cell, 0.0) for cell in self.year.cells])
 
     def _size(self, figure: Figure, weights: Weights) -> float:
-        """Return what the cases are divided by: messages or operations; 1 for seconds."""
-        if figure.name == UNAVAILABLE:
+        """Return what the cases are divided by: messages or operations; 1 for seconds and for cases a year."""
+        if _is_whole(figure):
             return 1.0
         total = sum(weight * float(self._size_of(figure, cell).mean) for cell, weight in weights.items())
-        return max(total, 1e-300)
+        return max(total, _NOTHING)
 
     def _size_of(self, figure: Figure, cell: RunKind) -> Sample:
         if figure.operation is not None:
-            return self.outcomes.operations(cell, figure.operation)
+            count = self.outcomes.confirmed if figure.is_mean else self.outcomes.operations
+            return count(cell, figure.operation)
         return self.outcomes.messages(cell)
 
     def _sample(self, figure: Figure, at_s: ArrayLike, cell: RunKind) -> Sample:
         if figure.operation is not None:
+            if figure.is_mean:
+                return self.outcomes.took(cell, figure.operation)
             return self.outcomes.slower(cell, figure.operation, at_s)
         return self.outcomes.counted(cell, figure.name)
 
@@ -210,5 +235,12 @@ class SettingRates:
         return np.asarray(np.abs(off) > special.stdtrit(units - 1, 1 - DOUBT / 2) * error + _ROUNDING)
 
     def _case(self, figure: Figure) -> float:
-        """The least clump: one case; of seconds without service, one hundredth of a run."""
+        """The least clump: one case; of seconds without service, one hundredth of a run; of a mean there is none."""
+        if figure.is_mean:
+            return 0.0
         return self.year.run_s / 100 if figure.name == UNAVAILABLE else 1.0
+
+
+def _is_whole(figure: Figure) -> bool:
+    """Return whether it is a sum by itself, which is divided by nothing."""
+    return figure.name == UNAVAILABLE or figure.a_year

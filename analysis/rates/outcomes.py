@@ -7,7 +7,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from zonelab.analysis.observation import Observation
-from zonelab.analysis.rates.objectives import CASES, COMMANDS, UNAVAILABLE, Figure, TimedOperation
+from zonelab.analysis.rates.objectives import CASES, COMMANDS, ERROR_RATE, UNAVAILABLE, Figure, TimedOperation
 from zonelab.analysis.rates.samples import Sample
 from zonelab.analysis.rates.year import NO_FAULT, RunKind
 from zonelab.analysis.statistics import dependence_block_length
@@ -19,9 +19,13 @@ _DEPENDENCE_RUNS = 50
 
 
 def _count(run: Observation, name: str) -> float:
-    """Return the cases of what figures call ``name``; or the commands, or the seconds without service."""
+    """Return the cases of what figures call ``name``; the pushes that were not confirmed; or the commands, or the
+    seconds without service.
+    """
     if name in (UNAVAILABLE, COMMANDS):
         return run.numbers.get(name, 0.0)
+    if name == ERROR_RATE:
+        return run.samples.get(TimedOperation.PUSH, ()).count(UNCONFIRMED)
     return sum(run.counts.get(one, 0) for one in CASES[name])
 
 
@@ -49,6 +53,20 @@ class Outcomes:
 
     def messages(self, cell: RunKind) -> Sample:
         return self._once((cell, "messages"), lambda: Sample.of([run.begun for run in self._of(cell)]))
+
+    def took(self, cell: RunKind, operation: TimedOperation) -> Sample:
+        """Return the sum of the times of a run's confirmed operations, in s; units as those of ``slower``."""
+        return self._once(
+            (cell, operation, "took"),
+            lambda: Sample.of([pieces * _confirmed(times).sum() for times, pieces in self._units(cell, operation)]),
+        )
+
+    def confirmed(self, cell: RunKind, operation: TimedOperation) -> Sample:
+        """Return how many of them a run has that were confirmed."""
+        return self._once(
+            (cell, operation, "confirmed"),
+            lambda: Sample.of([_confirmed(times_s(run, operation)).size for run in self._of(cell)]),
+        )
 
     def operations(self, cell: RunKind, operation: TimedOperation) -> Sample:
         """Return how many of them a run has."""
@@ -93,13 +111,15 @@ class Outcomes:
         """All confirmed times, in order."""
         every = [times_s(run, operation) for cell in self.runs for run in self._of(cell)]
         joined = np.concatenate([np.empty(0), *every])
-        return np.sort(joined[np.isfinite(joined)])
+        return np.sort(_confirmed(joined))
 
     def of_run(self, cell: RunKind, figure: Figure, bound_s: float) -> dict[int, float]:
-        """By seed: cases of ``figure``, or operations slower than the bound; for pairs of settings."""
-        if figure.operation is None:
-            return {seed: _count(run, figure.name) for seed, run in self.runs.get(cell, {}).items()}
+        """By seed: cases of ``figure``, operations slower than the bound, or their seconds; for pairs of settings."""
         slow = figure.operation
+        if slow is None:
+            return {seed: _count(run, figure.name) for seed, run in self.runs.get(cell, {}).items()}
+        if figure.is_mean:
+            return {seed: float(_confirmed(times_s(run, slow)).sum()) for seed, run in self.runs.get(cell, {}).items()}
         return {seed: float((times_s(run, slow) > bound_s).sum()) for seed, run in self.runs.get(cell, {}).items()}
 
     def _with(self, fault: str | None) -> list[Observation]:
@@ -121,6 +141,10 @@ class Outcomes:
         if key not in self._kept:
             self._kept[key] = make()
         return self._kept[key]
+
+
+def _confirmed(times: NDArray[np.float64]) -> NDArray[np.float64]:
+    return times[np.isfinite(times)]
 
 
 def _counts(units: list[tuple[NDArray[np.float64], int]], bounds: NDArray[np.float64]) -> NDArray[np.float64]:

@@ -9,10 +9,11 @@ from collections.abc import Sequence
 from contextlib import suppress
 from typing import Any
 
+from zonelab.analysis.near_names import did_you_mean
 from zonelab.app.terminal.json_output import print_json
 from zonelab.app.terminal.junit import JUnitCase, Outcome, Suite, file_in
 from zonelab.cluster.zone import ClusterError
-from zonelab.scenarios.errors import NotAccepted, ScenarioError, did_you_mean, explain
+from zonelab.scenarios.errors import NotAccepted, ScenarioError, explain
 
 EXIT_VALID = 0
 EXIT_INVALID = 1

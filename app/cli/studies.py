@@ -5,6 +5,7 @@ from typing import Annotated
 
 import typer
 
+from zonelab.analysis.near_names import did_you_mean
 from zonelab.app.cli.exits import EXIT_INVALID
 from zonelab.app.cli.many_runs import StudyOptions, over_many_runs, words_of
 from zonelab.app.cli.options import (
@@ -21,7 +22,7 @@ from zonelab.app.cli.options import (
 )
 from zonelab.app.terminal.json_output import show
 from zonelab.cluster.votes.levels import LEVELS_OF_ONE_DC, Level
-from zonelab.scenarios.errors import NotAccepted, did_you_mean
+from zonelab.scenarios.errors import NotAccepted
 
 
 @over_many_runs(runs=1000, each="Number of seeds, each of which is one run.")

@@ -5,8 +5,8 @@ from typing import Any
 from pydantic import BaseModel, ConfigDict, Field, PrivateAttr, ValidationError, model_validator
 from pydantic.fields import FieldInfo
 
+from zonelab.analysis.near_names import did_you_mean
 from zonelab.cluster.zone import Restart
-from zonelab.scenarios.errors import did_you_mean
 from zonelab.scenarios.faults.catalogue import CLASSES, UP
 from zonelab.scenarios.faults.fault import Fault
 from zonelab.scenarios.spec.reading import explained

@@ -82,7 +82,7 @@ def run_evaluation(
             rollout=rollout,
             done=done,
             changes=tuple(changes(done.measured, evaluate.objectives, prefer=evaluate.prefer)),
-            values=of_year(done.measured),
+            values=of_year(done.measured, prefer=evaluate.prefer),
             directory=directory,
             command=command,
             first_seed=first_seed,

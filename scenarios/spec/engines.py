@@ -7,8 +7,8 @@ from typing import Any
 from pydantic import GetCoreSchemaHandler
 from pydantic_core import CoreSchema, core_schema
 
+from zonelab.analysis.near_names import did_you_mean
 from zonelab.engine.queue import Features
-from zonelab.scenarios.errors import did_you_mean
 from zonelab.scenarios.spec.ordered.fifo_settings import FifoQueueSettings
 from zonelab.scenarios.spec.queue_settings import (
     DynoQueueSettings,

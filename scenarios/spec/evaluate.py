@@ -33,6 +33,9 @@ _LENGTHS = (0.125, 0.25, 0.5)
 def _objective(value: Any) -> Objective:
     if isinstance(value, Objective):
         return value
+    if isinstance(value, dict) and len(value) == 1:  # as k6 writes it, a colon behind the figure
+        ((figure, bound),) = value.items()
+        value = f"{figure}: {bound[0] if isinstance(bound, list) and bound else bound}"
     if not isinstance(value, str):
         raise ValueError(f"got {value!r}; accepted: a text such as p99(push) < 20ms")
     return Objective.parsed(value)

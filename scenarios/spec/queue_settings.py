@@ -6,11 +6,11 @@ from typing import Annotated, Any, ClassVar, TypeVar
 
 from pydantic import AfterValidator, Field, field_validator, model_validator
 
+from zonelab.analysis.near_names import did_you_mean
 from zonelab.cluster.fields import Count, Flag, Millis, Section
 from zonelab.engine.gmq.settings import SECONDS_MAX, TTR_BUCKETS_MAX
 from zonelab.engine.youzan.jobs import DELAY_S_MAX
 from zonelab.engine.youzan.settings import TTR_S_MAX
-from zonelab.scenarios.errors import did_you_mean
 
 MS_PER_S = 1_000
 

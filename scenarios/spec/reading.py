@@ -9,9 +9,10 @@ from typing import Any, get_args
 from pydantic import BaseModel, ValidationError
 from pydantic_core import ErrorDetails
 
+from zonelab.analysis.near_names import did_you_mean
 from zonelab.analysis.yaml_text import TEXT_MAX, NotYaml, read_yaml, write_yaml
 from zonelab.cluster.regular_file import read_regular
-from zonelab.scenarios.errors import NotAccepted, ScenarioError, did_you_mean
+from zonelab.scenarios.errors import NotAccepted, ScenarioError
 from zonelab.scenarios.faults.catalogue import CLASSES, ONLY_UP
 from zonelab.scenarios.spec.engines import ENGINES, unknown_engine
 from zonelab.scenarios.spec.library import LIBRARY, library_names

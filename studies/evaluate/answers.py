@@ -6,12 +6,12 @@ from dataclasses import dataclass, field, replace
 from itertools import combinations
 from typing import Any
 
+from zonelab.analysis.near_names import did_you_mean
 from zonelab.analysis.rates.objectives import Objective
 from zonelab.cluster.links.lag_text import parse_lag
 from zonelab.cluster.votes.levels import Level
 from zonelab.cluster.zone import Persistence
 from zonelab.scenarios.durations import parse_duration_s
-from zonelab.scenarios.errors import did_you_mean
 from zonelab.scenarios.spec.queue_settings import QueueMode
 
 MODES = (QueueMode.DEFAULT, QueueMode.HARDENED)

@@ -11,6 +11,7 @@ import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from zonelab.analysis.measures import (
+    EndToEnd,
     Lateness,
     Outages,
     chosen,
@@ -80,9 +81,10 @@ def _times_us(batches: Iterable[pa.RecordBatch], epoch_ns: int) -> dict[str, lis
     Lateness is in whole ms, as the checker has it.
     """
     begun: dict[TimedOperation, list[NDArray[np.int64]]] = defaultdict(list)
-    lateness = Lateness()
+    lateness, whole = Lateness(), EndToEnd()
     for batch, first in first_rows(batches):
         lateness.add(batch)
+        whole.add(batch)
         for name in (TimedOperation.PUSH, TimedOperation.ACK):
             ended = chosen(batch, first & having(batch, "f", name) & ~having(batch, "type", "invoke"))
             took_us = np.where(works(ended), latency_ns(ended) // _NS_PER_US, UNCONFIRMED)
@@ -95,6 +97,11 @@ def _times_us(batches: Iterable[pa.RecordBatch], epoch_ns: int) -> dict[str, lis
         for due_ns, begin_ns, end_ns in lateness.of_messages(epoch_ns=epoch_ns)
     ]
     begun[TimedOperation.LATE].append(np.array(late, dtype=np.int64).reshape(-1, 2).T * np.array([[1], [_US_PER_MS]]))
+    ends = [
+        (begin_ns, UNCONFIRMED if end_ns is None else (end_ns - begin_ns) // _NS_PER_US)
+        for begin_ns, end_ns in whole.of_messages()
+    ]
+    begun[TimedOperation.END_TO_END].append(np.array(ends, dtype=np.int64).reshape(-1, 2).T)
     found = {name: np.concatenate(times, axis=1) for name, times in begun.items()}
     return {
         str(name): took_us[np.argsort(begin_ns, kind="stable")].tolist()

@@ -1,13 +1,13 @@
 """Result of an evaluation: the answer and its reasons, as tables and as JSON, which ``evaluate.json`` has, too."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property, partial
 from math import isinf
 from pathlib import Path
 from typing import Any
 
-from zonelab.analysis.number_text import digits, estimate
+from zonelab.analysis.number_text import digits, estimate, plain
 from zonelab.analysis.proportions import Interval
 from zonelab.analysis.rates.decisions import LOOKS_MAX, ObjectiveJudgement, ObjectiveStatus
 from zonelab.analysis.rates.fault_costs import fault_costs
@@ -290,8 +290,9 @@ class EvaluationResult:
         return _between(figure, value)
 
 
-def of_year(measured: Mapping[str, SettingRates]) -> dict[str, dict[Figure, Estimate]]:
-    return {name: {figure: one.value(figure) for figure in FIGURES} for name, one in measured.items()}
+def of_year(measured: Mapping[str, SettingRates], *, prefer: Iterable[Figure]) -> dict[str, dict[Figure, Estimate]]:
+    figures = dict.fromkeys((*FIGURES, *prefer))
+    return {name: {figure: one.value(figure) for figure in figures} for name, one in measured.items()}
 
 
 _STYLES = {ObjectiveStatus.MET: "green", ObjectiveStatus.NOT_MET: "red", ObjectiveStatus.OPEN: "yellow"}
@@ -305,7 +306,8 @@ def _between(figure: Figure, value: Estimate) -> str:
     """Return the estimate and its interval; figures that count cases are per million messages."""
     scale = _MILLION if figure.counts_cases else 1.0
     seen, low, high = (float(end) * scale for end in (value.value, value.low, value.high))
-    return estimate(seen, Interval(low, high), lambda end: told(figure, end).removesuffix("/year"))
+    words = plain if figure.counts_cases else lambda end: told(figure, end).removesuffix("/year")
+    return estimate(seen, Interval(low, high), words)
 
 
 def _in_ms(value: Estimate) -> str:

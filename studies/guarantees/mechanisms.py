@@ -6,13 +6,13 @@ from dataclasses import dataclass, replace
 from enum import StrEnum
 
 from zonelab.analysis.message_classes import MessageClass
+from zonelab.analysis.near_names import did_you_mean
 from zonelab.cluster.options.hinted_handoff import HandoffSettings
 from zonelab.cluster.testbed import Testbed
 from zonelab.engine.dyno.hardened import Hardening
 from zonelab.engine.dyno.mechanisms import DynoMechanism
 from zonelab.engine.dyno.v2.settings import MECHANISMS
 from zonelab.engine.fifo.fenced.mechanisms import Fencing
-from zonelab.scenarios.errors import did_you_mean
 from zonelab.scenarios.fault_draws.fault_classes import EngineMode
 from zonelab.scenarios.faults.zones import Kill
 from zonelab.scenarios.queues.under_test import QueueUnderTest

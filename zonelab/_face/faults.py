@@ -5,11 +5,12 @@ from collections.abc import Mapping
 from typing import Any
 
 from zonelab._face.host import Host
+from zonelab.analysis.near_names import did_you_mean
 from zonelab.analysis.runs.history import fault_row
 from zonelab.cluster.testbed import Testbed
 from zonelab.engine.common.lifecycle import Startable
 from zonelab.engine.sync import StartableFacade, blocking
-from zonelab.scenarios.errors import ScenarioError, did_you_mean
+from zonelab.scenarios.errors import ScenarioError
 from zonelab.scenarios.faults.catalogue import CLASSES, AnyFault
 from zonelab.scenarios.faults.fault import Action, Stage
 from zonelab.scenarios.faults.links import OfLinks

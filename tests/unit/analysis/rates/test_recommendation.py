@@ -95,9 +95,18 @@ def test_a_zero_is_open_and_never_met_unless_there_is_a_tolerance():
     close = judge(measured, Objective.parsed("lost == 0 tolerance 1/million"), error=ERROR)
     assert (close.status, close.unseen) == (ObjectiveStatus.OPEN, True)
     assert str(close).startswith("none in 21,600 messages, at most ")
-    assert str(close).endswith(", bound 1e-6")
+    assert str(close).endswith(", bound 1/million")
     one = ROLLOUTS["loss decides"].measured(1)["one"]
     assert judge(one, Objective.parsed("lost == 0"), error=ERROR).status is ObjectiveStatus.NOT_MET
+
+
+def test_an_open_availability_says_what_is_left_at_least():
+    measured = ROLLOUTS["outages decide"].measured(1)["one"]
+    objective = Objective.parsed("availability > 99.99%")
+    close = replace(objective, bound=float(measured.value(objective.figure).value) * 1.001)
+    judged = judge(measured, close, error=ERROR)
+    assert judged.status is ObjectiveStatus.OPEN
+    assert ", at least 99.98" in str(judged)
 
 
 def test_what_cannot_be_decided_says_how_many_runs_would():

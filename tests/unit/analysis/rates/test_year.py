@@ -111,6 +111,49 @@ def test_a_percentile_of_the_year_is_that_of_the_mixture():
     assert float(measured.rate(Figure.parsed("p99(push)"), at_s=1.0).value) == pytest.approx(0.01, rel=1e-3)
 
 
+def test_a_mean_is_that_of_the_confirmed_times_and_what_is_not_confirmed_is_an_error():
+    def run(cell, seed):
+        failed = round(5 * cell.length_s)
+        return Observation(begun=100, samples={"push": [UNCONFIRMED] * failed + [2_000] * 60 + [7_000] * (40 - failed)})
+
+    measured = SettingRates(outcomes(run), YEAR)
+    average, errors = Figure.parsed("avg(push)"), Figure.parsed("error_rate")
+    assert float(measured.value(average).value) == pytest.approx(4e-3, rel=1e-3)
+    assert float(measured.value(average, "down").value) == pytest.approx(measured.estimate(average, "down"))
+    assert float(measured.value(errors, "down").value) == pytest.approx(0.5)
+    assert measured.estimate(errors) == pytest.approx(0.5 * 100 * 50 / YEAR_S)
+    none = SettingRates(outcomes(lambda cell, seed: Observation(begun=5, samples={"push": [UNCONFIRMED] * 5})), YEAR)
+    assert none.estimate(average) == float(none.value(average).value) == float("inf"), "no time is no short time"
+
+
+def test_intervals_of_a_mean_cover_it_where_runs_are_slow_as_a_whole():
+    """Each run has a pace of its own, so operations are no units; the interval is hardly wider than Student's."""
+    average, year, studies, runs = Figure.parsed("avg(push)"), replace(YEAR, faults=()), 300, 30
+    rng = np.random.default_rng(40)
+    inside, by_operation, widths = 0, 0, []
+    for _ in range(studies):
+        pace = rng.lognormal(-0.125, 0.5, size=(runs, 1))
+        times = np.rint(5000 * pace * rng.exponential(1.0, size=(runs, 50))).astype(int)
+        made = {seed: Observation(begun=50, samples={"push": row.tolist()}) for seed, row in enumerate(times)}
+        found = SettingRates(Outcomes({NO_FAULT: made}), year).value(average)
+        inside += float(found.low) <= 5e-3 <= float(found.high)
+        by_operation += abs(times.mean() - 5000) <= 1.96 * times.std() / times.size**0.5
+        student = stats.t.ppf(0.975, runs - 1) * times.mean(axis=1).std(ddof=1) / runs**0.5
+        widths.append((float(found.high) - float(found.low)) * 1e6 / 2 / student)
+    assert inside >= stats.binom.ppf(1e-3, studies, 0.93)
+    assert by_operation <= stats.binom.ppf(1 - 1e-3, studies, 0.85), "operations pass for independent units"
+    assert np.mean(widths) <= 1.2
+
+
+def test_cases_a_year_are_those_of_its_faults_whatever_comes_without_one():
+    measured = SettingRates(outcomes(plain), YEAR)
+    a_year = replace(LOST, a_year=True)
+    events, background = 100 * (3 + 2 * 50), (YEAR_S - 100 * 50) / 10
+    assert float(measured.value(a_year).value) == pytest.approx(measured.estimate(a_year))
+    assert measured.estimate(a_year) == pytest.approx(events)
+    assert background > 100 * events, "with what comes without a fault it would be another figure"
+
+
 @pytest.mark.parametrize(("name", "true_us"), [("p50", 2000), ("p90", 3600), ("p99", 3960)])
 def test_a_percentile_lies_amid_its_interval_however_many_operations_there_are(name: str, true_us: int):
     """Ends that are rounded up to the next of a few times leave the truth below the interval."""

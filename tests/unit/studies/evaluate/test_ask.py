@@ -61,7 +61,7 @@ def test_the_answers_make_a_commented_file_that_is_the_rollout_asked_for(tmp_pat
     assert len(rollout.settings) == 2 * 2 * 2
     assert {one.scenario.queue.unack_ms for one in rollout.settings} == {30_000, 60_000}
     assert [(one.per_year, one.lasts_s) for one in rollout.year.faults] == [(2, 1200), (52, 10), (52, 30)]
-    assert [str(one) for one in rollout.evaluate.objectives] == OWN[6].replace("1e-4", "0.0001").split(", ")
+    assert [str(one) for one in rollout.evaluate.objectives] == OWN[6].replace("1e-4", "100/million").split(", ")
     lines = (tmp_path / "rollout.yaml").read_text().splitlines()
     plain = [line for line in lines if re.match(r" *[\w.]+: \S", line) and "#" not in line]
     assert all(re.match(r"name|    (level|queue\.)|      fault", line) for line in plain), plain

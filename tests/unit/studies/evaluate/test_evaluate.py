@@ -235,11 +235,15 @@ def test_a_budget_too_small_for_one_round_is_refused(tmp_path: Path):
             {"objectives": ["p99(push) < 20"]},
             "evaluate.objectives[0]: p99(push) < 20: got '20'; accepted: a number with",
         ),
-        ({"objectives": ["p99(pull) < 20ms"]}, "evaluate.objectives[0]: got the figure 'p99(pull)'; accepted: p50"),
+        ({"objectives": ["p99(pusj) < 20ms"]}, "objectives[0]: got 'p99(pusj) < 20ms'; accepted: p99(push) < 20ms"),
+        (
+            {"objectives": [{"http_req_duration": ["p(95)<500"]}]},
+            "objectives[0]: got 'http_req_duration: p(95)<500'; accepted: p95(push) < 500ms",
+        ),
         ({"objectives": ["lost == 0 with rain"]}, f"got 'rain'; accepted: with a fault of evaluate.faults ({DOWN})"),
         (
             {"objectives": ["duplicates < 1%", "duplicates < 2%"]},
-            "evaluate.objectives: got duplicates < 0.02 beside duplicates < 0.01; accepted: one bound",
+            "evaluate.objectives: got duplicates < 2% beside duplicates < 1%; accepted: one bound",
         ),
         ({"objectives": None}, "evaluate.objectives: missing; it has no default"),
         (
@@ -252,7 +256,7 @@ def test_a_budget_too_small_for_one_round_is_refused(tmp_path: Path):
             "evaluate.wary: unknown field (did you mean vary?), got {}; accepted fields: vary, objectives, ",
         ),
         ({"objectives": ["late == 0"]}, "evaluate.objectives[0]: late == 0 needs checks.late_ms, how late is too late"),
-        ({"prefer": ["cheap"]}, "evaluate.prefer[0]: got the figure 'cheap'; accepted: p50"),
+        ({"prefer": ["cheap"]}, "evaluate.prefer[0]: got the figure 'cheap'; accepted: avg and percentiles"),
         (
             {"faults": {DOWN: {"per_year": -1, "lasts_s": 60, "fault": {"kind": "kill", "zone": "any"}}}},
             f"evaluate.faults['{DOWN}'].per_year: got -1; accepted: greater than or equal to 0",

@@ -86,6 +86,7 @@ def test_times_are_those_of_answers_in_the_order_of_their_begins() -> None:
         "ack": [7_000, UNCONFIRMED, UNCONFIRMED, 8_000],
         "lease": [9_000, 4_000, 4_000, 0],
         "late": [27_000, 0, 50_000],
+        "end_to_end": [48_000, UNCONFIRMED, UNCONFIRMED],
     }
     assert (found.begun, found.counts, found.numbers["commands"]) == (7, {"lost": 2}, 534)
 
