@@ -5,7 +5,9 @@
 First made-up evaluations with clustered faults, kinds of runs without a case, and up to five looks that end early: how
 many nominal 95 % intervals have the truth (93 to 98.5 % are wanted), how wide they are beside those of an oracle that
 knows how cases cluster (at most 1.5 times), and how many intervals by message have it (below 85 %: messages are no
-units). Then each planted rollout with so many seeds: how often the answer and its reasons are right (19 of 20).
+units). How many upper ends are above the truth where at least five cases are expected (93 %), and how many evaluations
+call an objective met that is not (at most 5 %), with bounds of 0.5 to 2 times the truth. Then each planted rollout with
+so many seeds: how often the answer and its reasons are right (19 of 20).
 """
 
 import argparse
@@ -31,6 +33,9 @@ def main() -> None:
     inside, by_message = (np.mean([getattr(one, name) for one in found]) for name in ("truth_inside", "by_message"))
     wide = np.mean([one.width / one.oracle_width for one in found if one.oracle_width])
     print(f"{len(found):,} evaluations: {inside:.1%} of the intervals have the truth, by message {by_message:.1%}")
+    upper = [one.below_upper for one in found if one.below_upper is not None]
+    print(f"{np.mean(upper):.1%} of {len(upper):,} upper ends with five cases expected are above the truth")
+    print(f"{np.mean([one.wrongly_met for one in found]):.1%} of the evaluations call met what is not")
     print(f"they are {wide:.2f} times as wide as the oracle's, on average")
     for name, rollout in ROLLOUTS.items():
         right = sum(rollout.is_right(rollout.decided(seed)) for seed in range(asked.seed, asked.seed + asked.seeds))

@@ -1,23 +1,26 @@
 """Decisions whether a setting meets an objective, at planned looks, for all settings and objectives at once.
 
-The error of all decisions together is at most 5 %: each look spends its part (after O'Brien and Fleming, by the rule
-of Lan and DeMets, Biometrika 70, 1983), and each objective of each setting gets an equal share of that (Bonferroni).
+The error of all decisions together is at most 5 %: the last look may spend half of it, for which runs are planned, and
+those before it share the other half. Each objective of each setting gets an equal share of that (Bonferroni).
 """
 
-from dataclasses import dataclass, replace
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
 from enum import StrEnum
-from math import ceil
 from typing import Any
-
-from scipy import special
 
 from zonelab.analysis.number_text import counted, percent
 from zonelab.analysis.rates.figures import SettingRates
+from zonelab.analysis.rates.needs import needed_runs
 from zonelab.analysis.rates.objectives import Objective
 from zonelab.analysis.rates.samples import Estimate, finite
+from zonelab.analysis.rates.year import RunKind
 
 LOOKS_MAX = 5
 ERROR = 0.05
+PLANNED = ERROR / 2
+"""Error of the last look."""
+
 UNSEEN_RUNS = 300
 """Before so many runs nothing is stopped early that is merely unseen: by then its share of runs is below 1 %."""
 
@@ -25,8 +28,6 @@ NO_PROOF = "no number of runs proves it"
 
 ENDLESS_S = 1e12
 """Only an operation that is never confirmed takes longer."""
-
-_MULTIPLE_MAX = 1e6
 
 
 class ObjectiveStatus(StrEnum):
@@ -42,8 +43,8 @@ class ObjectiveJudgement:
 
     ``upper``: the largest value that this look leaves possible, infinite if nothing bounds it yet. ``unseen``: it is
     open, but only since too few runs show no case. ``cases`` in ``messages`` of ``runs`` are what it rests on.
-    ``unconfirmed``: where a time has no end, the share of operations that are never confirmed. ``runs_needed``: so
-    many would decide it if the estimate is right.
+    ``unconfirmed``: where a time has no end, the share of operations that are never confirmed. ``needs``: so many
+    runs of each kind would decide it if the estimate is right; of none if that cannot be told.
     """
 
     objective: Objective
@@ -56,7 +57,7 @@ class ObjectiveJudgement:
     upper: float = float("inf")
     unseen: bool = False
     unconfirmed: float | None = None
-    runs_needed: int | None = None
+    needs: Mapping[RunKind, int] = field(default_factory=dict)
 
     @property
     def is_open(self) -> bool:
@@ -101,26 +102,23 @@ class ObjectiveJudgement:
             "messages": self.messages,
             "unconfirmed": self.unconfirmed,
             "cases": self.cases,
-            "runs_needed": self.runs_needed,
+            "needs": {str(cell): count for cell, count in self.needs.items()},
             "bound": self.objective.limit,
             "told": str(self),
         }
 
 
-def spent(part: float) -> float:
-    """The error that may be spent when ``part`` of the budget is."""
-    if part <= 0:
-        return 0.0
-    return float(2 * special.ndtr(special.ndtri(ERROR / 2) / min(part, 1.0) ** 0.5))
+def error_at(look: int, looks: int | None) -> float:
+    """Return what the look, counted from 1, may spend. ``looks``: how many there are at most; None: nobody knows."""
+    if looks is None:
+        return float(ERROR / 2**look)
+    return PLANNED if look == looks else (ERROR - PLANNED) / (looks - 1)
 
 
-def error_at(look: int, looks: int) -> float:
-    """Return what the look, counted from 1, may spend itself."""
-    return spent(look / looks) - spent((look - 1) / looks)
-
-
-def judge(measured: SettingRates, objective: Objective, *, error: float) -> ObjectiveJudgement:
-    """``error``: how often one wrong decision may be made."""
+def judge(
+    measured: SettingRates, objective: Objective, *, error: float, planned: float | None = None
+) -> ObjectiveJudgement:
+    """``error``: how often one wrong decision may be made; ``planned``: at the look for which runs are planned."""
     figure, condition = objective.figure, objective.condition
     value = measured.value(figure, condition)
     outcomes = measured.outcomes
@@ -154,19 +152,5 @@ def judge(measured: SettingRates, objective: Objective, *, error: float) -> Obje
         open_,
         upper=float(measured.value(figure, condition, confidence=confidence).high),
         unseen=unseen,
-        runs_needed=_needed(runs, rate if unseen else seen, limit, power=1 if unseen else 2),
+        needs=needed_runs(measured, objective, error=planned or error),
     )
-
-
-def _needed(runs: int, rate: Estimate, limit: float, *, power: int) -> int | None:
-    """Return the number of runs after which the interval no longer crosses the limit; None if it is far too many.
-
-    An interval shrinks with the root of the runs (``power`` 2); one that rests on runs without a case, with their
-    number (``power`` 1).
-    """
-    value = float(rate.value)
-    half = float(rate.high) - value if value < limit else value - float(rate.low)
-    distance = abs(limit - value)
-    if not distance or (half / distance) ** power > _MULTIPLE_MAX:
-        return None
-    return max(runs + 1, ceil(runs * (half / distance) ** power))

@@ -1,14 +1,15 @@
 """Every figure of a setting, of a year or of one event: its value and its interval."""
 
-from collections.abc import Callable
-from dataclasses import dataclass, field
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field, replace
+from functools import reduce
 from typing import Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy import special
 
-from zonelab.analysis.rates.objectives import COMMANDS, UNAVAILABLE, Figure, TimedOperation
+from zonelab.analysis.rates.objectives import CASES, COMMANDS, UNAVAILABLE, Figure, TimedOperation
 from zonelab.analysis.rates.outcomes import Outcomes
 from zonelab.analysis.rates.samples import Estimate, Sample, WeightedSample, weighted_sum
 from zonelab.analysis.rates.year import LinearRate, RunKind, Weights, Year
@@ -69,16 +70,20 @@ class Tail:
 
 @dataclass(frozen=True, slots=True)
 class SettingRates:
-    """One setting in one year. ``outcomes`` stay what they are; the year may be another."""
+    """One setting in one year. ``outcomes`` stay what they are; the year may be another.
+
+    ``calm_clumps``: by name of a figure, how many cases come together without a fault, in the setting with most.
+    """
 
     outcomes: Outcomes
     year: Year
     _tails: dict[TimedOperation, Tail] = field(default_factory=dict, compare=False)
     _means: dict[Figure, tuple[NDArray[np.float64], NDArray[np.float64]]] = field(default_factory=dict, compare=False)
+    calm_clumps: Mapping[str, float] = field(default_factory=dict, compare=False)
 
     def on(self, year: Year) -> "SettingRates":
         """The same runs in a year with other rates or durations of the same faults."""
-        return SettingRates(self.outcomes, year, self._tails, self._means)
+        return SettingRates(self.outcomes, year, self._tails, self._means, self.calm_clumps)
 
     def estimate(self, figure: Figure, condition: str | None = None) -> float:
         """``value`` without its interval, which takes a hundred times as long."""
@@ -89,7 +94,7 @@ class SettingRates:
             means = [np.atleast_1d(self._sample(figure, grid, cell).mean) for cell in cells]
             self._means[figure] = np.stack(means), np.array([float(self._size_of(figure, one).mean) for one in cells])
         means_of_cells, sizes = self._means[figure]
-        weights = self._weights(figure, condition)
+        weights = self.weights(figure, condition)
         size = 1.0 if _is_whole(figure) else max(float(self._vector(weights) @ sizes), _NOTHING)
         if figure.is_mean and not sizes.any():
             return float("inf")
@@ -121,11 +126,12 @@ class SettingRates:
 
         ``unseen``: kinds of runs that show no case may have one nevertheless.
         """
-        weights = self._weights(figure, condition)
+        weights = self.weights(figure, condition)
         size = self._size(figure, weights)
         if figure.is_mean and size <= _NOTHING:
             return Estimate(*(np.array(end) for end in (np.inf, 0.0, np.inf)))
-        sums = weighted_sum(self._parts(figure, at_s, weights), confidence=confidence, case=self._case(figure) * unseen)
+        parts = self.parts(figure, at_s, weights) if unseen else self._parts(figure, at_s, weights)
+        sums = weighted_sum(parts, confidence=confidence)
         value = self._value(weights, condition, lambda chosen: self._sum(figure, at_s, chosen))
         low, high = sums.low, np.maximum(sums.high, value)
         for events, line in self.year.lines(condition):
@@ -134,7 +140,8 @@ class SettingRates:
                 fitted, other = (self._sum(figure, at_s, one) for one in (line.weights, line.other))
                 moved = np.where(bent, value + events * (other - fitted), value)
                 low, high = np.minimum(low, np.maximum(moved, 0.0)), np.maximum(high, moved)
-        ends = [end / size for end in (value, low, high)]
+        with np.errstate(over="ignore"):  # where no run has such an operation
+            ends = [end / size for end in (value, low, high)]
         return Estimate(*(ends if figure.percentile is None else [end.reshape(np.shape(at_s)) for end in ends]))
 
     def bent(self, figure: Figure, *, at_s: float = 0.0) -> list[NonlinearFaults]:
@@ -149,6 +156,10 @@ class SettingRates:
                 found.append(NonlinearFaults(fault=one.name, figure=str(figure), line=seen - off, seen=seen))
         return found
 
+    def size(self, figure: Figure, condition: str | None) -> float:
+        """Return what the cases are divided by: messages or operations; 1 for seconds and for cases a year."""
+        return self._size(figure, self.weights(figure, condition))
+
     def _tail_of(self, figure: Figure) -> Tail | None:
         """The distribution that a percentile is looked up in; None for what is a number by itself."""
         operation = figure.operation
@@ -160,14 +171,30 @@ class SettingRates:
 
     def summed(self, figure: Figure, weights: Weights) -> Estimate:
         """Cases, not divided by messages, with their 95 % interval; ``weights`` of a part of an event, say."""
-        return weighted_sum(self._parts(figure, 0.0, weights), case=self._case(figure))
+        return weighted_sum(self.parts(figure, 0.0, weights))
+
+    def parts(self, figure: Figure, at_s: ArrayLike, weights: Weights) -> list[WeightedSample]:
+        """Return what a figure is the sum of, each with the clump that is feared where it shows no case.
+
+        That is the largest seen: without a fault of any setting, ``calm_clumps``; with faults of this one.
+        """
+        parts = self._parts(figure, at_s, weights)
+        cells = list(weights)
+        outages = [part.sample.clump for part, cell in zip(parts, cells, strict=True) if cell.fault and part.weight]
+        calm: list[ArrayLike] = [self.calm_clumps.get(figure.name, 0.0)]
+
+        def feared(cell: RunKind, sample: Sample) -> NDArray[np.float64]:
+            least = self._case(figure) * sample.grain
+            return reduce(np.maximum, [np.asarray(least), sample.clump, *(outages if cell.fault else calm)])
+
+        return [replace(part, feared=feared(cell, part.sample)) for part, cell in zip(parts, cells, strict=True)]
 
     def spread(self, figure: Figure, condition: str | None, *, at_s: float) -> dict[RunKind, float]:
         """By kind of run, its part in the standard error of the rate if it were run once.
 
         Where n runs show no case, one more of them might have.
         """
-        weights = self._weights(figure, condition)
+        weights = self.weights(figure, condition)
         size = self._size(figure, weights)
         found = {}
         for cell, weight in weights.items():
@@ -176,7 +203,7 @@ class SettingRates:
             found[cell] = float(abs(weight) * np.sqrt(max(sample.variance.max(initial=0.0), least)) / size)
         return found
 
-    def _weights(self, figure: Figure, condition: str | None) -> Weights:
+    def weights(self, figure: Figure, condition: str | None) -> Weights:
         """Weights in ``figure``: of cases a year those of its faults only, without the rest of the year."""
         if not figure.a_year:
             return self.year.weights(condition)
@@ -200,7 +227,6 @@ class SettingRates:
         return np.array([weights.get(cell, 0.0) for cell in self.year.cells])
 
     def _size(self, figure: Figure, weights: Weights) -> float:
-        """Return what the cases are divided by: messages or operations; 1 for seconds and for cases a year."""
         if _is_whole(figure):
             return 1.0
         total = sum(weight * float(self._size_of(figure, cell).mean) for cell, weight in weights.items())
@@ -220,7 +246,7 @@ class SettingRates:
         return self.outcomes.counted(cell, figure.name)
 
     def _parts(self, figure: Figure, at_s: ArrayLike, weights: Weights) -> list[WeightedSample]:
-        return [WeightedSample(self._sample(figure, at_s, cell), weight) for cell, weight in weights.items()]
+        return [WeightedSample(self._sample(figure, at_s, cell), weight, 0.0) for cell, weight in weights.items()]
 
     def _sum(self, figure: Figure, at_s: ArrayLike, weights: Weights) -> NDArray[np.float64]:
         return np.asarray(sum(part.weight * part.sample.mean for part in self._parts(figure, at_s, weights)))
@@ -244,3 +270,9 @@ class SettingRates:
 def _is_whole(figure: Figure) -> bool:
     """Return whether it is a sum by itself, which is divided by nothing."""
     return figure.name == UNAVAILABLE or figure.a_year
+
+
+def rates_of(outcomes: Mapping[str, Outcomes], year: Year) -> dict[str, SettingRates]:
+    """Return settings that were run for one evaluation: what they show without a fault bounds the clumps of each."""
+    clumps = {name: max(one.calm_clump(name) for one in outcomes.values()) for name in CASES}
+    return {name: SettingRates(one, year, calm_clumps=clumps) for name, one in outcomes.items()}

@@ -83,8 +83,12 @@ class Outcomes:
         bounds = np.asarray(bounds_s, dtype=np.float64)
         return self._once(
             (cell, operation, bounds.tobytes()),
-            lambda: Sample.of(_counts(list(self._units(cell, operation)), np.atleast_1d(bounds))),
+            lambda: _slower(list(self._units(cell, operation)), np.atleast_1d(bounds)),
         )
+
+    def calm_clump(self, name: str) -> float:
+        """Return how many cases come together without a fault."""
+        return float(self.counted(NO_FAULT, name).clump) if NO_FAULT in self.runs else 0.0
 
     def block_length(self, operation: TimedOperation) -> int:
         """Return the block length of operations without a fault; chosen on the first runs, one after the other."""
@@ -145,6 +149,10 @@ class Outcomes:
 
 def _confirmed(times: NDArray[np.float64]) -> NDArray[np.float64]:
     return times[np.isfinite(times)]
+
+
+def _slower(units: list[tuple[NDArray[np.float64], int]], bounds: NDArray[np.float64]) -> Sample:
+    return Sample.of(_counts(units, bounds), grain=max((pieces for _, pieces in units), default=1))
 
 
 def _counts(units: list[tuple[NDArray[np.float64], int]], bounds: NDArray[np.float64]) -> NDArray[np.float64]:

@@ -7,7 +7,7 @@ from itertools import chain
 import numpy as np
 from scipy import special
 
-from zonelab.analysis.rates.decisions import ERROR, UNSEEN_RUNS, ObjectiveJudgement, ObjectiveStatus, judge
+from zonelab.analysis.rates.decisions import ERROR, PLANNED, UNSEEN_RUNS, ObjectiveJudgement, ObjectiveStatus, judge
 from zonelab.analysis.rates.figures import NonlinearFaults, SettingRates
 from zonelab.analysis.rates.objectives import YEAR_S, Figure, Objective
 from zonelab.analysis.rates.year import FAULTY_PART_MAX, YearlyFaults
@@ -92,14 +92,15 @@ def recommend(
     *,
     prefer: Sequence[Figure],
     error: float = ERROR,
+    planned: float = PLANNED,
     accepts_unseen: bool = False,
 ) -> Recommendation:
-    """``error``: how often any decision about any setting may be wrong, at this look."""
+    """``error``: how often any decision about any setting may be wrong, at this look; ``planned``: at the last one."""
     each = error / max(1, len(settings) * sum(not one.is_zero for one in objectives))
     rows = tuple(
         SettingChoice(
             setting=name,
-            judged=tuple(judge(measured, one, error=each) for one in objectives),
+            judged=tuple(judge(measured, one, error=each, planned=each * planned / error) for one in objectives),
             bent=tuple(dict.fromkeys(chain.from_iterable(_bent(measured, one) for one in objectives))),
             accepts_unseen=accepts_unseen,
         )

@@ -17,20 +17,24 @@ Values = NDArray[np.float64]
 
 @dataclass(frozen=True, slots=True)
 class Sample:
-    """``units`` independent observations of one figure, or of several at once: then the fields are arrays."""
+    """``units`` independent observations of one figure, or of several at once: then the fields are arrays.
+
+    ``grain``: what one case counts, if a unit is a part of a run and is scaled to the whole.
+    """
 
     units: int
     mean: Values
     variance: Values
+    grain: float = 1.0
 
     @classmethod
-    def of(cls, values: ArrayLike) -> Self:
+    def of(cls, values: ArrayLike, *, grain: float = 1.0) -> Self:
         """One row a unit. Without units the mean is 0 and nothing bounds it."""
         rows = np.asarray(values, dtype=np.float64)
         if not len(rows):
-            return cls(0, np.zeros(rows.shape[1:]), np.zeros(rows.shape[1:]))
+            return cls(0, np.zeros(rows.shape[1:]), np.zeros(rows.shape[1:]), grain)
         spread = rows.var(axis=0, ddof=1) if len(rows) > 1 else np.zeros(rows.shape[1:])
-        return cls(len(rows), rows.mean(axis=0), np.asarray(spread))
+        return cls(len(rows), rows.mean(axis=0), np.asarray(spread), grain)
 
     @property
     def clump(self) -> Values:
@@ -60,10 +64,14 @@ class Sample:
 
 @dataclass(frozen=True, slots=True)
 class WeightedSample:
-    """A sample and how often it counts in a sum; a weight may be negative."""
+    """A sample and how often it counts in a sum; a weight may be negative.
+
+    ``feared``: how large a clump of cases is where none was seen; 0: where none was seen there is none.
+    """
 
     sample: Sample
     weight: float
+    feared: ArrayLike = 1.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,23 +93,25 @@ def finite(value: float | Values) -> float | None:
     return number if isfinite(number) else None
 
 
-def weighted_sum(parts: Sequence[WeightedSample], *, confidence: float = 0.95, case: float = 1.0) -> Estimate:
+def weighted_sum(parts: Sequence[WeightedSample], *, confidence: float = 0.95) -> Estimate:
     """The sum of the weighted means, none of which is negative, and neither is the sum.
 
     The interval puts those of the parts together by the distances of their ends (Zou and Donner, Statistics in
-    Medicine 27, 2008), which keeps their skewness. ``case``: how large a clump is at least, where none
-    was seen; 0: where none was seen there is none.
+    Medicine 27, 2008), which keeps their skewness.
     """
     counted = [part for part in parts if part.weight]
-    clump = np.max([part.sample.clump for part in counted], axis=0)
-    clump = np.maximum(clump, case) if case else np.zeros_like(clump)
-    value = sum((part.weight * part.sample.mean for part in counted), np.zeros_like(clump))
-    below, above = np.zeros_like(clump), np.zeros_like(clump)
+    none = np.zeros_like(counted[0].sample.mean)
+    value = sum((part.weight * part.sample.mean for part in counted), none)
+    below, above = none, none
     for part in counted:
-        low, high = part.sample.bounds(confidence, clump)
-        down, up = (part.sample.mean - low), (high - part.sample.mean)
-        if part.weight < 0:
-            down, up = up, down
-        below, above = below + (part.weight * down) ** 2, above + (part.weight * up) ** 2
+        down, up = reaches(part, confidence=confidence)
+        below, above = below + down**2, above + up**2
     low, high = value - np.sqrt(below), value + np.sqrt(above)
     return Estimate(np.maximum(value, 0.0), np.maximum(low, 0.0), np.maximum(high, 0.0))
+
+
+def reaches(part: WeightedSample, *, confidence: float) -> tuple[Values, Values]:
+    """Return how far the interval of one part of a sum reaches below and above its value."""
+    low, high = part.sample.bounds(confidence, part.feared)
+    down, up = abs(part.weight) * (part.sample.mean - low), abs(part.weight) * (high - part.sample.mean)
+    return (down, up) if part.weight > 0 else (up, down)

@@ -7,7 +7,7 @@ from math import ceil
 
 from zonelab.analysis.observation import Observation
 from zonelab.analysis.rates.decisions import LOOKS_MAX, error_at
-from zonelab.analysis.rates.figures import SettingRates
+from zonelab.analysis.rates.figures import SettingRates, rates_of
 from zonelab.analysis.rates.objectives import Objective
 from zonelab.analysis.rates.outcomes import Outcomes
 from zonelab.analysis.rates.precision import rates_given_faults
@@ -248,13 +248,11 @@ class Evaluation:
         by_name: dict[str, dict[int, Observation]] = {}
         for (name, seed), outcome in done.results.items():
             by_name.setdefault(name, {})[seed] = outcome
-        return {
-            setting.name: SettingRates(
-                Outcomes({cell: by_name.get(_named(setting, cell), {}) for cell in self.rollout.year.cells}),
-                self.rollout.year,
-            )
+        outcomes = {
+            setting.name: Outcomes({cell: by_name.get(_named(setting, cell), {}) for cell in self.rollout.year.cells})
             for setting in self.rollout.settings
         }
+        return rates_of(outcomes, self.rollout.year)
 
     def _decided(self, measured: Mapping[str, SettingRates], look: int) -> Recommendation:
         evaluate = self.rollout.evaluate

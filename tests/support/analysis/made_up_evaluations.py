@@ -5,8 +5,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from zonelab.analysis.observation import Observation
-from zonelab.analysis.rates.decisions import LOOKS_MAX, error_at, judge
-from zonelab.analysis.rates.figures import SettingRates
+from zonelab.analysis.rates.decisions import LOOKS_MAX, ObjectiveStatus, error_at, judge
+from zonelab.analysis.rates.figures import rates_of
 from zonelab.analysis.rates.objectives import YEAR_S, Figure, Objective
 from zonelab.analysis.rates.outcomes import Outcomes
 from zonelab.analysis.rates.year import NO_FAULT, RunKind, Year, YearlyFaults
@@ -14,6 +14,7 @@ from zonelab.analysis.rates.year import NO_FAULT, RunKind, Year, YearlyFaults
 RUN_S = 10.0
 MESSAGES = 100
 FIGURE = Figure.parsed("redelivered")
+CASES_FEW = 5
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -67,6 +68,14 @@ class Model:
             cases += hits + int(rng.poisson(hits * (truth.clump - 1)))
         return Observation(begun=MESSAGES, counts={"redelivered": cases})
 
+    def mean(self, cell: RunKind) -> float:
+        """Of the cases of one run."""
+        calm = self.steady * (RUN_S - cell.length_s)
+        if cell.fault is None:
+            return calm
+        truth = self.faults[cell.fault]
+        return calm + truth.clump * (truth.chance + truth.steady * cell.length_s)
+
     def variance(self, cell: RunKind) -> float:
         """Of the cases of one run."""
         if cell.fault is None:
@@ -87,9 +96,15 @@ class Model:
 
 @dataclass(frozen=True, kw_only=True)
 class Covered:
-    """Whether the interval has the truth; the interval of one who takes messages for units; widths, an oracle's too."""
+    """Whether the interval has the truth; the interval of one who takes messages for units; widths, an oracle's too.
+
+    ``below_upper``: whether the truth is below the upper end; None where fewer than five cases are expected.
+    ``wrongly_met``: the objective is called met, and the truth is above its bound.
+    """
 
     truth_inside: bool
+    below_upper: bool | None
+    wrongly_met: bool
     by_message: bool
     width: float
     oracle_width: float
@@ -98,13 +113,14 @@ class Covered:
 def evaluated(rng: np.random.Generator, *, runs: int = 40) -> Covered:
     """One evaluation with up to five looks, that ends when its objective is decided. ``runs``: a look, of each kind."""
     model = Model.drawn(rng)
-    objective = Objective(FIGURE, max(model.rate, 1e-6) * float(rng.choice([0.5, 0.9, 1.1, 2.0])))
+    objective = Objective(FIGURE, max(model.rate, 1e-6) * float(rng.choice([0.5, 0.9, 1.0, 1.1, 2.0])))
     drawn: dict[RunKind, dict[int, Observation]] = {cell: {} for cell in model.year.cells}
     for look in range(1, LOOKS_MAX + 1):
         for cell, by_seed in drawn.items():
             wanted = look * runs * (4 if cell == NO_FAULT else 1)
             by_seed |= {seed: model.run(cell, rng) for seed in range(len(by_seed), wanted)}
-        measured = SettingRates(Outcomes({cell: dict(by_seed) for cell, by_seed in drawn.items()}), model.year)
+        outcomes = Outcomes({cell: dict(by_seed) for cell, by_seed in drawn.items()})
+        measured = rates_of({"": outcomes}, model.year)[""]
         judged = judge(measured, objective, error=error_at(look, LOOKS_MAX))
         if not judged.is_open:
             break
@@ -112,9 +128,12 @@ def evaluated(rng: np.random.Generator, *, runs: int = 40) -> Covered:
     counts = {cell: [run.counts["redelivered"] for run in drawn[cell].values()] for cell in weights}
     plain = sum(weight**2 * float(np.mean(counts[cell])) / len(counts[cell]) for cell, weight in weights.items())
     known = sum(weight**2 * model.variance(cell) / len(counts[cell]) for cell, weight in weights.items())
+    expected = sum(model.mean(cell) * len(counts[cell]) for cell in weights)
     value, low, high = (float(end) for end in (judged.value.value, judged.value.low, judged.value.high))
     return Covered(
         truth_inside=low <= model.rate <= high,
+        below_upper=model.rate <= high if expected >= CASES_FEW else None,
+        wrongly_met=judged.status is ObjectiveStatus.MET and model.rate >= objective.bound,
         by_message=abs(value - model.rate) <= 1.96 * plain**0.5 / size,
         width=high - low,
         oracle_width=2 * 1.96 * known**0.5 / size,

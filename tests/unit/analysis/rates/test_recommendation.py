@@ -4,6 +4,7 @@ Method: planted rollouts, whose answer is known by construction, pass the door o
 """
 
 from dataclasses import dataclass, replace
+from math import log
 
 import numpy as np
 import pytest
@@ -11,12 +12,12 @@ from scipy import stats
 from support.analysis.planted_rollouts import ROLLOUTS
 
 from zonelab.analysis.observation import Observation
-from zonelab.analysis.rates.decisions import ERROR, LOOKS_MAX, ObjectiveStatus, error_at, judge, spent
-from zonelab.analysis.rates.figures import SettingRates
+from zonelab.analysis.rates.decisions import ERROR, LOOKS_MAX, PLANNED, ObjectiveStatus, error_at, judge
+from zonelab.analysis.rates.figures import SettingRates, rates_of
 from zonelab.analysis.rates.objectives import PREFER_DEFAULT, Figure, Objective
 from zonelab.analysis.rates.outcomes import Outcomes
 from zonelab.analysis.rates.recommendation import changes, paired_difference, recommend
-from zonelab.analysis.rates.year import NO_FAULT, Year
+from zonelab.analysis.rates.year import NO_FAULT, Year, YearlyFaults
 
 PREFER = [Figure.parsed(text) for text in PREFER_DEFAULT]
 PUSH = Figure.parsed("p99(push)")
@@ -116,15 +117,51 @@ def test_what_cannot_be_decided_says_how_many_runs_would():
     close = replace(objective, bound=float(measured.value(objective.figure).value) * 1.02)
     judged = judge(measured, close, error=ERROR)
     assert judged.status is ObjectiveStatus.OPEN
-    assert judged.runs_needed is not None
-    assert judged.runs_needed > 10 * judged.runs
+    assert sum(judged.needs.values()) > 10 * judged.runs
+    assert judge(measured, replace(objective, bound=1e-3), error=ERROR).needs == {}, "it is not met"
 
 
-def test_all_looks_together_spend_the_error_and_the_first_ones_hardly_any():
+@pytest.mark.parametrize(("messages", "status"), [(20_000, ObjectiveStatus.OPEN), (80_000, ObjectiveStatus.MET)])
+def test_zero_cases_prove_a_bound_in_enough_messages_only(messages: int, status: ObjectiveStatus):
+    """60 decisions, the last look: ln(60 / 0.025) / 1e-4 are 77,832 messages."""
+    calm = quiet(messages)
+    judged = judge(calm, Objective.parsed("duplicates < 1e-4"), error=PLANNED / 60)
+    assert judged.status is status
+    if judged.is_open:
+        assert judged.unseen
+        assert judged.needs[NO_FAULT] * 100 == pytest.approx(log(60 / PLANNED) / 1e-4, rel=0.01)
+        assert judged.upper == pytest.approx(log(60 / PLANNED) / messages, rel=0.01)
+
+
+def test_a_clump_that_another_setting_shows_without_a_fault_is_feared_and_those_of_outages_are_not():
+    """Five at a time without a fault need five times as many messages; fifty at a time with one change nothing."""
+    year = Year(run_s=10.0, faults=(YearlyFaults(name="down", per_year=1.0, lasts_s=2.0, lengths_s=(1.0, 2.0, 4.0)),))
+    clumped = {seed: Observation(begun=100, counts={"lost": 5 * (seed == 0)}) for seed in range(1000)}
+    none = {seed: Observation(begun=100) for seed in range(1000)}
+    hit = {seed: Observation(begun=100, counts={"lost": 50 * (seed % 50 == 0)}) for seed in range(1000)}
+    faulty = dict.fromkeys(year.faults[0].cells, hit)
+    objective, error = Objective.parsed("lost < 1e-4"), PLANNED / 60
+    alone, beside = (
+        rates_of({name: Outcomes({NO_FAULT: runs, **faulty}) for name, runs in group.items()}, year)["none"]
+        for group in ({"none": none}, {"none": none, "clumped": clumped})
+    )
+    assert judge(alone, objective, error=error).status is ObjectiveStatus.MET
+    open_ = judge(beside, objective, error=error)
+    assert (open_.status, open_.unseen) == (ObjectiveStatus.OPEN, True)
+    assert open_.needs[NO_FAULT] * 100 == pytest.approx(5 * log(60 / PLANNED) / 1e-4, rel=0.05)
+
+
+def quiet(messages: int) -> SettingRates:
+    """Runs of a hundred messages each, without a case or a fault."""
+    runs = {seed: Observation(begun=100) for seed in range(messages // 100)}
+    return SettingRates(Outcomes({NO_FAULT: runs}), Year(run_s=10.0, faults=()))
+
+
+def test_all_looks_together_spend_the_error_and_the_last_one_half_of_it():
     each = [error_at(look, LOOKS_MAX) for look in range(1, LOOKS_MAX + 1)]
-    assert sum(each) == pytest.approx(ERROR) == pytest.approx(spent(1.0))
-    assert each == sorted(each)
-    assert each[0] < ERROR / 1000
+    assert sum(each) == pytest.approx(ERROR)
+    assert each[-1] == PLANNED == ERROR / 2
+    assert sum(error_at(look, None) for look in range(1, 50)) == pytest.approx(ERROR)
 
 
 def test_all_decisions_of_an_evaluation_share_the_error_whatever_their_number():

@@ -40,6 +40,9 @@ def test_intervals_cover_the_truth_with_clustered_faults_empty_strata_and_early_
     found = [evaluated(np.random.default_rng([20, number]), runs=25) for number in range(EVALUATIONS)]
     inside, by_message = (sum(getattr(one, name) for one in found) for name in ("truth_inside", "by_message"))
     assert inside >= stats.binom.ppf(1e-4, EVALUATIONS, 0.93)
+    upper = [one.below_upper for one in found if one.below_upper is not None]
+    assert sum(upper) >= stats.binom.ppf(1e-4, len(upper), 0.93)
+    assert sum(one.wrongly_met for one in found) <= stats.binom.ppf(1 - 1e-4, EVALUATIONS, 0.05)
     assert by_message <= stats.binom.ppf(1 - 1e-3, EVALUATIONS, 0.85), "messages pass for independent units"
     wide = [one.width / one.oracle_width for one in found if one.oracle_width]
     assert np.mean(wide) <= 1.5
