@@ -5,9 +5,9 @@ zone's answers are not in a history; ``zonelab shrink`` adds them, in simulation
 """
 
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Self
 
 from zonelab.analysis.checkers.judgement import Case
 from zonelab.analysis.checkers.verdict import Verdict
@@ -41,10 +41,20 @@ def message_stories(run: StorySource, verdict: Verdict) -> dict[str, tuple[Story
     for offenders in chosen.values():
         for one in offenders:
             telling[one.subject] |= set() if one.operation_index is None else {one.operation_index}
-    events = _events(run, telling)
-    held = at_rest(final_rows(run, telling))
-    tell = _MessageTeller(run, run.faults(), events, held)
-    return {name: tuple(tell.story(one) for one in found) for name, found in chosen.items() if found}
+    tell = _MessageTeller.of(run, telling)
+    return {
+        name: tuple(tell.story(one.subject, detail=one.words, telling={one.operation_index}) for one in found)
+        for name, found in chosen.items()
+        if found
+    }
+
+
+def message_story(run: StorySource, message_id: str, *, telling: Collection[int]) -> Story:
+    """Return what became of one message; events with an index in ``telling`` are marked. Raises ``RunError``.
+
+    It has no lines if no event names the message.
+    """
+    return _MessageTeller.of(run, {message_id: set(telling)}).story(message_id, detail="", telling=telling)
 
 
 def at_rest(rows: Iterable[Mapping[str, Any]]) -> dict[tuple[str, str], list[str]]:
@@ -87,20 +97,24 @@ class _MessageTeller:
     events: Mapping[str, CaseRows]
     held: Mapping[tuple[str, str], list[str]]
 
-    def story(self, offender: Case) -> Story:
-        message_id = offender.subject
+    @classmethod
+    def of(cls, run: StorySource, telling: Mapping[str, set[int]]) -> Self:
+        """``telling``: for each message to tell of, its events that must not be left out."""
+        return cls(run, run.faults(), _events(run, telling), at_rest(final_rows(run, telling)))
+
+    def story(self, message_id: str, *, detail: str, telling: Collection[int | None]) -> Story:
         kept = self.events[message_id]
         return Story(
             subject=message_id,
-            detail=offender.words,
-            lines=with_faults(self._lines(kept.rows, offender), self.faults),
+            detail=detail,
+            lines=with_faults(self._lines(kept.rows, telling), self.faults),
             left_out=kept.left_out,
             at_rest=tuple(places_of(self.run, self.held, message_id)),
         )
 
-    def _lines(self, rows: Sequence[Mapping[str, Any]], offender: Case) -> Iterator[Line]:
+    def _lines(self, rows: Sequence[Mapping[str, Any]], telling: Collection[int | None]) -> Iterator[Line]:
         for row in rows:
-            yield Line(row["time_ns"], row["process"], self._words(row), row["index"] == offender.operation_index)
+            yield Line(row["time_ns"], row["process"], self._words(row), row["index"] in telling)
         yield from self._due(rows)
         yield from self._lease_ends(rows)
 
@@ -115,9 +129,8 @@ class _MessageTeller:
             words = f"pop: gets it, delivery {_delivery(row)}"
         if row["f"] == "push" and row["due_ms"] is not None:
             words += f"; due at {self._seconds(row['due_ms'])} s"
-        return words + (
-            f"; lease until {self._seconds(row['lease_end_ms'])} s" if row["lease_end_ms"] is not None else ""
-        )
+        leased = row["f"] != "ack" and row["lease_end_ms"] is not None
+        return words + (f"; lease until {self._seconds(row['lease_end_ms'])} s" if leased else "")
 
     def _due(self, rows: Sequence[Mapping[str, Any]]) -> Iterator[Line]:
         """Told if it came after the push that the queue confirmed."""
@@ -135,10 +148,11 @@ class _MessageTeller:
             number = _delivery(row)
             if row["type"] != "ok" or number is None:
                 continue
-            if row["lease_end_ms"] is not None:
+            if row["f"] == "ack":
+                if row["time_ns"] < ends.get(number, 0):
+                    del ends[number]
+            elif row["lease_end_ms"] is not None:
                 ends[number] = self._run_ns(row["lease_end_ms"])
-            elif row["f"] == "ack" and row["time_ns"] < ends.get(number, 0):
-                del ends[number]
         last_ns = max((end for _, end in self.run.info.phases.values()), default=0)
         for number, end_ns in ends.items():
             if end_ns <= last_ns:

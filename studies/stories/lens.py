@@ -1,0 +1,193 @@
+"""One message under the lens: where each zone had it, who held its lease, which votes decided, and what went wrong.
+
+A simulated run is made again from its ``scenario.yaml`` and watched meanwhile; it counts only if its events are those
+of the run on disk. Of any other run the history tells what its clients saw, and what zones held in between is unknown.
+"""
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, replace
+from itertools import pairwise
+
+from zonelab.analysis.checkers.judgement import Case
+from zonelab.analysis.checkers.queue.cases import cases_of_message
+from zonelab.analysis.checkers.verdict import Verdict
+from zonelab.analysis.number_text import counted
+from zonelab.analysis.runs.directory import RunDirectory
+from zonelab.analysis.runs.info import RunInfo
+from zonelab.analysis.stories.lines import Line, Story, StorySource, rows_with
+from zonelab.analysis.stories.message_stories import message_story
+from zonelab.analysis.summary.run_summary import load_verdict
+from zonelab.cluster.sim.cluster import SimCluster
+from zonelab.cluster.testbed import Testbed
+from zonelab.engine.units import NS_PER_MS
+from zonelab.scenarios.arms import Arm
+from zonelab.scenarios.errors import NotAccepted, ScenarioError, did_you_mean
+from zonelab.scenarios.queues.places import places_of
+from zonelab.scenarios.run.trial import Trial, attempt
+from zonelab.scenarios.spec.reading import RESOLVED_NAME, load_scenario
+from zonelab.scenarios.spec.scenario import Scenario
+from zonelab.studies.stories.command_log import CommandLog
+from zonelab.studies.stories.naming import MessageNaming
+from zonelab.studies.stories.timeline import command_lines
+from zonelab.studies.stories.zone_strips import Span, ZoneStrips
+
+MESSAGES_MAX = 20_000
+"""Messages of a run that is made again: all of it is in memory meanwhile."""
+
+ON_REAL_SERVERS = "the run was on real servers, which keep no record of what they held in between"
+
+_COLUMNS = ("time_ns", "process", "zone", "f", "type", "op_id", "message_id", "delivery", "lease_end_ms")
+
+
+@dataclass(frozen=True, slots=True)
+class LeaseSpan:
+    """A lease as its holder knew it: from the answer that gave it until it ended, or until the ack was confirmed."""
+
+    holder: str
+    zone: str
+    delivery: int
+    begin_ns: int
+    end_ns: int
+    acked: bool
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Lens:
+    """``lines``: all that happened to the message, in the order of time. Times are run time in ns.
+
+    ``strips``: the states by zone; empty if they are ``unknown``, which says why. ``cases``: what the verdict calls
+    wrong, as class and case.
+    """
+
+    info: RunInfo
+    message_id: str
+    cases: tuple[tuple[str, Case], ...]
+    strips: Mapping[str, tuple[Span, ...]]
+    unknown: str
+    leases: tuple[LeaseSpan, ...]
+    lines: tuple[Line, ...]
+    left_out: int
+    at_rest: tuple[str, ...]
+
+
+def lens(run: RunDirectory, message_id: str) -> Lens:
+    """Look at one message of a run of a queue.
+
+    Raises ``NotAccepted`` if the run has no such message, ``RunError`` if its files cannot be read or its clients used
+    no queue.
+    """
+    verdict = load_verdict(run)
+    cases = (*cases_of_message(run.path, message_id), *_of_order(verdict, message_id))
+    telling = {one.operation_index for _, one in cases if one.operation_index is not None}
+    story = message_story(run, message_id, telling=telling)
+    if not story.lines and not any("nothing" not in one for one in story.at_rest):
+        raise NotAccepted(f"{run.path} has no message {message_id!r}{_nearest(run, message_id)}")
+    again = _Again.of(run, message_id)
+    lines = [*story.lines, *again.lines(story)]
+    return Lens(
+        info=run.info,
+        message_id=message_id,
+        cases=cases,
+        strips=again.strips,
+        unknown=again.unknown,
+        leases=tuple(_leases(run, message_id)),
+        lines=tuple(sorted(lines, key=lambda line: line.time_ns)),
+        left_out=story.left_out,
+        at_rest=story.at_rest,
+    )
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class _Again:
+    """The run made again, and watched: or why it was not, or is another one."""
+
+    log: CommandLog | None = None
+    scenario: Scenario | None = None
+    strips: Mapping[str, tuple[Span, ...]]
+    unknown: str
+
+    @classmethod
+    def of(cls, run: RunDirectory, message_id: str) -> "_Again":
+        if run.info.arm != Arm.SIM:
+            return cls(strips={}, unknown=ON_REAL_SERVERS)
+        pushed = load_verdict(run).begun
+        if pushed > MESSAGES_MAX:
+            return cls(strips={}, unknown=f"the run has {pushed:,} messages; it is made again up to {MESSAGES_MAX:,}")
+        try:
+            scenario = load_scenario(str(run.path / RESOLVED_NAME))
+        except ScenarioError as error:
+            return cls(strips={}, unknown=f"the run cannot be made again: {error.lines[0]}")
+        return cls._made(run, message_id, scenario)
+
+    @classmethod
+    def _made(cls, run: RunDirectory, message_id: str, scenario: Scenario) -> "_Again":
+        log = CommandLog([MessageNaming(message_id)])
+        places = places_of(scenario.queue, scenario.zones)
+        watched = ZoneStrips(message_id, places)
+
+        def observe(cluster: SimCluster) -> Testbed:
+            watched.watch(cluster)
+            return log.testbed(cluster)
+
+        trial = attempt(scenario, observe=observe)
+        if trial.run.trace_hash != getattr(run.info, "trace_hash", None):
+            return cls(strips={}, unknown=_another(run, trial))
+        end_ns = max(end for _, end in trial.run.record.phases.values())
+        unknown = "" if places else f"the engine {scenario.queue.engine} does not say where it keeps messages"
+        return cls(log=log, scenario=scenario, strips=watched.spans(end_ns=end_ns) if places else {}, unknown=unknown)
+
+    def lines(self, story: Story) -> Iterator[Line]:
+        """Commands that name the message, each zone's answers, and from the first of all that on what a zone holds."""
+        if self.log is None or self.scenario is None:
+            return
+        between = [line.time_ns for line in story.lines]
+        commands = list(command_lines(self.log.commands, through=not self.scenario.clients.as_usual, between=between))
+        yield from commands
+        first_ns = min([line.time_ns for line in (*story.lines, *commands)], default=0)
+        for zone, spans in self.strips.items():
+            for before, after in pairwise(spans):
+                if after.begin_ns >= first_ns:
+                    yield Line(after.begin_ns, f"zone {zone}", f"{before.state} → {after.state}")
+
+
+def _of_order(verdict: Verdict, message_id: str) -> Iterator[tuple[str, Case]]:
+    """Yield the first cases of properties of order that concern the message."""
+    for name, cases in () if verdict.order is None else verdict.order.cases.items():
+        yield from ((str(name), one) for one in cases if one.message_id == message_id)
+
+
+def _another(run: RunDirectory, trial: Trial) -> str:
+    was = getattr(run.info, "trace_hash", None)
+    if was is None:
+        return "the run was broken off, so nothing tells whether it was made again as it was"
+    return (
+        f"made again it is another run (trace hash {trial.run.trace_hash[:12]}…, not {was[:12]}…): zonelab, or the "
+        "queue, has changed since"
+    )
+
+
+def _leases(run: StorySource, message_id: str) -> Iterator[LeaseSpan]:
+    """Yield a span for each delivery with a lease, in the order in which they began."""
+    epoch_ns, spans = run.info.epoch_ns, dict[int, LeaseSpan]()
+    for row in rows_with(run.operations(_COLUMNS), "message_id", [message_id]):
+        delivery = row["op_id"] if row["f"] == "pop" and row["delivery"] is None else row["delivery"]
+        if row["type"] != "ok" or delivery is None:
+            continue
+        known = spans.get(delivery)
+        if row["f"] == "ack":
+            if known is not None and not known.acked:
+                spans[delivery] = replace(known, end_ns=min(row["time_ns"], known.end_ns), acked=True)
+        elif row["lease_end_ms"] is not None:
+            end_ns = row["lease_end_ms"] * NS_PER_MS - epoch_ns
+            begun = LeaseSpan(row["process"], row["zone"], delivery, row["time_ns"], end_ns, acked=False)
+            spans[delivery] = begun if known is None else replace(known, end_ns=end_ns)
+    yield from spans.values()
+
+
+def _nearest(run: RunDirectory, message_id: str) -> str:
+    """Return the nearest id of the run as a question."""
+    known: set[str] = set()
+    for columns in run.message_rows("operations", ("message_id",)):
+        known.update(columns["message_id"].unique().to_pylist())
+    near = did_you_mean(message_id, sorted(known)) if len(known) <= MESSAGES_MAX else ""
+    return f"{near}; it has {counted(len(known), 'message')}"
