@@ -62,6 +62,7 @@ for _heading, _verbs in {  # in the order in which --help lists them
     "Look": (
         results.check,
         results.report,
+        results.lens,
         results.partitions,
         results.plot,
         results.compare,

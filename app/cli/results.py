@@ -105,6 +105,22 @@ def report(run: RunPath, *, as_json: AsJson = False) -> None:
             typer.echo(path)
 
 
+def lens(
+    run: RunPath,
+    message: Annotated[str, typer.Argument(metavar="MESSAGE", help="The id of a message, as reports name it.")],
+    *,
+    as_json: AsJson = False,
+) -> None:
+    """Show one message: where each zone had it, who held its lease, every vote, and what the verdict calls wrong.
+
+    A simulated run is made again for that, and watched; of a real run the history tells what its clients saw.
+    Writes the same as a page, in which ← and → go from step to step.
+    """
+    from zonelab.app.verbs.lens import LensResult
+
+    show(LensResult.of(run_directory(run), message), as_json=as_json)
+
+
 def index(
     runs: Annotated[Path, typer.Argument(metavar="DIR", help="A folder of runs: --dir of zonelab run.")] = Path("runs"),
     *,

@@ -200,16 +200,14 @@ class WatchedQueue:
         return self._compared
 
     async def _found(self, node: str, server: Connection, message_id: str) -> list[dict[str, Any]]:
-        asked = [(place, place.finding(message_id) or place.listing()) for place in self.places]
+        asked = [(place, place.finding(message_id)) for place in self.places]
         replies = await _asked(server, [command for _, command in asked if command is not None])
         found = []
         for (place, _), reply in zip(asked, replies, strict=False):
-            listed = isinstance(reply, list)
-            if listed and message_id not in {place.id_of(one.decode(errors="replace")) for one in reply}:
+            if not place.has(message_id, reply):
                 continue
-            if reply is None or (reply == 0 and place.kind is not PlaceKind.LIST):
-                continue
-            at_ms = place.time_ms(float(reply)) if place.kind is PlaceKind.SORTED and not listed else None
+            scored = place.kind is PlaceKind.SORTED and not isinstance(reply, list)
+            at_ms = place.time_ms(float(reply)) if scored else None
             fields = {"zone": node, "holds": place.holds, "shard": place.shard, "key": place.key, "at_ms": at_ms}
             found.append({**fields, "read_ms": _ms(replies[-1])})
         return found or [{"zone": node, "holds": None, "read_ms": _ms(replies[-1])}]

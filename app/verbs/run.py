@@ -77,7 +77,17 @@ class RunResult:
         print_lines(*map(str, (self.directory, *self.illustrations.paths)))
         if self.illustrations.problem:
             print_lines(self.illustrations.problem)
-        print_lines("", repeated(self.command))
+        print_lines("", *self._closer, repeated(self.command))
+
+    @property
+    def _closer(self) -> list[str]:
+        """Return the command that shows the first message with which something forbidden happened."""
+        verdict = None if self.result is None else self.result.verdict
+        cases = [] if verdict is None else [case for name in verdict.violated for case in verdict.cases.get(name, ())]
+        names = [case.message_id for case in cases if case.message_id]
+        return (
+            [f"Look closer with: {command_line(['zonelab', 'lens', str(self.directory), names[0]])}"] if names else []
+        )
 
 
 def perform(

@@ -13,7 +13,7 @@ from zonelab.cluster.connections.marked import MarkedCommands
 from zonelab.cluster.links.lag import Lag
 from zonelab.cluster.sim.connection import OnReplies, SimConnection
 from zonelab.cluster.sim.disk import DEFAULT_SAVE_POINTS, Disk
-from zonelab.cluster.sim.redis import Pipeline, RedisModel
+from zonelab.cluster.sim.redis import Pipeline, RedisModel, prepare
 from zonelab.cluster.sim.redis.channels import Subscriptions
 from zonelab.cluster.sim.redis.registry import Args
 from zonelab.cluster.sim.redis.reply import OK
@@ -202,6 +202,15 @@ class SimServer:
         """Tell all listeners: a look here may find another answer."""
         for _, listener in list(self._listeners):
             listener.changed()
+
+    def look(self, command: Command) -> Reply:
+        """Return the reply to ``command``, which only reads, at this instant: no event, and no part of the run.
+
+        None while there is no process, too.
+        """
+        handler, parsed, _ = prepare(command)
+        assert handler is not None, command
+        return None if self._model is None else handler(self._model.store, parsed)
 
     def refusal(self, command: Command) -> str | None:
         """Return the error that keeps ``command`` out of a transaction; None while there is no process to say it."""

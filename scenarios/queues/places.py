@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import Protocol
 
-from zonelab.engine.ports import Command
+from zonelab.engine.ports import Command, Reply
 from zonelab.scenarios.spec.engines import shipped
 from zonelab.scenarios.spec.queue_settings import QueueSettings
 
@@ -60,9 +60,9 @@ class Place:
         return commands.get(self.kind)
 
     def finding(self, message_id: str) -> Command | None:
-        """The reply is None or 0 if the message is not here; None: only a listing can show it."""
+        """Return what ``has`` understands the reply to: a look for the message, or a listing if only that shows it."""
         if self.id_of is not same:
-            return None
+            return self.listing()
         commands: dict[PlaceKind, Command] = {
             PlaceKind.SORTED: ("ZSCORE", self.key, message_id),
             PlaceKind.LIST: ("LPOS", self.key, message_id),
@@ -70,6 +70,12 @@ class Place:
             PlaceKind.EACH: ("EXISTS", self.key + message_id),
         }
         return commands[self.kind]
+
+    def has(self, message_id: str, reply: Reply) -> bool:
+        """Return whether the message is here, by the ``reply`` to ``finding``."""
+        if isinstance(reply, list):
+            return message_id in {self.id_of(one.decode(errors="replace")) for one in reply if isinstance(one, bytes)}
+        return reply is not None and (reply != 0 or self.kind is PlaceKind.LIST)
 
     def time_ms(self, score: float) -> float | None:
         """Return what a score means, by the clock of those who use the queue."""

@@ -3,7 +3,7 @@
 It stands between the run and the cluster, waits for nothing and sets no timer, so the run is the same with it.
 """
 
-from collections.abc import Callable, Coroutine, Generator
+from collections.abc import Callable, Coroutine, Generator, Sequence
 from dataclasses import dataclass, field
 from random import Random
 from typing import Any, TypeVar
@@ -13,6 +13,7 @@ from zonelab.cluster.connections.failures import ZoneFailure
 from zonelab.cluster.sim.cluster import SimCluster
 from zonelab.cluster.testbed import TestbedAround
 from zonelab.engine.ports import Command, Promise, Reply, Runtime, Task, Timer
+from zonelab.studies.stories.naming import MessageNaming
 
 T = TypeVar("T")
 
@@ -39,13 +40,28 @@ class SentCommand:
     answers: dict[str, ZoneAnswer | None] = field(default_factory=dict)
 
 
-class CommandLog:
-    """``commands`` in the order in which they were sent. Pass ``testbed`` to a run as its observer."""
+def touches(sent: SentCommand, namings: Sequence[MessageNaming]) -> bool:
+    """Return whether the command names one of the messages, or a zone's reply to it does."""
+    replies = (answer.reply for answer in sent.answers.values() if answer is not None)
+    return any(naming.is_in(value) for value in (sent.command, *replies) for naming in namings)
 
-    def __init__(self) -> None:
-        self.commands: list[SentCommand] = []
+
+class CommandLog:
+    """Commands that a run sends. Pass ``testbed`` to the run as its observer.
+
+    ``namings``: of messages; a batch is kept only if it, or an answer to it, names one of them. Without them all are.
+    """
+
+    def __init__(self, namings: Sequence[MessageNaming] = ()) -> None:
         self.program = _LAB
+        self._namings = tuple(namings)
         self._by_batch: dict[Batch, list[SentCommand]] = {}
+
+    @property
+    def commands(self) -> list[SentCommand]:
+        """The commands in the order in which they were sent."""
+        sent = [one for batch in self._by_batch.values() for one in batch]
+        return [one for one in sent if touches(one, self._namings)] if self._namings else sent
 
     def testbed(self, cluster: SimCluster) -> "LoggedTestbed":
         return LoggedTestbed(cluster, self)
@@ -57,10 +73,17 @@ class CommandLog:
                 SentCommand(time_ns=time_ns, program=self.program, zone=source, command=command)
                 for command in batch.commands
             ]
-            self.commands += self._by_batch[batch]
         for sent in self._by_batch[batch]:
             sent.answers[target] = None
         return self._by_batch[batch]
+
+    def answered(self, batch: Batch) -> None:
+        """Forget ``batch`` if every zone has answered and none of it names a message."""
+        if not self._namings:
+            return
+        sent = self._by_batch.get(batch, [])
+        if not any(None in one.answers.values() or touches(one, self._namings) for one in sent):
+            self._by_batch.pop(batch, None)
 
 
 class LoggedTestbed(TestbedAround):
@@ -106,6 +129,7 @@ class _LoggedChannel:
             replies = [answer] * len(sent) if isinstance(answer, ZoneFailure) else answer
             for one, reply in zip(sent, replies, strict=True):
                 one.answers[self._target] = ZoneAnswer(self._runtime.now_ns(), reply)
+            self._log.answered(batch)
             done(answer)
 
         self._channel.submit(batch, answered)

@@ -4,7 +4,6 @@ The events are read from the run as ``zonelab.analysis.stories`` reads one from 
 which no history has, come from a ``CommandLog``.
 """
 
-import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
@@ -22,7 +21,8 @@ from zonelab.scenarios.consistency.operations import redis_key
 from zonelab.scenarios.queues.catalogue import MakeQueue, queue_under_test
 from zonelab.scenarios.run.trial import Trial, attempt
 from zonelab.scenarios.spec.scenario import Scenario
-from zonelab.studies.stories.command_log import CommandLog, SentCommand
+from zonelab.studies.stories.command_log import CommandLog, touches
+from zonelab.studies.stories.naming import MessageNaming
 from zonelab.studies.stories.timeline import TIMES, command_lines, timeline_block
 
 MESSAGES_MAX = 3
@@ -37,14 +37,15 @@ _NOWHERE = "-"
 
 def story(scenario: Scenario, violation: CaseClass, *, make_queue: MakeQueue = queue_under_test) -> str:
     """Run ``scenario`` once more, and return what became of the first cases of ``violation``."""
-    log = CommandLog()
     if isinstance(violation, Anomaly):
+        log = CommandLog()
         accesses = attempt(scenario, observe=log.testbed)
         parts = [TIMES, *_of_key(accesses, violation, log)]
         return _page(scenario, violation, violation.summary, parts, accesses.run.trace_hash)
     if isinstance(violation, Property):
         ordered = attempt(scenario, make_queue=make_queue)
         return _page(scenario, violation, violation.summary, _of_partition(ordered, violation), ordered.run.trace_hash)
+    log = CommandLog()
     trial = attempt(scenario, make_queue=make_queue, observe=log.testbed)
     parts = [TIMES, *_of_messages(trial, violation, log)]
     return _page(scenario, violation, violation.summary, parts, trial.run.trace_hash)
@@ -83,8 +84,8 @@ def _at_the_end(held: Iterable[str]) -> str:
 def _of_messages(trial: Trial, violation: CaseClass, log: CommandLog) -> Iterator[str]:
     offenders = () if trial.verdict is None else trial.verdict.cases.get(violation, ())
     ids = list(dict.fromkeys(offender.message_id for offender in offenders))[:MESSAGES_MAX]
-    namings = [_naming(one) for one in ids]
-    touching = (sent for sent in log.commands if any(_touches(sent, one) for one in namings))
+    namings = list(map(MessageNaming, ids))
+    touching = (sent for sent in log.commands if touches(sent, namings))
     events = [*fault_lines(trial.recorded.faults()), *_operations(trial.recorded, ids)]
     between = [line.time_ns for line in events]
     commands = command_lines(touching, through=not trial.scenario.clients.as_usual, between=between)
@@ -105,24 +106,6 @@ def _operations(run: StorySource, ids: Sequence[str]) -> Iterator[Line]:
             elif row["message_id"] in ids:
                 outcome = " …" if row["type"] == "invoke" else f": {outcome_words(row)}"
                 yield Line(row["time_ns"], row["process"], f"{row['f']} {row['message_id']}{outcome}", kept=True)
-
-
-def _naming(message_id: str) -> re.Pattern[bytes]:
-    """Return what finds the id by itself or within a longer value, but not at the beginning of a longer id."""
-    return re.compile(rb"(?<![\w-])" + re.escape(message_id.encode()) + rb"(?![\w-])")
-
-
-def _touches(sent: SentCommand, naming: re.Pattern[bytes]) -> bool:
-    """Return whether the command names the message, or a zone's reply to it does."""
-    replies = (answer.reply for answer in sent.answers.values() if answer is not None)
-    return any(_named(value, naming) for value in (*sent.command, *replies))
-
-
-def _named(value: Any, naming: re.Pattern[bytes]) -> bool:
-    if isinstance(value, list | tuple):
-        return any(_named(one, naming) for one in value)
-    text = value.encode() if isinstance(value, str) else value
-    return isinstance(text, bytes) and naming.search(text) is not None
 
 
 def _of_key(trial: Trial, anomaly: Anomaly, log: CommandLog) -> Iterator[str]:

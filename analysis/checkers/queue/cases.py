@@ -14,6 +14,7 @@ from zonelab.analysis.checkers.findings import Findings
 from zonelab.analysis.checkers.judgement import FIRST_CASES, Case
 from zonelab.analysis.checkers.queue.events import Ints
 from zonelab.analysis.message_classes import MessageClass
+from zonelab.analysis.runs.errors import reading
 
 OFFENDERS = pa.schema(
     [
@@ -92,6 +93,13 @@ class OffenderFile(MessageFindings):
             self._partial.replace(self.run / _FILE)
         else:
             self._partial.unlink(missing_ok=True)
+
+
+def cases_of_message(run: Path, message_id: str) -> tuple[tuple[str, Case], ...]:
+    """Return every case of one message in a run that was checked, beside its class. Raises ``RunError``."""
+    with reading(run / _FILE, pa.ArrowException) as path:
+        rows = pq.read_table(path, filters=[("message_id", "=", message_id)]).to_pylist()
+    return tuple((row.pop("class"), Case(**row)) for row in rows)
 
 
 def _table(name: MessageClass, cases: Cases) -> pa.Table:

@@ -4,6 +4,6 @@ Read first: ``zonelab.cluster.sim.redis.model``, then ``zonelab.cluster.sim.redi
 has a module a type of data. Knows no simulation: time, randomness and the listener to writes are given to it.
 """
 
-from zonelab.cluster.sim.redis.model import Pipeline, RedisModel
+from zonelab.cluster.sim.redis.model import Pipeline, RedisModel, prepare
 
-__all__ = ["Pipeline", "RedisModel"]
+__all__ = ["Pipeline", "RedisModel", "prepare"]

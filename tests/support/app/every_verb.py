@@ -40,6 +40,7 @@ WORDS = {
     "measure-service": "short.yaml --runs 2",
     "check": "runs/short/latest",
     "report": "runs/short/latest",
+    "lens": "runs/short/latest a-000000",
     "partitions": "runs/short/latest",
     "plot": "runs/short/latest --kind rate",
     "compare": "runs/short/latest runs/short/latest",
