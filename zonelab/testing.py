@@ -23,6 +23,7 @@ from zonelab._lazy_names import lazy_names
 if TYPE_CHECKING:
     from redis.asyncio import Redis
 
+    from zonelab._face.asyncio_program import AsyncioProgram
     from zonelab._face.cluster import AsyncCluster, Cluster
     from zonelab.analysis.checkers.verdict import Verdict
     from zonelab.cluster.sim.cluster import SimCluster
@@ -35,12 +36,14 @@ if TYPE_CHECKING:
 
 __all__ = [
     "AsyncCluster",
+    "AsyncioProgram",
     "Cluster",
     "Level",
     "QueueMachine",
     "SimCluster",
     "Site",
     "Verdict",
+    "asyncio_program",
     "client",
     "cluster",
     "sim_test",
@@ -48,6 +51,7 @@ __all__ = [
 
 _HOMES = {
     "AsyncCluster": "zonelab._face.cluster",
+    "AsyncioProgram": "zonelab._face.asyncio_program",
     "Cluster": "zonelab._face.cluster",
     "Level": "zonelab.cluster.votes.levels",
     "QueueMachine": "zonelab.studies.properties.machine",
@@ -70,7 +74,7 @@ def client(
 
     Names and conversions are redis-py's own, with pipelines, transactions, ``WATCH``, scripts, blocking commands and,
     in simulation, ``pubsub()``. A program that awaits only this client and the runtime of the cluster runs in virtual
-    time as it is; ``lock()`` and what else waits on asyncio does not.
+    time as it is; what waits on asyncio, too, such as ``lock()``, runs in an ``asyncio_program``.
 
     Args:
         where: the cluster, or the testbed that the factory of a queue gets.
@@ -140,6 +144,40 @@ def cluster(
 
     document = cluster_document(tuple(zones), real=on != "sim", level=level, seed=seed, links={"lag": lag})
     return make_cluster(on, document, override_texts(set))
+
+
+def asyncio_program(where: "AsyncCluster | Testbed", zone: str, *, packages: Sequence[str] = ()) -> "AsyncioProgram":
+    """Return a program on asyncio in virtual time, such as a library's worker: a process of its own in ``zone``.
+
+    Tasks, time and what builds on them work as on any loop of asyncio; ``client`` and the coroutines of the cluster can
+    be awaited, too. Sockets, threads and processes raise ``NotImplementedError``.
+
+    Args:
+        where: a simulated cluster, or the testbed that the factory of a queue gets.
+        zone: that of the program.
+        packages: libraries whose ``time``, ``datetime``, ``uuid`` and ``random`` are to be the program's. Modules of
+            these that are loaded are changed, and stay so; outside of such programs they behave as before.
+
+    Returns:
+        The program, in which nothing runs yet.
+
+    Raises:
+        ClusterError: for a zone that is not there, with those that are; for a cluster on real servers.
+
+    Example::
+
+        import asyncio
+
+        async def story(lab: AsyncCluster) -> object:
+            program = asyncio_program(lab, "a")
+            return await program.run(asyncio.wait_for(asyncio.sleep(60, "done"), timeout=3600))
+
+        with cluster("sim") as lab:
+            print(lab.run(story))  # done
+    """
+    from zonelab._face.redis_client import open_program
+
+    return open_program(where, zone, packages=packages)
 
 
 if not TYPE_CHECKING:  # lest every name that is not there be Any

@@ -73,6 +73,20 @@ def test_errors_are_those_of_the_ports_and_of_redis_py():
     assert isinstance(on_client(body), (Indeterminate, Unavailable))
 
 
+@pytest.mark.parametrize("transaction", [True, False])
+def test_a_pipeline_without_a_quorum_is_one_error(transaction):
+    async def body(mine, lab):
+        async with lab.fault("pause", zone="b"), lab.fault("pause", zone="c"):
+            with pytest.raises(redis.ResponseError) as raised:
+                await mine.pipeline(transaction=transaction).set("k", "v").incr("n").execute()
+        await lab.sleep(60)
+        return raised.value, await mine.get("other")
+
+    error, after = on_client(body)
+    assert isinstance(error, (Indeterminate, Unavailable))
+    assert after is None
+
+
 @pytest.mark.parametrize(
     ("zone", "level", "wrong"), [("x", "DC_ONE", "zone: got 'x'"), ("a", "ALL", "level: got 'ALL'")]
 )
