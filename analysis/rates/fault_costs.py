@@ -44,7 +44,8 @@ def fault_costs(measured: SettingRates) -> list[FaultCost]:
             if any(float(sample.mean) for sample in samples):
                 runs = sum(sample.units for sample in samples)
                 messages = sum(float(measured.outcomes.messages(cell).mean) for cell in fault.cells) / len(fault.cells)
-                a_second = 1.0 if figure.name == UNAVAILABLE else messages / measured.year.run_s
+                load_s = sum(measured.year.load_s(cell) for cell in fault.cells) / len(fault.cells)
+                a_second = 1.0 if figure.name == UNAVAILABLE else messages / load_s
                 whole = measured.summed(figure, line.weights)
                 found.append(
                     FaultCost(

@@ -135,6 +135,8 @@ class SettingRates:
         value = self._value(weights, condition, lambda chosen: self._sum(figure, at_s, chosen))
         low, high = sums.low, np.maximum(sums.high, value)
         for events, line in self.year.lines(condition):
+            if not line.contrast:
+                continue
             bent = self._bent(figure, at_s, line)
             if bent.any():
                 fitted, other = (self._sum(figure, at_s, one) for one in (line.weights, line.other))
@@ -149,7 +151,7 @@ class SettingRates:
         found = []
         for one in self.year.faults:
             line = self.year.line(one)
-            if self._bent(figure, at_s, line).any():
+            if line.contrast and self._bent(figure, at_s, line).any():
                 middle = one.cells[1]
                 seen = float(np.ravel(self._sample(figure, at_s, middle).mean)[0])
                 off = float(np.ravel(self._sum(figure, at_s, line.contrast))[0])

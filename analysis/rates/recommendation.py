@@ -189,7 +189,8 @@ def _fault_changes(
     year = next(iter(settings.values())).year
     per_year = ((fault.per_year * factor, replace(fault, per_year=fault.per_year * factor)) for factor in _both())
     lasts = ((fault.lasts_s * factor, replace(fault, lasts_s=fault.lasts_s * factor)) for factor in _both())
-    for what, was, tried in (("a year", fault.per_year, per_year), ("seconds each", fault.lasts_s, lasts)):
+    lasting = fault.lasts_s if fault.has_line else 0.0
+    for what, was, tried in (("a year", fault.per_year, per_year), ("seconds each", lasting, lasts)):
         for value, changed in tried if was else ():
             other = year.with_fault(changed)
             if other.faulty_s < FAULTY_PART_MAX * YEAR_S:

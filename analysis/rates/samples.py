@@ -100,6 +100,8 @@ def weighted_sum(parts: Sequence[WeightedSample], *, confidence: float = 0.95) -
     Medicine 27, 2008), which keeps their skewness.
     """
     counted = [part for part in parts if part.weight]
+    if not counted:
+        return Estimate(*np.zeros(3))
     none = np.zeros_like(counted[0].sample.mean)
     value = sum((part.weight * part.sample.mean for part in counted), none)
     below, above = none, none

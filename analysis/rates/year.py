@@ -1,11 +1,14 @@
 """Rates of a year with faults, and of one fault, as weighted sums of what short runs show.
 
-Every run has the same load for ``run_s``; it has no fault, or one of one class for one of three lengths. What a run
-shows of a fault that lasts L is ``edge + steady * L``, beside what it would show anyhow while no fault is there; the
-line goes through the shortest and the longest, and the third length tests it. So a year is linear in the mean of each
-kind of run, and other rates or durations of faults need no new runs:
+A run has no fault, or one of one class for one of its lengths, and load before, during and after it. What it shows of
+a fault that lasts L is ``edge + steady * L``, beside what it would show anyhow while no fault is there; the line goes
+through the shortest and the longest length, and the third tests it. So a year is linear in the mean of each kind of
+run, and other rates or durations of faults need no new runs:
 
     year = sum of events * (edge + steady * duration) + the rest of the year * rate without faults
+
+Where the longest is as long as the fault really is, the runs with it are the event, and the line serves other
+durations only. Faults of two classes may overlap in a year: what they cost is added, as if each came alone.
 """
 
 from collections.abc import Mapping
@@ -36,17 +39,28 @@ Weights = Mapping[RunKind, float]
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class YearlyFaults:
-    """``lengths_s``: of the simulated faults, the shortest, the one that tests the line, and the longest."""
+    """``lengths_s``: of the simulated faults, each longer than the one before.
+
+    Three: the shortest, the one that tests the line, and the longest. Two: a short one, and the fault as long as it
+    really is. One: it has no other length, as each of its parts has a length of its own.
+
+    ``loads_s``: of the load of the run of each length; empty if each is that of a run without a fault.
+    """
 
     name: str
     per_year: float
     lasts_s: float
-    lengths_s: tuple[float, float, float]
+    lengths_s: tuple[float, ...]
+    loads_s: tuple[float, ...] = ()
 
     @property
-    def cells(self) -> tuple[RunKind, RunKind, RunKind]:
-        short, middle, long = self.lengths_s
-        return RunKind(self.name, short), RunKind(self.name, middle), RunKind(self.name, long)
+    def cells(self) -> tuple[RunKind, ...]:
+        return tuple(RunKind(self.name, length_s) for length_s in self.lengths_s)
+
+    @property
+    def has_line(self) -> bool:
+        """Return whether it can be shorter or longer."""
+        return len(self.lengths_s) > 1
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -54,7 +68,8 @@ class LinearRate:
     """The event of one class, by the line through two lengths. ``contrast``: its mean is 0 if the line fits.
 
     ``other``: by the line through the two longer lengths. ``steady``: what it costs a second; ``flat``: the event if
-    that is nothing; ``edges``: what it costs beside its time.
+    that is nothing; ``edges``: what it costs beside its time. ``other`` and ``contrast`` are empty without a third
+    length, ``steady`` without a second one.
     """
 
     weights: Weights
@@ -67,7 +82,7 @@ class LinearRate:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Year:
-    """``run_s``: how long the load of a run lasts, in seconds as everything here."""
+    """``run_s``: how long the load of a run without a fault lasts, in seconds as everything here."""
 
     run_s: float
     faults: tuple[YearlyFaults, ...]
@@ -77,11 +92,24 @@ class Year:
         return NO_FAULT, *(cell for one in self.faults for cell in one.cells)
 
     @property
+    def deciding(self) -> frozenset[RunKind]:
+        """The kinds of runs that the year, or an event of it, is made of; others only tell of other durations."""
+        lines = [self.line(one).weights for one in self.faults]
+        return frozenset({NO_FAULT, *(cell for weights in lines for cell, weight in weights.items() if weight)})
+
+    @property
     def faulty_s(self) -> float:
         return sum(one.per_year * one.lasts_s for one in self.faults)
 
     def fault(self, name: str) -> YearlyFaults:
         return next(one for one in self.faults if one.name == name)
+
+    def load_s(self, cell: RunKind) -> float:
+        """Return how many seconds of load a run of this kind has."""
+        if cell.fault is None:
+            return self.run_s
+        fault = self.fault(cell.fault)
+        return dict(zip(fault.lengths_s, fault.loads_s, strict=False)).get(cell.length_s, self.run_s)
 
     def with_fault(self, changed: YearlyFaults) -> Self:
         """With ``changed`` in place of the class of its name."""
@@ -100,24 +128,35 @@ class Year:
         return found
 
     def line(self, fault: YearlyFaults) -> LinearRate:
-        """The cost of ``fault`` as weights of the means of runs with a short, a middle and a long one."""
-        (short_s, middle_s, long_s), (short, middle, long) = fault.lengths_s, fault.cells
+        """The cost of ``fault`` as weights of the means of runs with a short, perhaps a middle, and a long one."""
+        if not fault.has_line:
+            (only,) = fault.cells
+            whole = self._beside({only: 1.0})
+            return LinearRate(weights=whole, other={}, contrast={}, steady={}, flat=whole, edges=whole)
+        short, *between, long = fault.cells
+        short_s, long_s = short.length_s, long.length_s
         share = (fault.lasts_s - short_s) / (long_s - short_s)
-        later = (fault.lasts_s - middle_s) / (long_s - middle_s)
-        # A run has run_s of load, of which all but the fault is as without one.
-        rest = {NO_FAULT: (fault.lasts_s - self.run_s) / self.run_s}
-        towards = (middle_s - short_s) / (long_s - short_s)
+        other, contrast = dict[RunKind, float](), dict[RunKind, float]()
+        for middle in between:
+            later = (fault.lasts_s - middle.length_s) / (long_s - middle.length_s)
+            towards = (middle.length_s - short_s) / (long_s - short_s)
+            other |= self._beside({middle: 1 - later, long: later})
+            contrast |= self._beside({short: towards - 1, middle: 1.0, long: -towards})
+        weights = self._beside({short: 1 - share, long: share})
+        mean = self._beside(dict.fromkeys(fault.cells, 1 / len(fault.cells)))
         return LinearRate(
-            weights={**rest, short: 1 - share, long: share},
-            other={**rest, middle: 1 - later, long: later},
-            contrast={short: towards - 1, middle: 1.0, long: -towards},
-            steady={NO_FAULT: 1 / self.run_s, short: -1 / (long_s - short_s), long: 1 / (long_s - short_s)},
-            flat={
-                NO_FAULT: sum(fault.lengths_s) / 3 / self.run_s - 1,
-                **dict.fromkeys(fault.cells, 1 / 3),
-            },
-            edges={NO_FAULT: -1.0, short: long_s / (long_s - short_s), long: -short_s / (long_s - short_s)},
+            weights=weights,
+            other=other,
+            contrast=contrast,
+            steady=self._beside({short: -1 / (long_s - short_s), long: 1 / (long_s - short_s)}),
+            flat=weights if fault.lasts_s == long_s else mean,
+            edges=self._beside({short: long_s / (long_s - short_s), long: -short_s / (long_s - short_s)}),
         )
+
+    def _beside(self, weights: Weights) -> Weights:
+        """``weights`` of runs with a fault, less what these runs show of the time before and after it."""
+        calm_s = sum(weight * (self.load_s(cell) - cell.length_s) for cell, weight in weights.items())
+        return {NO_FAULT: -calm_s / self.run_s, **weights}
 
     def lines(self, condition: str | None = None) -> list[tuple[float, LinearRate]]:
         """Those that the year, or an event, is made of, and how often."""

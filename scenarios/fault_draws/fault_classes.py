@@ -22,8 +22,9 @@ from zonelab.scenarios.fault_draws.ordered import in_order, loss_and_takeover
 from zonelab.scenarios.fault_draws.slowed import slowed
 from zonelab.scenarios.faults.catalogue import AnyFault
 from zonelab.scenarios.faults.clocks import ClockFault, OfClock
-from zonelab.scenarios.faults.links import CutFault, CutMode, DuplicateFault, LagFault
+from zonelab.scenarios.faults.links import CutFault, CutMode
 from zonelab.scenarios.faults.programs import ConsumerCrash, CoordinatorCrash, ProducerCrash, ServiceCrash
+from zonelab.scenarios.faults.traffic import DuplicateFault, LagFault
 from zonelab.scenarios.faults.zones import Kill, Pause, Wipe
 from zonelab.scenarios.spec import scenario as spec
 from zonelab.scenarios.spec.engines import ENGINES, queue_settings

@@ -4,7 +4,7 @@ from typing import Annotated, get_args
 
 from pydantic import Field
 
-from zonelab.scenarios.faults import clocks, links, programs, seen, zones
+from zonelab.scenarios.faults import clocks, links, programs, seen, traffic, zones
 from zonelab.scenarios.faults.fault import ClusterPart, Fault
 
 AnyFault = Annotated[
@@ -16,9 +16,9 @@ AnyFault = Annotated[
     | zones.Memory
     | clocks.ClockFault
     | clocks.ClockFreeze
-    | links.LagFault
-    | links.LossFault
-    | links.DuplicateFault
+    | traffic.LagFault
+    | traffic.LossFault
+    | traffic.DuplicateFault
     | links.CutFault
     | links.Clog
     | links.SwizzleClog

@@ -241,6 +241,11 @@ class Fault(Section):
         return {"zone": targets.zones}
 
     @classmethod
+    def anywhere(cls, targets: Targets) -> dict[str, Choices]:
+        """The fields that say where it is, with the places that are alike, each to be equally frequent."""
+        return cls.places(targets)
+
+    @classmethod
     def extents(cls, targets: Targets) -> dict[str, Choices]:
         """The fields beside times and place, with what each can be."""
         return {}
@@ -272,6 +277,12 @@ def at_once(*changes: Callable[[], object]) -> Callable[[], Awaitable[None]]:
             one()
 
     return change
+
+
+def links_named(text: str) -> tuple[tuple[str, str], ...]:
+    """The link ``a>b``, or both of ``a:b``. Raises ``ValueError`` for anything else."""
+    one, colon, other = (part.strip() for part in text.partition(":"))
+    return ((one, other), (other, one)) if one and colon and other else (parse_link(text),)
 
 
 def no_zone(targets: Targets, path: str, zone: str | None) -> Iterator[Problem]:
@@ -310,15 +321,15 @@ def no_service(targets: Targets, path: str, kind: str, service: str | None, zone
         yield Problem.of(f"{path}.zone", zone, f"a zone where {service} runs ({', '.join(zones)})")
 
 
-def no_link(targets: Targets, path: str, text: str | None) -> Iterator[Problem]:
-    """The same of a link, written ``a>b``."""
+def no_link(targets: Targets, path: str, text: str | None, *, both_ways: bool = False) -> Iterator[Problem]:
+    """The same of a link, written ``a>b``; ``both_ways``: perhaps ``a:b``."""
     links = ", ".join(f"{source}>{target}" for source, target in targets.links_all) or "none, there is one zone"
     if text is None:
         return
     try:
-        pair = parse_link(text)
+        pairs = links_named(text) if both_ways else (parse_link(text),)
     except ValueError as error:
         yield Problem(path, str(error))
         return
-    if pair not in targets.links_all:
+    if not set(pairs) <= set(targets.links_all):
         yield Problem.of(path, text, f"a link of the topology ({links})")

@@ -5,17 +5,13 @@ from collections.abc import Callable, Iterator, Sequence
 from enum import StrEnum
 from functools import partial
 from random import Random
-from typing import Annotated, Literal
+from typing import Literal
 
-from pydantic import Field
-
-from zonelab.cluster.fields import CountFrom0, DelayText, NonNegative, Problem, parse_link
-from zonelab.cluster.links.lag_text import parse_lag
+from zonelab.cluster.fields import CountFrom0, Problem
 from zonelab.cluster.links.link import Cut, Link
 from zonelab.engine.ports import Timer
-from zonelab.engine.units import NS_PER_MS, NS_PER_S
+from zonelab.engine.units import NS_PER_S
 from zonelab.scenarios.faults.fault import (
-    ANY_LAG,
     Action,
     Changes,
     Choices,
@@ -23,6 +19,7 @@ from zonelab.scenarios.faults.fault import (
     Fault,
     Stage,
     Targets,
+    links_named,
     no_link,
     no_server,
     part_drawn,
@@ -85,7 +82,7 @@ class LinksFault(EachLink):
     zone: str | None = None
     """Every link from and to this zone."""
     link: str | None = None
-    """One link."""
+    """One link, ``a>b``, or both between two zones, ``a:b``."""
     kind: str
 
     @property
@@ -93,7 +90,7 @@ class LinksFault(EachLink):
         return self.link or self.zone or "all links"
 
     def links(self, targets: Targets) -> Pairs:
-        return around(targets, self.zone) if self.link is None else (parse_link(self.link),)
+        return around(targets, self.zone) if self.link is None else links_named(self.link)
 
     def holds(self, targets: Targets) -> set[str]:
         return _held(self.kind, self.links(targets))
@@ -102,7 +99,7 @@ class LinksFault(EachLink):
         if self.zone is not None and self.link is not None:
             yield Problem.of(f"{path}.link", self.link, "zone or link, not both")
         yield from no_server(targets, f"{path}.zone", self.zone)
-        yield from no_link(targets, f"{path}.link", self.link)
+        yield from no_link(targets, f"{path}.link", self.link, both_ways=True)
 
     def _drawn_at(self, zone: str, link: str | None, targets: Targets, random: Random) -> Changes:
         of_zone = random.random() < 0.5 or link is None
@@ -113,111 +110,9 @@ class LinksFault(EachLink):
     def places(cls, targets: Targets) -> dict[str, Choices]:
         return {"link": _written(targets), "zone": targets.zones}
 
-
-class LagFault(LinksFault):
-    """Replace the one-way lag of links."""
-
-    amount_field = "lag"
-    colour = "#1f77b4"
-    harm = 2
-
-    kind: Literal["lag"]
-    lag: DelayText
-    """E.g. constant:50ms, lognormal:20ms:200ms."""
-
-    @property
-    def amount(self) -> str:
-        return self.lag
-
-    @property
-    def link_state(self) -> dict[str, object]:
-        return {"lag": self.lag}
-
-    def change(self, link: Link) -> Undo:
-        before = link.lag
-        link.set_lag(parse_lag(self.lag))
-        return partial(link.set_lag, before)
-
     @classmethod
-    def extents(cls, targets: Targets) -> dict[str, Choices]:
-        return {"lag": (ANY_LAG,)}
-
-
-class LossFault(LinksFault):
-    """Make links lose transmissions."""
-
-    amount_field = "share"
-    colour = "#17becf"
-    harm = 4
-
-    kind: Literal["loss"]
-    share: Annotated[float, Field(strict=True, gt=0, lt=1)] = 0.1
-    """Share of transmissions that are lost, e.g. 0.1; TCP repeats them after 200 ms, 400 ms and so on."""
-
-    @property
-    def amount(self) -> str:
-        return f"{self.share:.0%}"
-
-    @property
-    def link_state(self) -> dict[str, object]:
-        return {"loss": self.share}
-
-    def change(self, link: Link) -> Undo:
-        before = link.loss
-        link.set_loss(self.share)
-        return partial(link.set_loss, before)
-
-    def _extent(self, part: float, random: Random) -> Changes:
-        return {"share": round(self.share * part, 6)}
-
-    def hits_all(self) -> Iterator[Changes]:
-        if self.share < _NEARLY_ALL:
-            yield {"share": _NEARLY_ALL}
-
-    @classmethod
-    def extents(cls, targets: Targets) -> dict[str, Choices]:
-        return {"share": (0.01, 0.1, 0.3)}
-
-
-class DuplicateFault(LinksFault):
-    """Make transmissions on links arrive twice, as behind a proxy that sends requests again."""
-
-    amount_field = "share"
-    colour = "#7fc97f"
-    harm = 4
-
-    kind: Literal["duplicate"]
-    share: Annotated[float, Field(strict=True, gt=0, le=1)] = 0.1
-    """Share of transmissions that arrive twice, e.g. 0.1."""
-    after_ms: NonNegative = 0.0
-    """Time from a transmission to its copy, in ms."""
-
-    @property
-    def amount(self) -> str:
-        return f"{self.share:.0%}"
-
-    @property
-    def link_state(self) -> dict[str, object]:
-        return {"duplicate": self.share, "duplicate_after_ms": self.after_ms}
-
-    def change(self, link: Link) -> Undo:
-        link.set_duplication(self.share, after_ns=round(self.after_ms * NS_PER_MS))
-        return partial(link.set_duplication, 0)
-
-    def _extent(self, part: float, random: Random) -> Changes:
-        return {"share": min(1.0, round(self.share * part + 0.001, 3)), "after_ms": round(self.after_ms * part, 3)}
-
-    def hits_all(self) -> Iterator[Changes]:
-        if self.share < 1:
-            yield {"share": 1.0}
-
-    def milder(self) -> Iterator[Changes]:
-        if self.after_ms:
-            yield {"after_ms": float(self.after_ms // 2)}
-
-    @classmethod
-    def extents(cls, targets: Targets) -> dict[str, Choices]:
-        return {"share": (1.0, 0.3), "after_ms": (0.0, 10.0, 300.0)}
+    def anywhere(cls, targets: Targets) -> dict[str, Choices]:
+        return {"link": _both_ways(targets), "zone": targets.zones}
 
 
 class Clog(LinksFault):
@@ -306,7 +201,7 @@ class SwizzleClog(OfLinks):
 class CutFault(EachLink):
     """Cut links: their connections are reset, and sends fail at once."""
 
-    where = ("isolate", "halves", "one_way")
+    where = ("isolate", "halves", "one_way", "link")
     colour = "#9467bd"
     harm = 8
 
@@ -314,32 +209,35 @@ class CutFault(EachLink):
     mode: CutMode = CutMode.DROP
     """With ``hold`` what is sent arrives when the links are mended."""
     isolate: str | None = None
-    """A zone: every link from and to it. Exactly one of ``isolate``, ``halves`` and ``one_way`` is given."""
+    """A zone: every link from and to it. One of ``isolate``, ``halves``, ``one_way`` and ``link`` is given."""
     halves: tuple[str, ...] | None = None
     """The zones of one side: every link between them and the others."""
     one_way: str | None = None
-    """One link."""
+    """One link, ``a>b``."""
+    link: str | None = None
+    """Both links between two zones, ``a:b``."""
 
     @property
     def target(self) -> str:
-        return self.isolate or self.one_way or f"{','.join(self.halves or ())}|rest"
+        return self.isolate or self.one_way or self.link or f"{','.join(self.halves or ())}|rest"
 
     @property
     def link_state(self) -> dict[str, object]:
         return {"cut": Cut(self.mode)}
 
     def links(self, targets: Targets) -> Pairs:
-        if self.one_way is not None:
-            return (parse_link(self.one_way),)
+        if (named := self.one_way or self.link) is not None:
+            return links_named(named)
         side = (self.isolate,) if self.isolate is not None else self.halves or ()
         return tuple(link for link in targets.links_all if (link[0] in side) != (link[1] in side))
 
     def problems(self, targets: Targets, path: str) -> Iterator[Problem]:
-        given = [name for name in ("isolate", "halves", "one_way") if getattr(self, name) is not None]
+        given = [name for name in self.where if getattr(self, name) is not None]
         if len(given) != 1:
-            yield Problem(path, f"got {' and '.join(given) or 'no target'}; accepted: one of isolate, halves, one_way")
+            yield Problem(path, f"got {' and '.join(given) or 'no target'}; accepted: one of {', '.join(self.where)}")
         yield from no_server(targets, f"{path}.isolate", self.isolate)
         yield from no_link(targets, f"{path}.one_way", self.one_way)
+        yield from no_link(targets, f"{path}.link", self.link, both_ways=True)
         for index, zone in enumerate(self.halves or ()):
             yield from no_server(targets, f"{path}.halves[{index}]", zone)
         if self.halves is not None and not 0 < len(set(self.halves) & set(targets.servers)) < len(targets.servers):
@@ -350,13 +248,20 @@ class CutFault(EachLink):
         return link.mend
 
     def _drawn_at(self, zone: str, link: str | None, targets: Targets, random: Random) -> Changes:
-        isolated: Changes = {"isolate": zone, "halves": None, "one_way": None}
-        one_way: Changes = {"isolate": None, "halves": None, "one_way": link}
+        nowhere: Changes = dict.fromkeys(self.where)
+        isolated, one_way = {**nowhere, "isolate": zone}, {**nowhere, "one_way": link}
         return random.choice([isolated, one_way] if link else [isolated])
 
     @classmethod
     def places(cls, targets: Targets) -> dict[str, Choices]:
         return {"one_way": _written(targets), "isolate": targets.zones}
+
+    @classmethod
+    def anywhere(cls, targets: Targets) -> dict[str, Choices]:
+        both = _both_ways(targets)
+        back = (":".join(reversed(str(link).split(":"))) for link in both)
+        one_way = tuple(str(link).replace(":", ">") for link in (*both, *back))
+        return {"one_way": one_way, "link": both, "isolate": targets.zones}
 
     @classmethod
     def extents(cls, targets: Targets) -> dict[str, Choices]:
@@ -379,6 +284,14 @@ def _held(what: str, links: Pairs) -> set[str]:
 
 def _written(targets: Targets) -> Choices:
     return tuple(f"{source}>{target}" for source, target in targets.links_all)
+
+
+def _both_ways(targets: Targets) -> Choices:
+    return tuple(
+        f"{source}:{target}"
+        for number, (source, target) in enumerate(targets.links_all)
+        if (target, source) not in targets.links_all[:number]
+    )
 
 
 def _in_any_order(links: Sequence[Link], random: Random, within_ns: int, *, first: int) -> list[tuple[Link, int]]:

@@ -1,10 +1,12 @@
 """The section ``evaluate`` of a scenario: what to choose from, what must be met, and what a year brings."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
 from enum import StrEnum
+from math import inf
 from typing import Annotated, Any
 
-from pydantic import AfterValidator, Field, PlainSerializer, PlainValidator
+from pydantic import AfterValidator, BeforeValidator, ConfigDict, Field, PlainSerializer, PlainValidator
 
 from zonelab.analysis.message_classes import MessageClass, lacking_means
 from zonelab.analysis.rates.objectives import (
@@ -26,8 +28,11 @@ ANY = "any"
 _BEGINS = 0.25
 """Part of the load before the fault."""
 
-_LENGTHS = (0.125, 0.25, 0.5)
-"""Parts of the load that the simulated faults last, if the file says nothing."""
+_LENGTHS = (0.25, 0.5, 1.0)
+"""Parts of the longest simulated fault that the others last, if the file says nothing."""
+
+_BUSY_MAX = 0.95
+"""Consumers that have more to do would need no end of load for the backlog of a fault."""
 
 
 def _objective(value: Any) -> Objective:
@@ -59,6 +64,10 @@ def _lengths(lengths: tuple[float, ...] | None) -> tuple[float, ...] | None:
     return lengths
 
 
+def _listed(given: Any) -> Any:
+    return [given] if isinstance(given, dict) else given
+
+
 def _values(vary: dict[str, list[Any]]) -> dict[str, list[Any]]:
     for path, values in vary.items():
         if not isinstance(values, list) or not values:
@@ -66,15 +75,132 @@ def _values(vary: dict[str, list[Any]]) -> dict[str, list[Any]]:
     return vary
 
 
+@dataclass(frozen=True, kw_only=True, slots=True)
+class LoadTimes:
+    """Times of the load of runs, in seconds. ``run_s``: as the scenario has it.
+
+    ``busy``: the share of their time for which the consumers of a zone work. ``settle_s``: a lease and a reconnection.
+    ``most_s``: so long a run costs what one may; ``grows`` is False if the messages of the load are listed one by one.
+    """
+
+    run_s: float
+    busy: float = 0.0
+    settle_s: float = 0.0
+    most_s: float = inf
+    grows: bool = True
+
+    @property
+    def begin_s(self) -> float:
+        """When the fault of a run begins."""
+        return round(self.run_s * _BEGINS, 3)
+
+    @property
+    def longest_s(self) -> float:
+        """Return the longest fault that a run may have."""
+        in_one_run = self.run_s - self.begin_s
+        if not self.grows:
+            return in_one_run
+        return max(in_one_run, (self.most_s - self.begin_s - self.settle_s) * (1 - min(self.busy, _BUSY_MAX)))
+
+    def load_s(self, fault_s: float) -> float:
+        """Return the load with a fault of ``fault_s``: it goes on until the backlog of the fault is gone."""
+        if not self.grows:
+            return self.run_s
+        busy = min(self.busy, _BUSY_MAX)
+        return round(max(self.run_s, self.begin_s + fault_s / (1 - busy) + self.settle_s), 3)
+
+
+class FaultPart(Section):
+    """One fault of a class: a fault of a scenario with its times relative to the event, or without them."""
+
+    model_config = ConfigDict(extra="allow")
+
+    after_s: NonNegative = 0.0
+    for_s: Positive | None = None
+    """None: until the event ends."""
+
+    @property
+    def fault(self) -> Mapping[str, Any]:
+        """Return the fault without its times."""
+        return self.model_extra or {}
+
+    @property
+    def least_s(self) -> float:
+        """The event is as long at least."""
+        return self.after_s + (self.for_s or 0.0)
+
+
 class ExpectedFaults(Section):
     """A class of faults, as a year brings them and as runs show them."""
 
     per_year: NonNegative
-    lasts_s: Positive
-    fault: dict[str, Any]
-    """A fault of a scenario without its times; ``any`` as its place: each run draws a zone, or a link."""
+    lasts_s: Positive | None = None
+    """Not given if each part of the class has a length of its own."""
+    fault: Annotated[tuple[FaultPart, ...], BeforeValidator(_listed), AfterValidator(_some)]
+    """A fault of a scenario, or faults that happen together; ``any`` as a place: each run draws a zone, or a link, for
+    all of them.
+    """
     lengths_s: Annotated[tuple[Positive, ...] | None, AfterValidator(_lengths)] = None
-    """Lengths of the simulated faults; an eighth, a quarter and a half of the load if not given."""
+    """Lengths of the simulated faults; if not given the real one and a quarter of it, or as long as runs may be."""
+
+    @property
+    def own_s(self) -> float | None:
+        """Return its length if each part has its own; None if it is as long as it is said to be."""
+        return None if any(part.for_s is None for part in self.fault) else self.least_s
+
+    @property
+    def least_s(self) -> float:
+        return max(part.least_s for part in self.fault)
+
+    @property
+    def event_s(self) -> float:
+        """Return how many seconds it really lasts."""
+        return self.own_s or self.lasts_s or 0.0
+
+    def problems(self, path: str, times: LoadTimes) -> Iterator[Problem]:
+        """Yield what is wrong with its lengths."""
+        if self.own_s is None and self.lasts_s is None:
+            yield Problem(f"{path}.lasts_s", "missing; it has no default, unless each fault of the class has for_s")
+            return
+        if self.own_s is not None:
+            for name, given in (("lasts_s", self.lasts_s), ("lengths_s", self.lengths_s)):
+                if given not in (None, self.own_s):
+                    yield Problem.of(f"{path}.{name}", given, "nothing, as each fault of the class has for_s")
+            return
+        lengths_s = self.lengths(times)
+        if lengths_s[-1] > times.longest_s and not times.grows:
+            accepted = f"at most {times.longest_s:g}, which is left of load.duration_s"
+            yield Problem.of(f"{path}.lengths_s", list(self.lengths_s or ()), accepted)
+        if lengths_s[0] < self.least_s or any(part.after_s >= lengths_s[0] for part in self.fault):
+            yield Problem.of(
+                f"{path}.fault",
+                f"faults that begin or end {self.least_s:g} s after the event begins",
+                f"times within its shortest simulated length ({lengths_s[0]:g} s)",
+            )
+
+    def lengths(self, times: LoadTimes) -> tuple[float, ...]:
+        """Return the lengths of its faults in runs: as the file says; its own; the real one and a shorter one; or three
+        that give a line.
+        """
+        if self.own_s is not None:
+            return (self.own_s,)
+        if self.lengths_s is not None:
+            return self.lengths_s
+        longest_s = min(self.event_s, times.longest_s)
+        short, middle, long = (round(longest_s * part, 3) for part in _LENGTHS)
+        return (short, self.event_s) if longest_s == self.event_s else (short, middle, long)
+
+    def yearly(self, name: str, times: LoadTimes) -> YearlyFaults:
+        """Return the class as the arithmetic of a year has it."""
+        lengths_s = self.lengths(times)
+        inside = self.lengths_s is not None and times.begin_s + lengths_s[-1] <= times.run_s
+        return YearlyFaults(
+            name=name,
+            per_year=self.per_year,
+            lasts_s=self.event_s,
+            lengths_s=lengths_s,
+            loads_s=() if inside else tuple(map(times.load_s, lengths_s)),
+        )
 
 
 _Objective = Annotated[Objective, PlainValidator(_objective), PlainSerializer(str)]
@@ -101,18 +227,13 @@ class Evaluate(Section):
     faults: dict[str, ExpectedFaults] = Field(default_factory=dict)
     """By name, which objectives use: ``lost == 0 with NAME``."""
 
-    def year(self, run_s: float) -> Year:
-        """The faults of a year, with the lengths at which runs of ``run_s`` seconds show what each costs."""
-        return Year(
-            run_s=run_s,
-            faults=tuple(
-                YearlyFaults(name=name, per_year=one.per_year, lasts_s=one.lasts_s, lengths_s=lengths_of(one, run_s))
-                for name, one in self.faults.items()
-            ),
-        )
+    def year(self, times: LoadTimes) -> Year:
+        """The faults of a year, with the lengths at which runs show what each costs."""
+        faults = tuple(one.yearly(name, times) for name, one in self.faults.items())
+        return Year(run_s=times.run_s, faults=faults)
 
-    def problems(self, *, run_s: float, features: Features, late_ms: float | None) -> Iterator[Problem]:
-        """Yield what is wrong with the section in a scenario with ``run_s`` of load, whose queue has ``features``.
+    def problems(self, *, times: LoadTimes, features: Features, late_ms: float | None) -> Iterator[Problem]:
+        """Yield what is wrong with the section in a scenario with so much load, whose queue has ``features``.
 
         ``late_ms``: what ``checks`` says is too late.
         """
@@ -135,25 +256,9 @@ class Evaluate(Section):
                 features.order and objective.figure.operation is TimedOperation.LEASE
             ):
                 yield Problem.of(path, str(objective), f"what this queue has: not {', '.join(unjudged)}")
-        for name, one in self.faults.items():
-            last_s = begin_s(run_s) + lengths_of(one, run_s)[-1]
-            if last_s > run_s:
-                most_s = run_s - begin_s(run_s)
-                path = f"evaluate.faults.{name}.lengths_s"
-                yield Problem.of(
-                    path, list(one.lengths_s or ()), f"at most {most_s:g}, which is left of load.duration_s"
-                )
-        if (faulty_s := self.year(run_s).faulty_s) > YEAR_S * FAULTY_PART_MAX:
+        wrong = [p for name, one in self.faults.items() for p in one.problems(f"evaluate.faults.{name}", times)]
+        yield from wrong
+        if not wrong and (faulty_s := self.year(times).faulty_s) > YEAR_S * FAULTY_PART_MAX:
             yield Problem.of(
                 "evaluate.faults", f"{faulty_s / YEAR_S:.0%} of the year", "at most half of the year with a fault"
             )
-
-
-def begin_s(run_s: float) -> float:
-    """When the fault of a run begins."""
-    return round(run_s * _BEGINS, 3)
-
-
-def lengths_of(expected: ExpectedFaults, run_s: float) -> tuple[float, float, float]:
-    short, middle, long = expected.lengths_s or tuple(round(run_s * part, 3) for part in _LENGTHS)
-    return short, middle, long

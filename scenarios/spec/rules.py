@@ -18,15 +18,13 @@ from zonelab.scenarios.arms import Arm
 from zonelab.scenarios.faults.catalogue import AnyFault
 from zonelab.scenarios.faults.fault import no_link, no_zone
 from zonelab.scenarios.spec.engines import ENGINES
+from zonelab.scenarios.spec.load_times import load_times, settle_s
 from zonelab.scenarios.spec.order_rules import order_problems
 from zonelab.scenarios.spec.own_process import Reacts, process_of
 from zonelab.scenarios.spec.push_plan import plan_pushes
 from zonelab.scenarios.spec.queue_factory import load_factory
 from zonelab.scenarios.spec.queue_settings import DynoQueueSettings, QueueMode, ShardedSettings
 from zonelab.scenarios.spec.scenario import Scenario
-
-RECONNECT_MAX_S = 10.0
-"""Dynomite's longest back-off before it tries again to connect; scaled by ``replication.time_factor``."""
 
 _DRAWS = 200
 
@@ -61,7 +59,7 @@ def problems(scenario: Scenario) -> list[Problem]:
         found += [*_of_run(scenario, f"faults[{index}]", fault), *fault.problems(scenario, f"faults[{index}]")]
     if scenario.evaluate is not None:
         found += scenario.evaluate.problems(
-            run_s=scenario.load.duration_s, features=scenario.features, late_ms=scenario.checks.late_ms
+            times=load_times(scenario), features=scenario.features, late_ms=scenario.checks.late_ms
         )
     if not found:
         found += [*_overlaps(scenario), *_drain(scenario)]
@@ -342,12 +340,10 @@ def _span_ns(fault: AnyFault) -> tuple[int, int]:
 
 
 def _drain(scenario: Scenario) -> Iterator[Problem]:
-    queue = scenario.queue
-    lease_s = (queue.unack_ms + queue.unack_interval_ms) / 1000
-    reconnect_s = RECONNECT_MAX_S * scenario.replication.time_factor if scenario.faults else 0.0
-    if scenario.drain.bound_s < lease_s + reconnect_s:
+    lease_s, all_s = (settle_s(scenario, reconnects=each) for each in (False, bool(scenario.faults)))
+    if scenario.drain.bound_s < all_s:
         accepted = (
-            f"at least {lease_s + reconnect_s:g}: one lease and one look for ended leases ({lease_s:g} s)"
-            f" after the longest reconnection ({reconnect_s:g} s)"
+            f"at least {all_s:g}: one lease and one look for ended leases ({lease_s:g} s)"
+            f" after the longest reconnection ({all_s - lease_s:g} s)"
         )
         yield Problem.of("drain.bound_s", scenario.drain.bound_s, accepted)

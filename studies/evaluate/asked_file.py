@@ -12,7 +12,7 @@ from zonelab.analysis.lags.distributions import Distribution, quantiles_ms
 from zonelab.cluster.links.lag_text import parse_lag
 from zonelab.scenarios.errors import ScenarioError
 from zonelab.scenarios.lags.distributions import distribution_of
-from zonelab.scenarios.spec.rules import RECONNECT_MAX_S
+from zonelab.scenarios.spec.load_times import RECONNECT_MAX_S
 from zonelab.studies.evaluate.answers import OUTAGES, RolloutAnswers, answers_of
 from zonelab.studies.evaluate.rollout import Rollout
 from zonelab.studies.evaluate.template_text import WrittenValue, filled

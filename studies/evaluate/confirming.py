@@ -109,10 +109,12 @@ class ConfirmationRuns:
 
     def _unconfirmable(self, fault: str) -> str | None:
         """Why real runs say nothing of simulated ones with this fault; None if they do."""
-        kind = CLASSES[self._rollout.evaluate.faults[fault].fault["kind"]]
-        if kind.simulated_only:
-            return "in simulation only"
-        return None if kind.same_in_both_arms else "not the same on real servers"
+        for kind in self._rollout.kinds_of_class(fault):
+            if CLASSES[kind].simulated_only:
+                return f"{kind} is in simulation only"
+            if not CLASSES[kind].same_in_both_arms:
+                return f"{kind} is not the same on real servers"
+        return None
 
     def _key(self, setting: str, cell: RunKind, seed: int) -> Key:
         return f"{self.real.on}: {setting}, {cell}", seed
@@ -137,12 +139,11 @@ class ConfirmationRuns:
             )
         for one in self._rollout.year.faults:
             if (reason := self._unconfirmable(one.name)) is not None:
-                kind = self._rollout.evaluate.faults[one.name].fault["kind"]
                 yield ConfirmationRow(
                     setting=name,
                     kind=str(one.cells[-1]),
                     status=ConfirmationStatus.NOT_CONFIRMABLE,
-                    why=f"{kind} is {reason}",
+                    why=reason,
                 )
 
     def _notes(self, name: str, measured: Sequence[Observation], pairs: Sequence[MedianPair]) -> Iterator[str]:

@@ -83,7 +83,7 @@ class Evaluation:
     _counts: dict[RunKind, int] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
-        faults = [one.fault for one in self.rollout.evaluate.faults.values()]
+        faults = [one.model_dump(mode="json")["fault"] for one in self.rollout.evaluate.faults.values()]
         beside = (str(self.rollout.year.cells), *map(str, faults), *digests(faults))
         self.experiment = Experiment(
             verb="evaluate",
@@ -204,8 +204,8 @@ class Evaluation:
                     for cell, part in parts.items():
                         shares[cell] += part / max(sum(parts.values()), 1e-300)
         for fault in year.faults:
-            short, middle, long = fault.cells
-            shares[middle] = max(shares[middle], (shares[short] + shares[long]) / 4)
+            for middle in fault.cells[1:-1]:
+                shares[middle] = max(shares[middle], (shares[fault.cells[0]] + shares[fault.cells[-1]]) / 4)
         return {cell: share / sum(shares.values()) for cell, share in shares.items()}
 
     def _parts(self, measured: SettingRates, objective: Objective) -> Mapping[RunKind, float]:

@@ -13,7 +13,8 @@ from zonelab.analysis.rates.year import RunKind, Year
 from zonelab.scenarios.errors import ScenarioError
 from zonelab.scenarios.faults.catalogue import CLASSES, AnyFault
 from zonelab.scenarios.faults.fault import Targets
-from zonelab.scenarios.spec.evaluate import ANY, Evaluate, begin_s
+from zonelab.scenarios.spec.evaluate import ANY, Evaluate, LoadTimes
+from zonelab.scenarios.spec.load_times import load_times
 from zonelab.scenarios.spec.reading import load_scenario, scenario_of
 from zonelab.scenarios.spec.scenario import Scenario
 from zonelab.studies.sweep.settings import Setting, settings_of
@@ -57,40 +58,59 @@ class Rollout:
         return rollout
 
     @cached_property
+    def times(self) -> LoadTimes:
+        """Times of runs, so that those of every setting show the end of a backlog."""
+        return longest_of([load_times(one.scenario) for one in self.settings])
+
+    @cached_property
     def year(self) -> Year:
-        return self.evaluate.year(self.scenario.load.duration_s)
+        return self.evaluate.year(self.times)
 
     def run(self, setting: int, cell: RunKind, seed: int) -> Scenario:
         """The scenario of one run."""
         base = self.settings[setting].scenario
         if cell.fault is None:
             return base.model_copy(update={"seed": seed})
-        fault = _FAULT.validate_python(self._fault(cell, base, seed))
-        return base.model_copy(update={"seed": seed, "faults": (fault,)})
+        faults = tuple(map(_FAULT.validate_python, self._faults(cell, base, seed)))
+        load = base.load.model_copy(update={"duration_s": self.year.load_s(cell)})
+        return base.model_copy(update={"seed": seed, "faults": faults, "load": load})
+
+    def kinds_of_class(self, fault: str) -> list[str]:
+        """The kinds of the faults of a class."""
+        return [part.fault["kind"] for part in self.evaluate.faults[fault].fault]
 
     def seeds(self, cell: RunKind, count: int, *, first: int) -> range:
         begin = first + self.year.cells.index(cell) * SEEDS_OF_CELL
         return range(begin, begin + count)
 
-    def _fault(self, cell: RunKind, targets: Targets, seed: int) -> dict[str, Any]:
-        given = self.evaluate.faults[cell.fault or ""].fault
-        times = {"at_s": begin_s(self.year.run_s), "for_s": cell.length_s}
-        return {**_placed(given, targets, seed), **times}
+    def _faults(self, cell: RunKind, targets: Targets, seed: int) -> list[dict[str, Any]]:
+        """The faults of one event. All of them are where ``seed`` says."""
+        return [
+            {
+                **_placed(part.fault, targets, seed),
+                "at_s": round(self.times.begin_s + part.after_s, 3),
+                "for_s": part.for_s or round(cell.length_s - part.after_s, 3),
+            }
+            for part in self.evaluate.faults[cell.fault or ""].fault
+        ]
 
     def _check_faults(self, setting: Setting, source: str) -> None:
         """Raise for a wrong fault, with its place in the file."""
+        document = setting.scenario.model_dump(mode="json", exclude={"evaluate"})
         for one in self.year.faults:
-            document = setting.scenario.model_dump(mode="json", exclude={"evaluate"})
-            path = f"evaluate.faults.{one.name}.fault"
-            given = self.evaluate.faults[one.name].fault
-            if own := [name for name in ("at_s", "for_s") if name in given]:
-                accepted = "no times: those of lengths_s and lasts_s are used"
-                raise ScenarioError([f"{source}: {path}.{own[0]}: got {given[own[0]]!r}; accepted: {accepted}"])
-            document["faults"] = [self._fault(one.cells[-1], setting.scenario, 0)]
+            path, parts = f"evaluate.faults.{one.name}.fault", self.evaluate.faults[one.name].fault
+            for part in parts:
+                if "at_s" in part.fault:
+                    accepted = "no times of the run: after_s, from the begin of the event on"
+                    raise ScenarioError([f"{source}: {path}.at_s: got {part.fault['at_s']!r}; accepted: {accepted}"])
+            document["load"]["duration_s"] = self.year.load_s(one.cells[-1])
+            document["faults"] = self._faults(one.cells[-1], setting.scenario, 0)
             try:
                 scenario_of(document, source=source)
             except ScenarioError as error:
-                raise ScenarioError([line.replace("faults[0]", path) for line in error.lines]) from None
+                single = len(parts) == 1
+                lines = [re.sub(r"faults(\[\d+\])", path + ("" if single else r"\1"), line) for line in error.lines]
+                raise ScenarioError(lines) from None
 
 
 def _lacking(scenario: Scenario) -> Iterator[str]:
@@ -115,10 +135,21 @@ def _written(value: Any) -> str:
     return value if isinstance(value, str) and _PLAIN.fullmatch(value) else json.dumps(value)
 
 
+def longest_of(times: Sequence[LoadTimes]) -> LoadTimes:
+    """Return what is long enough for each of them, and costs no more than any may."""
+    return LoadTimes(
+        run_s=times[0].run_s,
+        busy=max(one.busy for one in times),
+        settle_s=max(one.settle_s for one in times),
+        most_s=min(one.most_s for one in times),
+        grows=all(one.grows for one in times),
+    )
+
+
 def _placed(fault: Mapping[str, Any], targets: Targets, seed: int) -> dict[str, Any]:
     """``any`` becomes a place: neighbouring seeds have different ones, so all are equally frequent."""
     kind = CLASSES.get(str(fault.get("kind")))
-    places = kind.places(targets) if kind is not None else {}
+    places = kind.anywhere(targets) if kind is not None else {}
     return {
         name: places[name][seed % len(places[name])] if value == ANY and places.get(name) else value
         for name, value in fault.items()

@@ -16,8 +16,9 @@ from zonelab.engine.message import PRIORITY_MAX, PRIORITY_MIN
 from zonelab.scenarios.arms import Arm
 from zonelab.scenarios.faults.catalogue import CLASSES, AnyFault
 from zonelab.scenarios.faults.fault import ANY_LAG, Choices, Targets
+from zonelab.scenarios.spec.load_times import RECONNECT_MAX_S
 from zonelab.scenarios.spec.queue_settings import DynoQueueSettings
-from zonelab.scenarios.spec.rules import RECONNECT_MAX_S, problems
+from zonelab.scenarios.spec.rules import problems
 from zonelab.scenarios.spec.scenario import Drain, Load, PushOperation, Scenario
 from zonelab.scenarios.spec.topology import TopologySection
 

@@ -15,7 +15,8 @@ from zonelab.cluster.random_streams import Streams
 from zonelab.cluster.votes.levels import Level
 from zonelab.cluster.zone import Persistence
 from zonelab.scenarios.errors import ScenarioError
-from zonelab.scenarios.faults.links import CutFault, LagFault
+from zonelab.scenarios.faults.links import CutFault
+from zonelab.scenarios.faults.traffic import LagFault
 from zonelab.scenarios.spec.push_plan import plan_pushes
 from zonelab.scenarios.spec.reading import dump_scenario, load_scenario
 from zonelab.scenarios.spec.scenario import Scenario

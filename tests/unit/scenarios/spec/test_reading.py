@@ -55,8 +55,8 @@ REFUSED = {
         "faults[2].link: got 'ab'; accepted: a link written FROM>TO, e.g. a>b"
     ),
     "faults[2]={at_s: 1}": f"faults[2].kind: missing; accepted: {KINDS}",
-    "faults[1].halves=[a, b, c]": "faults[1]: got isolate and halves; accepted: one of isolate, halves, one_way",
-    "faults[1].isolate=null": "faults[1]: got no target; accepted: one of isolate, halves, one_way",
+    "faults[1].halves=[a, b, c]": "faults[1]: got isolate and halves; accepted: one of isolate, halves, one_way, link",
+    "faults[1].isolate=null": "faults[1]: got no target; accepted: one of isolate, halves, one_way, link",
     "faults[1]={kind: cut, at_s: 1, for_s: 1, halves: [a, b, c]}": (
         "faults[1].halves: got ['a', 'b', 'c']; accepted: some zones, but not all"
     ),

@@ -23,9 +23,10 @@ from zonelab.studies.many_runs.run_all import IN_THIS_PROCESS
 from zonelab.studies.many_runs.task import Workers
 
 LAG = "constant:3ms"
+LENGTHS = {"lengths_s": [0.0625, 0.125, 0.25]}
 FAULTS = {
-    "slow": {"per_year": 1, "lasts_s": 1, "fault": {"kind": "slow", "zone": "any"}},
-    "stop": {"per_year": 1, "lasts_s": 1, "fault": {"kind": "pause", "zone": "any"}},
+    "slow": {"per_year": 1, "lasts_s": 1, "fault": {"kind": "slow", "zone": "any"}, **LENGTHS},
+    "stop": {"per_year": 1, "lasts_s": 1, "fault": {"kind": "pause", "zone": "any"}, **LENGTHS},
 }
 
 

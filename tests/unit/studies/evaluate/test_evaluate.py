@@ -39,7 +39,14 @@ DOWN = "any one zone down"
 SECTION = {
     "vary": {"level": ["DC_ONE", "DC_QUORUM"]},
     "objectives": ["p99(push) < 1s", f"lost == 0 with {DOWN}"],
-    "faults": {DOWN: {"per_year": 12, "lasts_s": 60, "fault": {"kind": "kill", "zone": "any"}}},
+    "faults": {
+        DOWN: {
+            "per_year": 12,
+            "lasts_s": 60,
+            "fault": {"kind": "kill", "zone": "any"},
+            "lengths_s": [0.125, 0.25, 0.5],
+        }
+    },
 }
 LOAD = {"duration_s": 1, "rate_per_s": 10}
 
@@ -339,7 +346,7 @@ def test_without_a_file_the_plain_question_is_asked_of_the_file_that_new_writes(
 @pytest.mark.parametrize("name", ["rollout.yaml", "rollout-long-leases.yaml"])
 def test_the_benchmark_has_three_levels_three_leases_and_four_classes_of_faults(name: str):
     rollout = Rollout.load(str(ROOT / "benchmarks" / name))
-    assert (len(rollout.settings), len(rollout.year.cells)) == (9, 1 + 4 * 3)
+    assert (len(rollout.settings), len(rollout.year.cells)) == (9, 1 + 4 * 2)
 
 
 def test_settings_can_differ_in_what_their_clients_do_alone():

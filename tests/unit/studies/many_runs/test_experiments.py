@@ -79,6 +79,7 @@ DECIDES = {
     "lengths_s": changed_fault(lengths_s=[0.1, 0.2, 0.5]),
 }
 JUDGES = {
+    "accept": {"accept": "unseen"},
     "objectives": {"objectives": ["p99(push) < 2s"]},
     "prefer": {"prefer": ["p99(push)"]},
     "per_year": changed_fault(per_year=13),
