@@ -1,6 +1,7 @@
 """Record what a real server replies to drawn commands: ``PYTHONPATH=tests python tests/conformance/record_replies.py``.
 
-With names of groups, such as ``streams``, their conversations are recorded in addition to those that are kept.
+With names of groups, such as ``streams``, or of families, such as ``geo``, their conversations are recorded in addition
+to those that are kept.
 
 Each conversation is about values of one type, or about scripts and whatever else the comparison of both does; of many
 drawn ones those are kept that lead the model where those before them did not. The lines that clients of a port send are
@@ -21,6 +22,8 @@ from hypothesis import HealthCheck, Phase, given, seed, settings
 from hypothesis import strategies as st
 from hypothesis.stateful import initialize, rule, run_state_machine_as_test
 from support.cluster import port_lines
+from support.cluster.command_families import Commands
+from support.cluster.command_table import MODELLED
 from support.cluster.recorded_replies import Conversation, conversations, keep
 from support.cluster.redis_pair import Client, Pair, real_server
 
@@ -32,7 +35,13 @@ from zonelab.engine.ports import ServerError
 DRAWN = int(os.environ.get("ZONELAB_RECORDED_DRAWN", "150"))
 """Conversations of each group."""
 
-KEPT_STEPS = {"of scripts": 700, "else": 600}
+KEPT_STEPS = {"of scripts": 700, "of a family": 120, "else": 600}
+FAMILIES = ("functions", "geo", "sketches")
+"""Those of ``command_families`` that no group has."""
+
+UNSTEADY = {b"OBJECT", b"RANDOMKEY"}
+"""Commands whose reply is not always the same."""
+
 STEPS = 40
 FOR_ALL = {
     "max_examples": DRAWN,
@@ -99,6 +108,19 @@ def of_group(client, name):
         found.append(listened.end())
 
     converse()
+    return found
+
+
+def of_family(client, name):
+    found = []
+    random, commands = Random(name), Commands(modelled=MODELLED)
+    for _ in range(DRAWN):
+        listened = Listened(client)
+        for command in commands.program(random, name, STEPS):
+            words = [word.upper() for word in command[:2]]
+            if words[0] not in UNSTEADY and words != [b"FUNCTION", b"LIST"]:
+                listened.pair.run(*command)
+        found.append(listened.end())
     return found
 
 
@@ -180,11 +202,16 @@ def _matters(step, seen) -> bool:
 
 
 def recorded(client: Client, groups: list[str]) -> list[Conversation]:
-    return [said for name in groups for said in chosen(of_group(client, name), KEPT_STEPS["else"])]
+    found = []
+    for name in groups:
+        is_family = name in FAMILIES
+        drawn_ones = of_family(client, name) if is_family else of_group(client, name)
+        found += chosen(drawn_ones, KEPT_STEPS["of a family" if is_family else "else"])
+    return found
 
 
 def recorded_anew(client: Client) -> list[Conversation]:
-    found = recorded(client, list(GROUPS))
+    found = recorded(client, [*GROUPS, *FAMILIES])
     found += chosen(of_scripts(client), KEPT_STEPS["of scripts"])
     found.append(of_numbers(client))
     address: Address = client.address

@@ -89,6 +89,23 @@ class KeepsLibraries(RedisModel):
         return reply
 
 
+class FlatEarth(RedisModel):
+    """Answers GEODIST by a thousandth too much."""
+
+    def execute(self, command):
+        reply = super().execute(command)
+        asked = command[0].upper() == b"GEODIST" and isinstance(reply, bytes)
+        return b"%.4f" % (float(reply) * 1.001) if asked else reply
+
+
+class CountsSketchTwice(RedisModel):
+    """Answers PFCOUNT one too high."""
+
+    def execute(self, command):
+        reply = super().execute(command)
+        return reply + 1 if command[0].upper() == b"PFCOUNT" and isinstance(reply, int) else reply
+
+
 @pytest.mark.parametrize(
     ("wrong", "family", "last"),
     [
@@ -96,6 +113,8 @@ class KeepsLibraries(RedisModel):
         (Forgetful, "lists", {b"LTRIM", b"LRANGE", b"LLEN", b"TYPE"}),
         (CountsTwice, "streams", {b"XPENDING"}),
         (ForgetsReaders, "streams", {b"XINFO"}),
+        (FlatEarth, "geo", {b"GEODIST"}),
+        (CountsSketchTwice, "sketches", {b"PFCOUNT"}),
         (KeepsLibraries, "functions", {b"FUNCTION", b"FCALL", b"FCALL_RO"}),
     ],
 )

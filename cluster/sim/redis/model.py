@@ -15,7 +15,7 @@ from zonelab.cluster.sim.redis.commands.queued import QUEUED_COMMANDS
 from zonelab.cluster.sim.redis.function_libraries import FunctionLibraries
 from zonelab.cluster.sim.redis.looks import looks_of
 from zonelab.cluster.sim.redis.registry import Args, CommandSpec, CommandTable, Handler, find
-from zonelab.cluster.sim.redis.reply import OUT_OF_MEMORY, CommandError, SubcommandSyntaxError, text
+from zonelab.cluster.sim.redis.reply import OUT_OF_MEMORY, CommandError, NamingError, text
 from zonelab.cluster.sim.redis.reply import error as error_reply
 from zonelab.cluster.sim.redis.script_functions import Execution
 from zonelab.cluster.sim.redis.script_host import ScriptHost
@@ -288,8 +288,8 @@ def _label(command: Command) -> str:
 
 
 def _failed(failure: CommandError, words: Args) -> ServerError:
-    if isinstance(failure, SubcommandSyntaxError):
-        return error_reply(failure.text(words[0], words[1]))
+    if isinstance(failure, NamingError):
+        return error_reply(failure.text(words))
     return error_reply(*failure.args)
 
 

@@ -47,14 +47,21 @@ class CommandError(Exception):
     """Error that ends a command with an error reply of this text."""
 
 
-class SubcommandSyntaxError(CommandError):
-    """Error for the words behind a sub-command. The reply names the sub-command as the client wrote it."""
+class NamingError(CommandError):
+    """Error whose text names the command, in place of ``{}``, as the client wrote it."""
 
-    def text(self, command: bytes, verb: bytes) -> str:
-        """Return the error text, given the first two words of the command."""
+    def text(self, words: list[bytes]) -> str:
+        """Return the error text, given the command."""
+        return str(self).format(text(words[0]))
+
+
+class SubcommandSyntaxError(NamingError):
+    """Error for the words behind a sub-command."""
+
+    def text(self, words: list[bytes]) -> str:
         return (
-            f"ERR unknown subcommand or wrong number of arguments for '{text(verb)[:128]}'. "
-            f"Try {text(command).upper()} HELP."
+            f"ERR unknown subcommand or wrong number of arguments for '{text(words[1])[:128]}'. "
+            f"Try {text(words[0]).upper()} HELP."
         )
 
 

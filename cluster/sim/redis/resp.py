@@ -144,10 +144,21 @@ def _hrandfield(words: Args, reply: Reply) -> Reply:
     return PairsReply(reply) if isinstance(reply, list) and len(words) > 3 else reply
 
 
-def _position(words: Args, reply: Reply) -> Reply:
+def _place(place: list[Reply]) -> list[Reply]:
+    return [_double([], each) for each in place]
+
+
+def _positions(words: Args, reply: Reply) -> Reply:
     if not isinstance(reply, list):
         return reply
-    return [NullArray() if place is None else [DoubleReply(each) for each in place] for place in reply]
+    return [NullArray() if place is None else _place(place) for place in reply]
+
+
+def _members_found(words: Args, reply: Reply) -> Reply:
+    """Members of a search, with their places last if that was asked for."""
+    if not isinstance(reply, list) or not any(word.upper() == b"WITHCOORD" for word in words):
+        return reply
+    return [[*each[:-1], _place(each[-1])] for each in reply]
 
 
 def _entries(reply: Reply) -> Reply:
@@ -221,7 +232,9 @@ _SHAPES: dict[bytes, _Shape] = {
     b"hrandfield": _hrandfield,
     **dict.fromkeys((b"smembers", b"sunion", b"sinter", b"sdiff"), _set),
     b"spop": _set,
-    b"geopos": _position,
+    b"geopos": _positions,
+    **dict.fromkeys((b"geosearch", b"georadius", b"georadius_ro"), _members_found),
+    **dict.fromkeys((b"georadiusbymember", b"georadiusbymember_ro"), _members_found),
     b"lcs": _map,
     **dict.fromkeys((b"xrange", b"xrevrange"), lambda words, reply: _entries(reply)),
     **dict.fromkeys((b"xread", b"xreadgroup"), _streams),

@@ -44,7 +44,7 @@ NO_SCRIPT = _flagged("noscript")
 
 _OWN_CONNECTION = "a program's own connection has it (`client_connection`), the shared one has not"
 _SERVER_ALONE = "it is about one server's process, files or replicas, which the lab itself starts and breaks"
-_NOT_YET = "not yet modelled"
+_INSIDE = "it is for those who work on the server itself"
 _CONNECTION = "it is about one client's connection, which many programs share here"
 
 _GROUPS = {
@@ -53,10 +53,9 @@ _GROUPS = {
     "pubsub": _OWN_CONNECTION,
     "server": _SERVER_ALONE,
     "transactions": _OWN_CONNECTION,
-    "hyperloglog": _NOT_YET,
-    "geo": _NOT_YET,
 }
 _NAMES = {
+    **dict.fromkeys(("pfdebug", "pfselftest"), _INSIDE),
     **dict.fromkeys(("blmove", "blmpop", "blpop", "brpop", "brpoplpush"), _OWN_CONNECTION),
     **dict.fromkeys(("bzmpop", "bzpopmax", "bzpopmin"), _OWN_CONNECTION),
     **dict.fromkeys(("migrate", "wait", "waitaof"), "zones are no replicas of each other"),

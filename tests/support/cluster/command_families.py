@@ -7,6 +7,7 @@ times. ``{k}`` is mostly a key of the family's own, so that types agree, and som
 from collections.abc import Callable, Sequence
 from random import Random
 
+from support.cluster.geo_families import GEO, GEO_POOLS, SKETCHES
 from support.cluster.script_families import FUNCTIONS, SCRIPT_POOLS, SCRIPTS
 from support.cluster.stream_families import STREAM_POOLS, STREAMS
 
@@ -76,10 +77,7 @@ POOLS: dict[str, Sequence[str | bytes]] = {
     "offset": ["0", "1", "7", "8", "9", "63", "100", "4294967296", "-1", "x", "#1", "#0", "1000"],
     "type": ["u8", "i8", "u1", "i64", "u63", "u64", "i5", "i65", "u0", "x8", "i16", "u32", "i"],
     "step": ["1", "-1", "100", "200", "-200", "9223372036854775807", "-9223372036854775808"],
-    "lon": ["13.361389", "15.087269", "2.349014", "-122.27652", "181", "0", "x", "179.9", "-180"],
-    "lat": ["38.115556", "37.502669", "48.864716", "37.805186", "86", "0", "x", "85.05", "-85.05112878"],
-    "unit": ["m", "km", "ft", "mi", "KM", "cm"],
-    "dist": ["100", "200", "1000", "5000", "20000", "0", "-1", "x", "1e7"],
+    **GEO_POOLS,
     "junk": ["FOO", "NX", "GET", "1", ""],
     "wrong": ["x", "", "é", "hello", "3.0e3", "1e400", "0", "-7", b"\x80\x01", "9223372036854775807", " 7"],
     **STREAM_POOLS,
@@ -287,28 +285,8 @@ TEMPLATES = {
         ZRANGESTORE {k} {k} {lex} {lex} BYLEX [ REV ] [ LIMIT {small} {small} ]
         (ZUNIONSTORE|ZINTERSTORE) {k} 2 {k} {k} WEIGHTS 0 0
     """,
-    "geo": """
-        GEOADD {k} [ (NX|XX) ] [ CH ] < {lon} {lat} {m} >
-        GEOADD {k} < (13.361389|15.087269|2.349014|-122.2|0) (38.115556|37.5|48.8) {m} >
-        GEOADD {k} < (13.361389|15.087269|2.349014|-122.2|0) (38.115556|37.5|48.8) {m} >
-        GEODIST {k} {m} {m} [ {unit} ]
-        (GEOHASH|GEOPOS) {k} < {m} >
-        GEOSEARCH {k} FROMMEMBER {m} BYRADIUS {dist} {unit} [ (ASC|DESC) ] [ COUNT {n} [ ANY ] ] [ WITHCOORD ]
-        GEOSEARCH {k} FROMLONLAT {lon} {lat} BYBOX {dist} {dist} {unit} [ COUNT {n} ] [ WITHDIST ] [ WITHHASH ]
-        GEOSEARCHSTORE {k} {k} FROMMEMBER {m} BYRADIUS {dist} {unit} [ (ASC|DESC) ] [ COUNT {n} ] [ STOREDIST ]
-        (GEORADIUS|GEORADIUS_RO) {k} {lon} {lat} {dist} {unit} [ WITHDIST ] [ COUNT {n} ] [ STORE {k} ]
-        (GEORADIUSBYMEMBER|GEORADIUSBYMEMBER_RO) {k} {m} {dist} {unit} [ (ASC|DESC) ] [ STOREDIST {k} ]
-        ZRANGE {k} 0 -1 WITHSCORES
-    """,
-    "sketches": """
-        PFADD {k} [ < {m} > ]
-        PFADD {k} < {v} >
-        PFCOUNT < {k} >
-        PFMERGE {k} [ < {k} > ]
-        GET {k}
-        STRLEN {k}
-        APPEND {k} x
-    """,
+    "geo": GEO,
+    "sketches": SKETCHES,
     "keys": """
         (DEL|UNLINK|EXISTS|TOUCH) < {k} >
         (TYPE|TTL|PTTL|PERSIST|EXPIRETIME|PEXPIRETIME) {k}

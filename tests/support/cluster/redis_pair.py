@@ -58,6 +58,7 @@ class Pair:
         self.model = RedisModel(clock_us=lambda: time.time_ns() // 1000, random=random.Random(1))
         self.real("FLUSHALL")
         self.real("SCRIPT", "FLUSH")
+        self.real("FUNCTION", "FLUSH")
 
     def real(self, *command) -> Reply:
         return self._client.execute(command)
@@ -68,7 +69,7 @@ class Pair:
     def run(self, *command) -> Reply:
         """Run on both and compare; the real reply."""
         real, simulated = self.real(*command), self.simulated(*command)
-        name = str(command[0]).upper()
+        name = (command[0].decode() if isinstance(command[0], bytes) else str(command[0])).upper()
         assert comparable(name, simulated) == comparable(name, real) or close(name, simulated, real), (
             f"{command}: the server answered {real!r}, the model {simulated!r}"
         )

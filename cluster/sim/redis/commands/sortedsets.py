@@ -16,7 +16,7 @@ _Addition = tuple[bytes, list[tuple[float, bytes]], dict[bytes, None]]
 """Key, scores with their members, flags."""
 
 
-def _parse_addition(args: Args) -> _Addition:
+def parse_addition(args: Args) -> _Addition:
     flags: dict[bytes, None] = {}
     return args[0], _parse(args, flags), flags
 
@@ -52,7 +52,7 @@ def _pairs(words: Args) -> list[tuple[float, bytes]]:
     return [(double(words[index]), words[index + 1]) for index in range(0, len(words), 2)]
 
 
-@command("zadd", -4, parse=_parse_addition)
+@command("zadd", -4, parse=parse_addition)
 @command("zincrby", 4, parse=_parse_increment)
 def zadd(store: Database, addition: _Addition) -> Reply:
     key, pairs, flags = addition
