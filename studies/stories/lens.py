@@ -11,6 +11,7 @@ from itertools import pairwise
 from zonelab.analysis.checkers.judgement import Case
 from zonelab.analysis.checkers.queue.cases import cases_of_message
 from zonelab.analysis.checkers.verdict import Verdict
+from zonelab.analysis.near_names import did_you_mean
 from zonelab.analysis.number_text import counted
 from zonelab.analysis.runs.directory import RunDirectory
 from zonelab.analysis.runs.info import RunInfo
@@ -21,7 +22,7 @@ from zonelab.cluster.sim.cluster import SimCluster
 from zonelab.cluster.testbed import Testbed
 from zonelab.engine.units import NS_PER_MS
 from zonelab.scenarios.arms import Arm
-from zonelab.scenarios.errors import NotAccepted, ScenarioError, did_you_mean
+from zonelab.scenarios.errors import NotAccepted, ScenarioError
 from zonelab.scenarios.queues.places import places_of
 from zonelab.scenarios.run.trial import Trial, attempt
 from zonelab.scenarios.spec.reading import RESOLVED_NAME, load_scenario
