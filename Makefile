@@ -4,7 +4,7 @@ BIN := $(VENV)/bin
 READY := $(VENV)/.ready
 # Marks of the tests that start servers, containers, Spark or a browser. They wait more than they compute, so three files run
 # at a time, whatever the number of cores: more would starve each other. Tests of one file share what they started.
-OUTSIDE := real or docker or java or chromium or registry
+OUTSIDE := real or docker or java or chromium or prometheus or registry
 
 .PHONY: demo test wheel-environment wheel-test dist lint hashes hashes-again mutants mutants-all mutants-drawn image bench clean
 .DELETE_ON_ERROR:

@@ -21,6 +21,7 @@ PROBES: dict[str, tuple[Callable[[], bool], str]] = {
     "java": (lambda: answers("java", "-version"), "no Java on the PATH"),
     "registry": (is_made, "make wheel-test could not make its environment: no package registry"),
     "chromium": (lambda: shutil.which("chromium") is not None, "no Chromium on the PATH"),
+    "prometheus": (lambda: shutil.which("prometheus") is not None, "no Prometheus on the PATH"),
 }
 # Whoever requires the one requires the others with it.
 BROUGHT_ALONG = {"docker": ["compose"]}

@@ -87,7 +87,7 @@ class SettingRates:
 
     def estimate(self, figure: Figure, condition: str | None = None) -> float:
         """``value`` without its interval, which takes a hundred times as long."""
-        tail = self._tail_of(figure)
+        tail = self.tail_of(figure)
         grid = np.zeros(1) if tail is None else tail.grid
         if figure not in self._means:
             cells = self.year.cells
@@ -103,7 +103,7 @@ class SettingRates:
 
     def value(self, figure: Figure, condition: str | None = None, *, confidence: float = 0.95) -> Estimate:
         """In seconds, or a message. Infinite if so many operations were not confirmed."""
-        tail = self._tail_of(figure)
+        tail = self.tail_of(figure)
         if tail is None:
             return self.rate(figure, condition, confidence=confidence)
         if not tail.grid.size:
@@ -162,8 +162,8 @@ class SettingRates:
         """Return what the cases are divided by: messages or operations; 1 for seconds and for cases a year."""
         return self._size(figure, self.weights(figure, condition))
 
-    def _tail_of(self, figure: Figure) -> Tail | None:
-        """The distribution that a percentile is looked up in; None for what is a number by itself."""
+    def tail_of(self, figure: Figure) -> Tail | None:
+        """Return the distribution that a percentile is looked up in; None for what is a number by itself."""
         operation = figure.operation
         if operation is None or figure.percentile is None:
             return None
@@ -190,6 +190,16 @@ class SettingRates:
             return reduce(np.maximum, [np.asarray(least), sample.clump, *(outages if cell.fault else calm)])
 
         return [replace(part, feared=feared(cell, part.sample)) for part, cell in zip(parts, cells, strict=True)]
+
+    def dispersion(self, figure: Figure, *, at_s: ArrayLike = 0.0) -> NDArray[np.float64]:
+        """Return the variance of what all runs of the year together show, over its mean: 1 if cases come one by one."""
+        weights = {cell: abs(weight) for cell, weight in self.year.weights().items() if weight}
+        variance, mean = np.zeros(np.shape(at_s)), np.zeros(np.shape(at_s))
+        for cell, weight in weights.items():
+            sample = self._sample(figure, at_s, cell)
+            variance = variance + weight * sample.variance.reshape(mean.shape) / sample.grain
+            mean = mean + weight * sample.mean.reshape(mean.shape)
+        return np.divide(variance, mean, out=np.zeros_like(mean), where=mean > 0)
 
     def spread(self, figure: Figure, condition: str | None, *, at_s: float) -> dict[RunKind, float]:
         """By kind of run, its part in the standard error of the rate if it were run once.

@@ -82,10 +82,14 @@ class LinearRate:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Year:
-    """``run_s``: how long the load of a run without a fault lasts, in seconds as everything here."""
+    """``run_s``: how long the load of a run without a fault lasts, in seconds as everything here.
+
+    ``span_s``: of another time than a year, in which ``per_year`` of each class is how many there are.
+    """
 
     run_s: float
     faults: tuple[YearlyFaults, ...]
+    span_s: float = YEAR_S
 
     @property
     def cells(self) -> tuple[RunKind, ...]:
@@ -121,7 +125,7 @@ class Year:
         """
         if condition is not None:
             return self.line(self.fault(condition)).weights
-        found = {NO_FAULT: (YEAR_S - self.faulty_s) / self.run_s}
+        found = {NO_FAULT: (self.span_s - self.faulty_s) / self.run_s}
         for one in self.faults:
             for cell, weight in self.line(one).weights.items():
                 found[cell] = found.get(cell, 0.0) + one.per_year * weight

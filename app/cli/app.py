@@ -51,6 +51,7 @@ for _heading, _verbs in {  # in the order in which --help lists them
     "Many runs": (studies.hunt, studies.sweep, studies.shrink),
     "Decide": (
         evaluate.evaluate,
+        evaluate.verify,
         evaluate.new,
         studies.matrix,
         studies.ablate,

@@ -7,11 +7,12 @@ from typing import Annotated
 
 import typer
 
-from zonelab.app.cli.many_runs import StudyOptions, over_many_runs, words_of
+from zonelab.app.cli.many_runs import RUNS, StudyOptions, over_many_runs, words_of
 from zonelab.app.cli.options import (
     RUNS_MAX,
     AsJson,
     Overrides,
+    RunsDirectory,
     containers_possible,
 )
 from zonelab.app.terminal.json_output import show
@@ -155,6 +156,89 @@ def _file(words: Sequence[str], from_: Sequence[str], *, lags: Path | None) -> s
     if len({str(one) for one in addresses}) < len(addresses) or len(addresses) > ZONES_MAX:
         raise NotAccepted(f"--from: got {', '.join(map(str, addresses))}; accepted: 1 to {ZONES_MAX}, each once")
     return read_into(Path(files[0] if files else "rollout.yaml"), addresses, lags=lags)
+
+
+def verify(
+    file: Annotated[
+        list[str],
+        typer.Argument(metavar="FILE", help="The rollout that was evaluated; with --history: then more runs."),
+    ],
+    *,
+    history: Annotated[
+        list[str] | None,
+        typer.Option(metavar="RUN", help="A run directory of this lab that shows the rollout. May be repeated."),
+    ] = None,
+    prometheus: Annotated[
+        str | None, typer.Option(metavar="URL", help="Instead of --history: a Prometheus, asked what verify: says.")
+    ] = None,
+    from_: Annotated[
+        str | None, typer.Option("--from", metavar="T", help="With --prometheus: begin, e.g. 2026-11-29T00:00:00Z.")
+    ] = None,
+    to: Annotated[str | None, typer.Option(metavar="T", help="With --prometheus: end.")] = None,
+    setting: Annotated[
+        str | None,
+        typer.Option(metavar="NAME", help="The setting in production; that of the histories or the recommended one."),
+    ] = None,
+    faults: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="NAME[=TIME]", help="A fault that happened then, of evaluate.faults, and how long. May be repeated."
+        ),
+    ] = None,
+    set_: Overrides = None,
+    directory: RunsDirectory = RUNS,
+    as_json: AsJson = False,
+) -> None:
+    """Compare what a rollout shows in production with what zonelab evaluate predicted for it.
+
+    Exits 0 if every figure lies inside its prediction interval, 1 if one does not, 2 if nothing can be compared, 3 if
+    Prometheus does not answer.
+    """
+    from zonelab.studies.reporting.footer import command_line
+
+    if (history is None) == (prometheus is None):
+        raise NotAccepted("--history or --prometheus: accepted: one of them")
+    if history is None and len(file) > 1:
+        raise NotAccepted(f"FILE: got {', '.join(file)}; accepted: one")
+    if (prometheus is None) != (from_ is None) or (prometheus is None) != (to is None):
+        raise NotAccepted("--prometheus, --from and --to: accepted: all three, or none of them")
+    from zonelab.app.verbs.verify import verify_rollout
+    from zonelab.studies.evaluate.prometheus import Prometheus
+    from zonelab.studies.evaluate.rollout import Rollout
+
+    source = None
+    if prometheus is not None:
+        source = Prometheus(url=prometheus, from_s=_time_s("--from", from_), to_s=_time_s("--to", to))
+    words = [*file, *words_of("--history", history), *words_of("--faults", faults)]
+    own = {"--prometheus": prometheus, "--from": from_, "--to": to, "--setting": setting}
+    words += [word for option, value in own.items() if value is not None for word in (option, value)]
+    done = verify_rollout(
+        Rollout.load(file[0], overrides=set_ or ()),
+        file=file[0],
+        histories=[Path(one) for one in (*(history or ()), *file[1:])],
+        prometheus=source,
+        setting=setting,
+        faults=faults or (),
+        runs=directory,
+        command=command_line(["zonelab", "verify", *words], overrides=set_ or (), runs=directory),
+    )
+    show(done, as_json=as_json)
+    raise typer.Exit(done.exit_code)
+
+
+def _time_s(option: str, text: str | None) -> float:
+    """Seconds since 1970 of a time in ISO 8601, of UTC unless it says another zone, or of such a number."""
+    from datetime import UTC, datetime
+
+    try:
+        return float(text or "")
+    except ValueError:
+        pass
+    try:
+        at = datetime.fromisoformat(text or "")
+    except ValueError:
+        raise NotAccepted(f"{option}: got {text!r}; accepted: 2026-11-29T00:00:00Z, or seconds since 1970") from None
+    return (at if at.tzinfo else at.replace(tzinfo=UTC)).timestamp()
 
 
 class TemplateKind(StrEnum):

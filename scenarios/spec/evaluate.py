@@ -75,6 +75,19 @@ def _values(vary: dict[str, list[Any]]) -> dict[str, list[Any]]:
     return vary
 
 
+MESSAGES = "messages"
+"""In ``verify``: the number of messages that were pushed."""
+
+
+def _queries(verify: dict[str, Any]) -> dict[str, str]:
+    if not isinstance(verify, dict) or not all(isinstance(query, str) and query for query in verify.values()):
+        raise ValueError(f"got {verify!r}; accepted: PromQL by figure, e.g. p99(push): 'histogram_quantile(0.99, …)'")
+    for name in verify:
+        if name != MESSAGES:
+            Figure.parsed(name)
+    return verify
+
+
 @dataclass(frozen=True, kw_only=True, slots=True)
 class LoadTimes:
     """Times of the load of runs, in seconds. ``run_s``: as the scenario has it.
@@ -226,6 +239,9 @@ class Evaluate(Section):
     """Which open objectives count towards a recommendation; none if not given."""
     faults: dict[str, ExpectedFaults] = Field(default_factory=dict)
     """By name, which objectives use: ``lost == 0 with NAME``."""
+
+    verify: Annotated[dict[str, str], PlainValidator(_queries)] = Field(default_factory=dict)
+    """By figure, and for ``messages``: the PromQL that says what production showed, for ``zonelab verify``."""
 
     def year(self, times: LoadTimes) -> Year:
         """The faults of a year, with the lengths at which runs show what each costs."""

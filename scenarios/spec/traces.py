@@ -50,6 +50,11 @@ def digests(document: Any) -> list[str]:
     return [f"{file}: {sha256(Path(file).read_bytes()).hexdigest()}" for file in files]
 
 
+def by_content(document: Any) -> Any:
+    """``document`` with each ``trace:FILE`` named by what the file holds now. Raises ``OSError``."""
+    return _renamed(document, lambda file: sha256(Path(file).read_bytes()).hexdigest())
+
+
 def _renamed(value: Any, named: Callable[[str], str]) -> Any:
     if isinstance(value, dict):
         return {key: _renamed(part, named) for key, part in value.items()}

@@ -137,6 +137,10 @@ class Evaluation:
         done = self._made(counts, settings, state)
         return self._measured(done), done.complete
 
+    def kept(self, state: RunState) -> Mapping[str, SettingRates]:
+        """Return what the runs that are there say of each setting, without a new one."""
+        return self._measured(AllRuns(results=state.results))
+
     def _afford(self, budget: Budget, *, known: bool) -> None:
         """Raises ``NotAccepted`` if it is too small for one round. A run is made twice: the first has imports in it."""
         cells = self.rollout.year.cells

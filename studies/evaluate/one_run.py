@@ -1,15 +1,17 @@
 """One run of an evaluation: a setting, a kind of run and a seed, in simulation, judged in memory and measured."""
 
 from collections import defaultdict
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
+from zonelab.analysis.checkers.verdict import observed
 from zonelab.analysis.measures import (
     EndToEnd,
     Lateness,
@@ -28,7 +30,9 @@ from zonelab.analysis.rates.objectives import COMMANDS, UNAVAILABLE, TimedOperat
 from zonelab.analysis.rates.outcomes import UNCONFIRMED
 from zonelab.analysis.rates.year import RunKind
 from zonelab.analysis.runs.directory import RunDirectory
+from zonelab.analysis.runs.errors import RunError
 from zonelab.analysis.runs.history import OPERATIONS
+from zonelab.analysis.summary.run_summary import load_verdict
 from zonelab.engine.units import NS_PER_MS
 from zonelab.scenarios.run.trial import Trial, attempt
 from zonelab.scenarios.run_files.tables import OPERATIONS_NAME
@@ -55,17 +59,48 @@ class EvaluationMeasure:
 
 def measured(trial: Trial) -> Observation:
     """Return what the run showed, the times of its operations and what they cost."""
-    batch = trial.tables(OPERATIONS_NAME, OPERATIONS).batch()
     record = trial.run.record
-    load_end_ns = record.phases["load"][1]
-    levels = (level for one in record.coordinators.values() for level in one.get("levels", {}).values())
-    return replace(
+    return _with_figures(
         trial.observation(),
+        trial.tables(OPERATIONS_NAME, OPERATIONS).batch(),
+        load_end_ns=record.phases["load"][1],
+        coordinators=record.coordinators,
+        epoch_ns=trial.run.epoch_ns,
+    )
+
+
+def measured_run(directory: Path) -> Observation:
+    """Return the same of a run that left its directory. Raises ``RunError``, also if it was broken off."""
+    run = RunDirectory.open(directory)
+    if run.info.status != "complete":
+        raise RunError(f"{directory}: {run.info.status}; nothing is known of what came after")
+    table = run.table(OPERATIONS_NAME, OPERATIONS)
+    assert table is not None
+    return _with_figures(
+        observed(load_verdict(run), directory=directory),
+        table.combine_chunks().to_batches(max_chunksize=max(1, table.num_rows))[0],
+        load_end_ns=run.info.phases["load"][1],
+        coordinators=run.info.coordinators,
+        epoch_ns=run.info.epoch_ns,
+    )
+
+
+def _with_figures(
+    judged: Observation,
+    operations: pa.RecordBatch,
+    *,
+    load_end_ns: int,
+    coordinators: Mapping[str, Mapping[str, Any]],
+    epoch_ns: int,
+) -> Observation:
+    levels = (level for one in coordinators.values() for level in one.get("levels", {}).values())
+    return replace(
+        judged,
         numbers={
-            UNAVAILABLE: _unavailable_s(batch, load_end_ns),
+            UNAVAILABLE: _unavailable_s(operations, load_end_ns),
             COMMANDS: sum(level["commands"] for level in levels),
         },
-        samples=_times_us([batch], trial.run.epoch_ns),
+        samples=_times_us([operations], epoch_ns),
     )
 
 

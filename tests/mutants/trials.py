@@ -8,7 +8,7 @@ from pathlib import Path
 from mutants.copies import Copy
 from mutants.watching import LOG
 
-INSIDE = "not (real or docker or java or chromium or registry)"
+INSIDE = "not (real or docker or java or chromium or prometheus or registry)"
 """The tests that start no servers, containers, Spark or browsers."""
 
 OPTIONS = ("-q", "--no-header", "--tb=line", "-p", "mutants.watching", "-p", "no:cacheprovider", "--hypothesis-seed=0")

@@ -31,6 +31,7 @@ WORDS = {
     "sweep": "short.yaml --runs 1",
     "shrink": "short.yaml",
     "evaluate": "--runs 28 --zones 2",
+    "verify": "rollout.yaml --history runs/short/latest",
     "new": "rollout",
     "matrix": "--runs 1 --level DC_ONE --faults none --mode default",
     "ablate": "--runs 1 --off lease-nx",
@@ -76,7 +77,7 @@ WORDS = {
 
 ELSEWHERE = {
     *("demo", "evaluate", "measure-lag", "measure-service", "analyze", "image"),
-    *("replay", "shrink", "partitions"),
+    *("replay", "shrink", "partitions", "verify"),
     *("up", "status", "monitor", "heal", "gmq start"),
     *(verb for verb in VERBS if verb.startswith("fault ")),
 }

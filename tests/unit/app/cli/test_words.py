@@ -118,6 +118,7 @@ sweep: --runs=100 [1 to 1e+07], --seed-from=1 [0 to 9.22337e+18], --messages=100
 up: --zones=None [1 to 7], --dcs=None [1 to ], --nodes=None [1 to ], --level=DC_QUORUM, --on=process, --port=7401 [0
     to ], --monitor-port=0 [0 to 65535], --time-factor=1.0, --busy-poll-us=200 [0 to ], --persistence=aof-everysec,
     --seed=0 [0 to 9.22337e+18], --votes=value, --dir=runs
+verify: --dir=runs
 """
 """Defaults of the options of each verb, and bounds of those that are numbers."""
 
