@@ -5,7 +5,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
 
-from zonelab.analysis.figures.evaluation_plot import plot_bounds, plot_push
+from zonelab.analysis.figures.evaluation_plot import plot_bounds, plot_flips, plot_push
 from zonelab.analysis.pages import environment
 from zonelab.analysis.report import image_of
 from zonelab.analysis.whole_files import write_whole
@@ -27,9 +27,8 @@ def write_evaluation_page(shown: Mapping[str, Any], folder: Path) -> Path:
             image_of(plot_bounds(shown, Path(made) / "bounds.png"), "How far each setting is from each bound"),
             image_of(plot_push(shown, Path(made) / "push.png"), "Percentiles of pushes of every setting"),
         ]
+        alt = "Values of single inputs at which the answer becomes another one"
+        flips = image_of(plot_flips(shown, Path(made) / "flips.png"), alt) if shown["flips"] else None
     template = environment().get_template("evaluation.html")
-    title = f"{shown['scenario']}: which setting"
-    return write_whole(
-        folder / PAGE_NAME,
-        template.render(title=title, told=shown, word=_WORDS[shown["exit_code"]], tones=_TONES, images=images),
-    )
+    made_of = {"told": shown, "word": _WORDS[shown["exit_code"]], "tones": _TONES, "images": images, "flips": flips}
+    return write_whole(folder / PAGE_NAME, template.render(title=f"{shown['scenario']}: which setting", **made_of))

@@ -1,6 +1,7 @@
 """An evaluation as figures: how far each setting is from every bound, and how long its pushes take in a year."""
 
 from collections.abc import Mapping, Sequence
+from math import exp, log
 from pathlib import Path
 from typing import Any
 
@@ -13,7 +14,10 @@ Evaluated = Mapping[str, Any]
 
 _PERCENTILES = ("p50(push)", "p99(push)", "p99.9(push)")
 _ROW = 0.42
+_FACTORS = (0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1, 2, 5, 10, 20, 50, 100)
 _LEAST, _MOST = 1e-4, 1e4
+_BESIDE = 1.6
+"""Width of the plot of flips, in that of its longest bar: the answers stand beside the bars."""
 
 
 def plot_bounds(evaluation: Evaluated, path: Path) -> Path:
@@ -54,6 +58,53 @@ def plot_push(evaluation: Evaluated, path: Path) -> Path:
     notes = ["Lines are 95 % intervals. An arrow: endless, as so many pushes are not confirmed or runs are too few."]
     style.frame(figure, "Pushes of a year", _about(evaluation), notes=notes)
     return style.save(figure, path)
+
+
+def plot_flips(evaluation: Evaluated, path: Path) -> Path:
+    """Plot for every input the factors between which the answer stays, the nearest change first. Raises ``OSError``."""
+    sides: dict[str, list[Mapping[str, Any]]] = {}
+    for flip in sorted(evaluation["flips"], key=lambda one: abs(log(one["factor"]))):
+        sides.setdefault(flip["what"], []).append(flip)
+    figure, (axis,) = style.new_figure(height=max(1.2, _ROW * (len(sides) + 1)))
+    farthest = max((abs(log(flip["factor"])) for flip in evaluation["flips"]), default=log(2))
+    for place, flips in enumerate(sides.values()):
+        for flip in flips:
+            _flip(axis, flip, place=place)
+        low, high = flips[0]["low"], flips[0]["high"]
+        if low < high:
+            axis.plot([max(low, exp(-farthest)), high], [place, place], color=style.INK, linewidth=2.5)
+    axis.axvline(1.0, color=style.INK, linewidth=1.2)
+    axis.set_xscale("log")
+    axis.set_xlim(exp(-farthest * _BESIDE), exp(farthest * _BESIDE))
+    near = [factor for factor in _FACTORS if abs(log(factor)) <= farthest * _BESIDE]
+    axis.set_xticks(near, [f"{factor:g} ×" for factor in near])
+    axis.set_xticks([], minor=True)
+    axis.set_yticks(range(len(sides)), [f"{what}\n{flips[0]['now']}" for what, flips in sides.items()])
+    axis.set_ylim(len(sides) - 0.4, -0.6)
+    style.label(axis, x="input, divided by the value in the file")
+    notes = ["Bars end where the answer becomes another one, the estimates taken as true; the shortest is nearest."]
+    if any(flip["low"] < flip["high"] for flip in evaluation["flips"]):
+        notes.append("A dark line is the interval that the file gives.")
+    style.frame(figure, "What would change the answer", _about(evaluation), notes=notes)
+    return style.save(figure, path)
+
+
+def _flip(axis: Axes, flip: Mapping[str, Any], *, place: int) -> None:
+    """Draw a bar from the value of the file to the one that flips, and beside it that value and the answer then."""
+    up, answer = flip["factor"] > 1, flip["answer"]
+    if "=" in answer:  # a setting, which may be long
+        answer = answer.replace(" ", "\n")
+    axis.barh(place, flip["factor"] - 1, left=1.0, height=0.5, color=style.colour_of_zone(0 if up else 1), alpha=0.55)
+    axis.annotate(
+        f"{flip['then']}: {answer}",
+        (flip["factor"], place),
+        xytext=(4 if up else -4, 0),
+        textcoords="offset points",
+        ha="left" if up else "right",
+        va="center",
+        fontsize=8,
+        color=style.INK,
+    )
 
 
 def _bar(axis: Axes, value: Mapping[str, Any], *, bound: float, place: float, number: int, name: str) -> None:

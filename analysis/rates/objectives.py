@@ -8,6 +8,7 @@ from typing import Self
 
 from zonelab.analysis.message_classes import DUPLICATE_CAUSES, MessageClass
 from zonelab.analysis.number_text import percent, plain
+from zonelab.analysis.rates.input_range import DOTS, InputRange
 from zonelab.analysis.rates.objective_spellings import meant, nearest
 from zonelab.analysis.rates.quantities import NUMBER, SHARES, TIMES_S, YEARLY, exact, in_share, in_time, quantity
 
@@ -111,13 +112,15 @@ class Figure:
 class Objective:
     """``bound``: in seconds, cases a message or cases a year; 0: there must be none, up to ``tolerance`` if given.
 
-    ``condition``: the fault that is there, None for the year as a whole.
+    ``condition``: the fault that is there, None for the year as a whole. ``span``: where the bound is known to be, if
+    only its ends are; ``bound`` is its middle then.
     """
 
     figure: Figure
     bound: float
     condition: str | None = None
     tolerance: float | None = None
+    span: InputRange | None = None
 
     @classmethod
     def parsed(cls, text: str) -> Self:
@@ -151,13 +154,23 @@ class Objective:
         if match["tolerance"]:
             raise ValueError(f"got {text!r}; accepted: a tolerance with == 0 only")
         if figure.counts_cases and bound.endswith(YEARLY) and not condition:
-            figure, bound = replace(figure, a_year=True), bound.removesuffix(YEARLY)
+            figure, bound = replace(figure, a_year=True), bound.replace(YEARLY, "")
+        if DOTS in bound:
+            span = _span(figure, bound, of_year=not condition)
+            return cls(figure, span.middle, condition or None, span=span)
         return cls(figure, _bound(figure, bound, of_year=not condition), condition or None)
 
     @property
     def is_zero(self) -> bool:
         """No number of runs proves it."""
         return self.bound == 0 and self.tolerance is None
+
+    @property
+    def ends(self) -> tuple[Self, ...]:
+        """Return the objective with either end of its bound, or itself if the bound is known."""
+        if self.span is None:
+            return (self,)
+        return tuple(replace(self, bound=end, span=None) for end in (self.span.low, self.span.high))
 
     @property
     def per_year(self) -> bool:
@@ -174,7 +187,9 @@ class Objective:
         return told(self.figure, value, of_year=self.condition is None)
 
     def __str__(self) -> str:
-        bound = told(self.figure, self.bound, of_year=self.condition is None, number=exact)
+        ends = (self.bound,) if self.span is None else (self.span.low, self.span.high)
+        named = [told(self.figure, end, of_year=self.condition is None, number=exact) for end in ends]
+        bound = DOTS.join(reversed(named) if self.figure.as_share else named)
         sign = ">" if self.figure.as_share else "<"
         claim = f"{self.figure} == 0" if self.bound == 0 else f"{self.figure} {sign} {bound}"
         if self.tolerance is not None:
@@ -227,6 +242,16 @@ def _bound(figure: Figure, text: str, *, of_year: bool) -> float:
         accepted = f"a share of the messages, e.g. 0.1%, or cases a year, e.g. {figure} < 1/year"
         raise ValueError(f"{figure} < {text}: got {text!r}, which is every message; accepted: {accepted}")
     return bound
+
+
+def _span(figure: Figure, text: str, *, of_year: bool) -> InputRange:
+    """Return both ends of a bound; the first may leave its unit to the second."""
+    first, _, last = (one.strip() for one in text.partition(DOTS))
+    unit = re.sub(rf"^{NUMBER}", "", last)
+    low_text = first + unit if re.fullmatch(NUMBER, first) else first
+    ends = [_bound(figure, one, of_year=of_year) for one in (low_text, last)]
+    low, high = reversed(ends) if figure.as_share else ends
+    return InputRange.of_ends(low, high, text=text)
 
 
 def _most_unavailable_s(text: str) -> float:

@@ -9,13 +9,7 @@ from scipy import special
 
 from zonelab.analysis.rates.decisions import ERROR, PLANNED, UNSEEN_RUNS, ObjectiveJudgement, ObjectiveStatus, judge
 from zonelab.analysis.rates.figures import NonlinearFaults, SettingRates
-from zonelab.analysis.rates.objectives import YEAR_S, Figure, Objective
-from zonelab.analysis.rates.year import FAULTY_PART_MAX, YearlyFaults
-
-FACTORS = tuple(1.5**step for step in range(1, 13))
-"""By which an input is made larger and smaller, to see when the answer changes: up to 130."""
-
-NONE = "no setting"
+from zonelab.analysis.rates.objectives import Figure, Objective
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -56,19 +50,6 @@ class SettingChoice:
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class DecisiveInput:
-    """An input that would change the answer: what it is, what it would have to be, and what the answer is then."""
-
-    what: str
-    now: str
-    then: str
-    answer: str
-
-    def __str__(self) -> str:
-        return f"{self.what}: {self.now} → {self.then} makes it {self.answer}"
-
-
-@dataclass(frozen=True, kw_only=True, slots=True)
 class Recommendation:
     """``recommended``: None if no setting qualifies. ``tied``: cannot be told apart from it.
 
@@ -100,7 +81,9 @@ def recommend(
     rows = tuple(
         SettingChoice(
             setting=name,
-            judged=tuple(judge(measured, one, error=each, planned=each * planned / error) for one in objectives),
+            judged=tuple(
+                judged_at_ends(measured, one, error=each, planned=each * planned / error) for one in objectives
+            ),
             bent=tuple(dict.fromkeys(chain.from_iterable(_bent(measured, one) for one in objectives))),
             accepts_unseen=accepts_unseen,
         )
@@ -118,6 +101,26 @@ def recommend(
         prefer=tuple(prefer),
         behind=behind,
     )
+
+
+def judged_at_ends(
+    measured: SettingRates, objective: Objective, *, error: float, planned: float | None = None
+) -> ObjectiveJudgement:
+    """Return the judgement in the middle of what the file gives as intervals; open if their ends say otherwise.
+
+    ``error`` and ``planned`` as those of ``judge``.
+    """
+    middle = judge(measured, objective, error=error, planned=planned)
+    ends = [
+        judge(measured.on(year), one, error=error, planned=planned)
+        for year in measured.year.ends
+        for one in objective.ends
+        if year is not measured.year or one is not objective
+    ]
+    if all(one.status is middle.status for one in ends):
+        return middle
+    upper = max(max(one.upper if one.is_open else 0.0, float(one.value.high)) for one in (middle, *ends))
+    return replace(middle, status=ObjectiveStatus.OPEN, unseen=False, upper=upper)
 
 
 def preferred(
@@ -161,88 +164,6 @@ def paired_difference(first: SettingRates, other: SettingRates, figure: Figure) 
             difference += weight * float(changes.mean())
             variance += weight**2 * float(changes.var(ddof=1)) / changes.size
     return difference, variance**0.5
-
-
-def changes(
-    settings: Mapping[str, SettingRates], objectives: Sequence[Objective], *, prefer: Sequence[Figure]
-) -> Iterator[DecisiveInput]:
-    """Yield for each rate and duration of faults, and each bound, the nearest value with another answer.
-
-    By the estimates as they are: no runs are made, and their intervals are left out of it.
-    """
-    year = next(iter(settings.values())).year
-    now = _answer(settings, objectives, prefer)
-    for fault in year.faults:
-        yield from _fault_changes(settings, objectives, fault, prefer, now)
-    for index, objective in enumerate(objectives):
-        if objective.limit:
-            yield from _bound_changes(settings, objectives, index, prefer, now)
-
-
-def _fault_changes(
-    settings: Mapping[str, SettingRates],
-    objectives: Sequence[Objective],
-    fault: YearlyFaults,
-    prefer: Sequence[Figure],
-    now: str,
-) -> Iterator[DecisiveInput]:
-    year = next(iter(settings.values())).year
-    per_year = ((fault.per_year * factor, replace(fault, per_year=fault.per_year * factor)) for factor in _both())
-    lasts = ((fault.lasts_s * factor, replace(fault, lasts_s=fault.lasts_s * factor)) for factor in _both())
-    lasting = fault.lasts_s if fault.has_line else 0.0
-    for what, was, tried in (("a year", fault.per_year, per_year), ("seconds each", lasting, lasts)):
-        for value, changed in tried if was else ():
-            other = year.with_fault(changed)
-            if other.faulty_s < FAULTY_PART_MAX * YEAR_S:
-                answer = _answer({name: each.on(other) for name, each in settings.items()}, objectives, prefer)
-                if answer != now:
-                    yield DecisiveInput(
-                        what=f"{fault.name}, {what}", now=f"{was:.3g}", then=f"{value:.3g}", answer=answer
-                    )
-                    break
-
-
-def _bound_changes(
-    settings: Mapping[str, SettingRates],
-    objectives: Sequence[Objective],
-    index: int,
-    prefer: Sequence[Figure],
-    now: str,
-) -> Iterator[DecisiveInput]:
-    objective = objectives[index]
-    for factor in _both():
-        other = replace(objective, bound=objective.limit * factor, tolerance=None)
-        answer = _answer(settings, [*objectives[:index], other, *objectives[index + 1 :]], prefer)
-        if answer != now:
-            name = str(objective.figure) + (f" with {objective.condition}" if objective.condition else "")
-            values = (objective.told(bound) for bound in (objective.limit, other.bound))
-            yield DecisiveInput(what=f"bound of {name}", now=next(values), then=next(values), answer=answer)
-            return
-
-
-def _both() -> Iterator[float]:
-    """Near ones first."""
-    for factor in FACTORS:
-        yield from (factor, 1 / factor)
-
-
-def _answer(settings: Mapping[str, SettingRates], objectives: Sequence[Objective], prefer: Sequence[Figure]) -> str:
-    """The setting that the estimates say, taken as true."""
-
-    def good(measured: SettingRates) -> bool:
-        return all(
-            measured.outcomes.total(one.figure.name, one.condition) == 0
-            if one.is_zero
-            else float(measured.estimate(one.figure, one.condition)) < one.limit
-            for one in objectives
-        )
-
-    keys = {
-        name: tuple(float(f"{measured.estimate(figure):.2g}") for figure in prefer)
-        for name, measured in settings.items()
-        if good(measured)
-    }
-    return min(keys, key=keys.__getitem__) if keys else NONE
 
 
 def _bent(measured: SettingRates, objective: Objective) -> Iterator[NonlinearFaults]:

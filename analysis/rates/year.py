@@ -13,8 +13,9 @@ durations only. Faults of two classes may overlap in a year: what they cost is a
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from typing import Self
+from typing import Any, Self
 
+from zonelab.analysis.rates.input_range import InputRange
 from zonelab.analysis.rates.objectives import YEAR_S
 
 FAULTY_PART_MAX = 0.5
@@ -45,6 +46,8 @@ class YearlyFaults:
     really is. One: it has no other length, as each of its parts has a length of its own.
 
     ``loads_s``: of the load of the run of each length; empty if each is that of a run without a fault.
+
+    ``per_year_span``, ``lasts_span``: where these are known to be, if only their ends are.
     """
 
     name: str
@@ -52,6 +55,21 @@ class YearlyFaults:
     lasts_s: float
     lengths_s: tuple[float, ...]
     loads_s: tuple[float, ...] = ()
+    per_year_span: InputRange | None = None
+    lasts_span: InputRange | None = None
+
+    @property
+    def ends(self) -> tuple[Self, ...]:
+        """Return the class at the low ends of what is known of it, and at the high ones; itself if all is known."""
+        spans = {"per_year": self.per_year_span, "lasts_s": self.lasts_span}
+        ranged = {name: span for name, span in spans.items() if span is not None and not span.is_known}
+        if not ranged:
+            return (self,)
+        known: dict[str, Any] = {"per_year_span": None, "lasts_span": None}
+        return tuple(
+            replace(self, **{name: getattr(span, end) for name, span in ranged.items()}, **known)
+            for end in ("low", "high")
+        )
 
     @property
     def cells(self) -> tuple[RunKind, ...]:
@@ -104,6 +122,13 @@ class Year:
     @property
     def faulty_s(self) -> float:
         return sum(one.per_year * one.lasts_s for one in self.faults)
+
+    @property
+    def ends(self) -> tuple[Self, ...]:
+        """Return the year with every class at its low ends, and at its high ones; itself if all is known."""
+        if all(len(one.ends) == 1 for one in self.faults):
+            return (self,)
+        return tuple(replace(self, faults=tuple(one.ends[place] for one in self.faults)) for place in (0, -1))
 
     def fault(self, name: str) -> YearlyFaults:
         return next(one for one in self.faults if one.name == name)

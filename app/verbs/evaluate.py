@@ -5,7 +5,9 @@ from functools import partial
 from pathlib import Path
 
 from zonelab.analysis.evaluation_page import write_evaluation_page
-from zonelab.analysis.rates.recommendation import changes
+from zonelab.analysis.rates.decisive_inputs import changes
+from zonelab.analysis.rates.drawn_inputs import drawn_inputs
+from zonelab.analysis.rates.rollout_question import RolloutQuestion
 from zonelab.analysis.whole_files import write_json
 from zonelab.scenarios.arms import Arm, ZoneKind
 from zonelab.scenarios.errors import ScenarioError
@@ -77,11 +79,14 @@ def run_evaluation(
             evaluation.progress = bar.show
             evaluation.begins = partial(bar.tell, f"evaluate: {_words_before(rollout, budget)}")
             done = evaluation.run(budget, state=state)
-        evaluate = rollout.evaluate
+        evaluate, found = rollout.evaluate, done.found
+        question = RolloutQuestion(settings=done.measured, objectives=evaluate.objectives, prefer=evaluate.prefer)
+        alike = () if found.recommended is None else (found.recommended, *found.tied)
         result = EvaluationResult(
             rollout=rollout,
             done=done,
-            changes=tuple(changes(done.measured, evaluate.objectives, prefer=evaluate.prefer)),
+            changes=tuple(changes(question, alike=alike)),
+            drawn=drawn_inputs(question),
             values=of_year(done.measured, prefer=evaluate.prefer),
             directory=directory,
             command=command,

@@ -9,6 +9,7 @@ from typing import Annotated, Any
 from pydantic import AfterValidator, BeforeValidator, ConfigDict, Field, PlainSerializer, PlainValidator
 
 from zonelab.analysis.message_classes import MessageClass, lacking_means
+from zonelab.analysis.rates.input_range import InputRange
 from zonelab.analysis.rates.objectives import (
     DUPLICATES,
     PREFER_DEFAULT,
@@ -48,6 +49,17 @@ def _objective(value: Any) -> Objective:
 
 def _figure(value: Any) -> Figure:
     return value if isinstance(value, Figure) else Figure.parsed(str(value))
+
+
+def _time_range(value: Any) -> InputRange:
+    found = InputRange.parsed(value)
+    if found.low <= 0:
+        raise ValueError(f"got {value!r}; accepted: more than 0 s, or an interval LOW..HIGH, e.g. 600..1800")
+    return found
+
+
+def _number_or_text(one: InputRange) -> float | str:
+    return one.low if one.is_known else str(one)
 
 
 def _some(listed: tuple[Any, ...]) -> tuple[Any, ...]:
@@ -146,8 +158,9 @@ class FaultPart(Section):
 class ExpectedFaults(Section):
     """A class of faults, as a year brings them and as runs show them."""
 
-    per_year: NonNegative
-    lasts_s: Positive | None = None
+    per_year: Annotated[InputRange, PlainValidator(InputRange.parsed), PlainSerializer(_number_or_text)]
+    """A number, or an interval such as ``1..6`` if only its ends are known; so with ``lasts_s``."""
+    lasts_s: Annotated[InputRange, PlainValidator(_time_range), PlainSerializer(_number_or_text)] | None = None
     """Not given if each part of the class has a length of its own."""
     fault: Annotated[tuple[FaultPart, ...], BeforeValidator(_listed), AfterValidator(_some)]
     """A fault of a scenario, or faults that happen together; ``any`` as a place: each run draws a zone, or a link, for
@@ -168,7 +181,7 @@ class ExpectedFaults(Section):
     @property
     def event_s(self) -> float:
         """Return how many seconds it really lasts."""
-        return self.own_s or self.lasts_s or 0.0
+        return self.own_s or (0.0 if self.lasts_s is None else self.lasts_s.middle)
 
     def problems(self, path: str, times: LoadTimes) -> Iterator[Problem]:
         """Yield what is wrong with its lengths."""
@@ -176,7 +189,8 @@ class ExpectedFaults(Section):
             yield Problem(f"{path}.lasts_s", "missing; it has no default, unless each fault of the class has for_s")
             return
         if self.own_s is not None:
-            for name, given in (("lasts_s", self.lasts_s), ("lengths_s", self.lengths_s)):
+            lasts_s = None if self.lasts_s is None else self.lasts_s.middle
+            for name, given in (("lasts_s", lasts_s), ("lengths_s", self.lengths_s)):
                 if given not in (None, self.own_s):
                     yield Problem.of(f"{path}.{name}", given, "nothing, as each fault of the class has for_s")
             return
@@ -209,8 +223,10 @@ class ExpectedFaults(Section):
         inside = self.lengths_s is not None and times.begin_s + lengths_s[-1] <= times.run_s
         return YearlyFaults(
             name=name,
-            per_year=self.per_year,
+            per_year=self.per_year.middle,
+            per_year_span=self.per_year,
             lasts_s=self.event_s,
+            lasts_span=self.lasts_s,
             lengths_s=lengths_s,
             loads_s=() if inside else tuple(map(times.load_s, lengths_s)),
         )
@@ -274,7 +290,7 @@ class Evaluate(Section):
                 yield Problem.of(path, str(objective), f"what this queue has: not {', '.join(unjudged)}")
         wrong = [p for name, one in self.faults.items() for p in one.problems(f"evaluate.faults.{name}", times)]
         yield from wrong
-        if not wrong and (faulty_s := self.year(times).faulty_s) > YEAR_S * FAULTY_PART_MAX:
+        if not wrong and (faulty_s := self.year(times).ends[-1].faulty_s) > YEAR_S * FAULTY_PART_MAX:
             yield Problem.of(
                 "evaluate.faults", f"{faulty_s / YEAR_S:.0%} of the year", "at most half of the year with a fault"
             )

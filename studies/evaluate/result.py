@@ -10,6 +10,8 @@ from typing import Any
 from zonelab.analysis.number_text import digits, estimate, plain
 from zonelab.analysis.proportions import Interval
 from zonelab.analysis.rates.decisions import LOOKS_MAX, ObjectiveJudgement, ObjectiveStatus
+from zonelab.analysis.rates.decisive_inputs import DecisiveInput
+from zonelab.analysis.rates.drawn_inputs import DrawnInputs
 from zonelab.analysis.rates.fault_costs import fault_costs
 from zonelab.analysis.rates.figures import SettingRates
 from zonelab.analysis.rates.objectives import (
@@ -22,9 +24,10 @@ from zonelab.analysis.rates.objectives import (
     TimedOperation,
     told,
 )
-from zonelab.analysis.rates.recommendation import DecisiveInput, SettingChoice
+from zonelab.analysis.rates.recommendation import SettingChoice
 from zonelab.analysis.rates.samples import Estimate
 from zonelab.studies.evaluate.confirmation import Confirmation
+from zonelab.studies.evaluate.drawn_told import drawn_json, drawn_sentences, drawn_table
 from zonelab.studies.evaluate.evaluation import EvaluationRounds
 from zonelab.studies.evaluate.given_faults import RatesGivenFaults
 from zonelab.studies.evaluate.reasons import AnswerReasons
@@ -56,7 +59,8 @@ _MILLION = 1e6
 
 @dataclass(frozen=True, kw_only=True)
 class EvaluationResult:
-    """``changes``: inputs that would change the answer. ``values``: by setting and figure, of the year.
+    """``changes``: inputs that would change the answer. ``drawn``: what the file's intervals leave open, if it has any.
+    ``values``: by setting and figure, of the year.
 
     ``assumed``: no file was given. ``confirmation``: by real zones, and ``limits``: of throughput, if asked for.
     """
@@ -64,6 +68,7 @@ class EvaluationResult:
     rollout: Rollout
     done: EvaluationRounds
     changes: tuple[DecisiveInput, ...]
+    drawn: DrawnInputs | None
     values: Mapping[str, Mapping[Figure, Estimate]]
     directory: Path
     command: str
@@ -154,6 +159,8 @@ class EvaluationResult:
             "settings": [self._row_json(row) for row in found.rows],
             "seconds_a_run": self.done.seconds_a_run,
             "changes": [str(change) for change in self.changes],
+            "flips": [change.to_json() for change in self.changes],
+            "drawn": None if self.drawn is None else drawn_json(self.drawn),
             "doubts": self.doubts,
             "confirmation": None if self.confirmation is None else self.confirmation.to_json(),
             "limits": [row.to_json() for row in self.limits],
@@ -173,6 +180,8 @@ class EvaluationResult:
         if rates := self._given_faults.table:
             print_lines("Given a fault, in the runs with it; from the least to the largest of the settings.\n")
             rates.print()
+        if self.drawn is not None:
+            drawn_table(self.drawn, self.rollout.evaluate.prefer[0]).print()
         if self.limits:
             limit_table(self.limits).print(MEANS)
         if self.confirmation is not None:
@@ -186,6 +195,8 @@ class EvaluationResult:
             yield from ("", *self.confirmation.sentences())
         if self.assumed:
             yield f"\nAssumed, as no file was given (zonelab new rollout writes one): {self._assumptions}."
+        if self.drawn is not None:
+            yield from ("", *drawn_sentences(self.drawn))
         if self.changes:
             yield "\nWhat would change the answer, the estimates taken as true:"
             yield from (f"  {change}" for change in self.changes)

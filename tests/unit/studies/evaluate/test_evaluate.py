@@ -266,8 +266,17 @@ def test_a_budget_too_small_for_one_round_is_refused(tmp_path: Path):
         ({"prefer": ["cheap"]}, "evaluate.prefer[0]: got the figure 'cheap'; accepted: avg and percentiles"),
         (
             {"faults": {DOWN: {"per_year": -1, "lasts_s": 60, "fault": {"kind": "kill", "zone": "any"}}}},
-            f"evaluate.faults['{DOWN}'].per_year: got -1; accepted: greater than or equal to 0",
+            f"evaluate.faults['{DOWN}'].per_year: got -1; accepted: a number from 0 on",
         ),
+        (
+            {"faults": {DOWN: {"per_year": "6..1", "lasts_s": 60, "fault": {"kind": "kill", "zone": "any"}}}},
+            f"evaluate.faults['{DOWN}'].per_year: got '6..1'; accepted: LOW..HIGH, the lower end first",
+        ),
+        (
+            {"faults": {DOWN: {"per_year": "1..1e6", "lasts_s": 60, "fault": {"kind": "kill", "zone": "any"}}}},
+            "evaluate.faults: got '190% of the year'; accepted: at most half of the year",
+        ),
+        ({"objectives": ["p99(push) < 40..20ms"]}, "objectives[0]: got '40..20ms'; accepted: LOW..HIGH, the lower end"),
         ({"accept": "all"}, "evaluate.accept: got 'all'; accepted: unseen"),
         (
             {"faults": {DOWN: {"per_year": 1, "lasts_s": 60, "fault": {"kind": "kill", "zone": "z"}}}},
