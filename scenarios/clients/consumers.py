@@ -160,7 +160,7 @@ class PoppingProgram:
         return held
 
     async def _sleep(self, message_id: str) -> None:
-        await self._runtime.sleep(self._draw_work_ns())
+        await self._runtime.sleep(round(self._draw_work_ns() * self.switch.view.work_factor))
 
     def _extended(self, message_id: str, lease_end_ms: int) -> None:
         popped_by = self._popped_by.get(message_id)

@@ -103,7 +103,7 @@ class ListeningProgram:
         return ConsumeStatus.COMMIT if commits else ConsumeStatus.SUCCESS
 
     async def _sleep(self, message_id: str) -> None:
-        await self._runtime.sleep(self._draw_work_ns())
+        await self._runtime.sleep(round(self._draw_work_ns() * self.switch.view.work_factor))
 
     def _affect(self, delivered: BatchMessage, handling: BatchContext) -> bool:
         """Return whether the message is done: not if the sink knows a newer token than that of this delivery."""

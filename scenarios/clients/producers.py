@@ -79,6 +79,8 @@ class ZoneProducer:
         self._retry_after_ns = round(retry_after_ms * NS_PER_MS)
         self._pushes = TaskGroup(runtime, halt)
         self._programs: list[_ProducerProgram] = []
+        self._others: Sequence[ZoneProducer] = ()
+        self._pushed = self._taken = 0
 
     @property
     def in_flight(self) -> int:
@@ -109,6 +111,14 @@ class ZoneProducer:
         else:
             switch.disarm()
 
+    def hand_over(self, others: "Sequence[ZoneProducer]") -> None:
+        """Let ``others`` push what this one is to push while its program is dead, in proportion to what they push."""
+        self._others = others
+
+    @property
+    def _lives(self) -> bool:
+        return not self._programs[-1].switch.crashed
+
     async def run(self, plan: Iterator[PlannedPush], *, begin_ns: int) -> None:
         """Begin every push of ``plan`` at its time, whatever became of the earlier ones (open loop)."""
         for planned in plan:
@@ -123,8 +133,17 @@ class ZoneProducer:
         """Begin a push, unless the program has crashed. Returns False if it is refused, as too many pushes are open."""
         program = self._programs[-1]
         if program.switch.crashed:
+            if living := [one for one in self._others if one._lives]:
+                heir = min(living, key=lambda one: (one._taken + 1) / (one._pushed + 1))
+                heir._taken += 1
+                return heir._begin(messages, intended_ns, then)
             then(messages)
             return True
+        self._pushed += 1
+        return self._begin(messages, intended_ns, then)
+
+    def _begin(self, messages: tuple[Message, ...], intended_ns: int, then: Told) -> bool:
+        program = self._programs[-1]
         if len(self._pushes) >= IN_FLIGHT_MAX:
             self._recorder.refuse(program.actor, messages, intended_ns=intended_ns, error=OVERLOADED)
             then(messages)

@@ -28,10 +28,11 @@ class CommandAlteration:
 @dataclass(eq=False)
 class ProgramView:
     """A program's view of the cluster and its clock. ``own_clock`` is what its clock is ahead of its zone's, once a
-    fault has given it one.
+    fault has given it one. ``work_factor``: its work on a message takes so many times as long.
     """
 
     own_clock: NodeClock | None = None
+    work_factor: float = 1.0
     altered: list[CommandAlteration] = field(default_factory=list)
     _resumed: Promise[None] | None = None
     _runtime: Runtime | None = None

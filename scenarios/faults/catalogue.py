@@ -4,7 +4,7 @@ from typing import Annotated, get_args
 
 from pydantic import Field
 
-from zonelab.scenarios.faults import clocks, links, programs, seen, traffic, zones
+from zonelab.scenarios.faults import clocks, links, outages, programs, seen, traffic, zones
 from zonelab.scenarios.faults.fault import ClusterPart, Fault
 
 AnyFault = Annotated[
@@ -14,6 +14,7 @@ AnyFault = Annotated[
     | zones.Pause
     | zones.SlowZone
     | zones.Memory
+    | outages.ZoneOutage
     | clocks.ClockFault
     | clocks.ClockFreeze
     | traffic.LagFault
@@ -22,12 +23,14 @@ AnyFault = Annotated[
     | links.CutFault
     | links.Clog
     | links.SwizzleClog
+    | links.Flap
     | programs.ConsumerCrash
     | programs.ProducerCrash
     | programs.ServiceCrash
     | programs.CoordinatorCrash
     | seen.ProgramPause
     | seen.CommandDelay
+    | seen.ConsumerSlow
     | seen.MemberHidden,
     Field(discriminator="kind"),
 ]

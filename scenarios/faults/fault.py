@@ -4,7 +4,7 @@ A kind is one class. It is registered by its line in ``zonelab.scenarios.faults.
 """
 
 from abc import abstractmethod
-from collections.abc import Awaitable, Callable, Iterator, Mapping
+from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
 from random import Random
@@ -71,6 +71,7 @@ class View(Protocol):
     """A living program as faults change it: ``zonelab.scenarios.clients.program_view.ProgramView``."""
 
     own_clock: NodeClock | None
+    work_factor: float
 
     def pause(self, runtime: Runtime, *, at_command: int | None, after_effect: bool) -> None: ...
     def go_on(self) -> None: ...
@@ -89,6 +90,9 @@ class ConsumerPrograms(Protocol):
 class ProducerProgram(Protocol):
     @property
     def view(self) -> View: ...
+    def hand_over(self, others: Sequence[Any]) -> None:
+        """Let ``others``, of its own kind, push while it is dead what it would push; none: nobody does."""
+
     def crash(self, *, at_command: int) -> None: ...
     async def replace(self) -> None: ...
 

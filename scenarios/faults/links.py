@@ -5,9 +5,9 @@ from collections.abc import Callable, Iterator, Sequence
 from enum import StrEnum
 from functools import partial
 from random import Random
-from typing import Literal
+from typing import ClassVar, Literal
 
-from zonelab.cluster.fields import CountFrom0, Problem
+from zonelab.cluster.fields import CountFrom0, Positive, Problem
 from zonelab.cluster.links.link import Cut, Link
 from zonelab.engine.ports import Timer
 from zonelab.engine.units import NS_PER_S
@@ -26,6 +26,8 @@ from zonelab.scenarios.faults.fault import (
 )
 
 _NEARLY_ALL = 0.99
+
+_TURN_LEAST_S = 0.05
 
 Pairs = tuple[tuple[str, str], ...]
 Undo = Callable[[], None]
@@ -54,7 +56,7 @@ class OfLinks(Fault):
 class EachLink(OfLinks):
     """A fault that does the same to each of some links, at the same time."""
 
-    part = ClusterPart.LINKS
+    part: ClassVar[ClusterPart | None] = ClusterPart.LINKS
 
     @abstractmethod
     def change(self, link: Link) -> Undo:
@@ -133,6 +135,63 @@ class Clog(LinksFault):
     def change(self, link: Link) -> Undo:
         link.cut(Cut.HOLD)
         return link.mend
+
+
+class Flap(LinksFault):
+    """Links that go down and up in turn: reset as with ``cut``, mended, and reset again."""
+
+    part = None
+    not_up = "cut its links for a while, time and again: zonelab fault cut LINKS --for TIME"
+    colour = "#a55194"
+    harm = 8
+
+    kind: Literal["flap"]
+    down_s: Positive = 1.0
+    up_s: Positive = 1.0
+
+    @property
+    def amount(self) -> str:
+        return f"{self.down_s:g} s down, {self.up_s:g} s up"
+
+    def holds(self, targets: Targets) -> set[str]:
+        return cut_of(self.links(targets))
+
+    def change(self, link: Link) -> Undo:
+        link.cut(Cut.DROP)
+        return link.mend
+
+    def action(self, stage: Stage) -> Action:
+        runtime = stage.testbed.runtime
+        links = [stage.testbed.links[pair] for pair in self.links(stage.targets)]
+        down_ns, up_ns = round(self.down_s * NS_PER_S), round(self.up_s * NS_PER_S)
+        timers: list[Timer] = []
+
+        def turn(down: bool) -> None:  # noqa: FBT001 - a state, by turns
+            timers[:] = [runtime.call_later(down_ns if down else up_ns, lambda: turn(not down))]
+            for link in links:
+                if down:
+                    self.change(link)
+                else:
+                    link.mend()
+
+        async def begin() -> None:
+            turn(True)  # noqa: FBT003
+
+        async def end() -> None:
+            for timer in timers:
+                timer.cancel()
+            for link in links:
+                link.mend()
+
+        return Action(begin, end)
+
+    def milder(self) -> Iterator[Changes]:
+        if self.down_s > _TURN_LEAST_S:
+            yield {"down_s": round(self.down_s / 2, 3)}
+
+    @classmethod
+    def extents(cls, targets: Targets) -> dict[str, Choices]:
+        return {"down_s": (0.05, 0.3), "up_s": (0.3, 0.05)}
 
 
 class SwizzleClog(OfLinks):

@@ -1,7 +1,7 @@
 """Faults of what a living program sees: it stands still, its commands are late, a member is missing from its list."""
 
 from collections.abc import Callable, Iterator
-from functools import cache
+from functools import cache, partial
 from pathlib import Path
 from random import Random
 from typing import Annotated, Literal
@@ -24,10 +24,12 @@ from zonelab.scenarios.faults.fault import (
     no_consumer,
     no_service,
     no_zone,
+    part_drawn,
 )
 from zonelab.scenarios.faults.programs import NOT_UP
 
 LATE_MS_MAX = 3_600_000
+_FACTOR_LEAST = 4.0
 ANY_COMMAND, ANY_WRITE = "*", "writes"
 MEMBERS = "members"
 """The script that lists the members of a group."""
@@ -144,6 +146,46 @@ class ProgramPause(OfProgram):
     def extents(cls, targets: Targets) -> dict[str, Choices]:
         points = ("before-effect", "after-effect")
         return {**super().extents(targets), "at_command": _COMMANDS, "point": points}
+
+
+class ConsumerSlow(OfProgram):
+    """A consumer is slow: its work on each message takes longer than ``consumers.processing`` says."""
+
+    colour = "#637939"
+
+    kind: Literal["consumer_slow"]
+    program: Literal["consumer"] = "consumer"
+    service: None = None
+    factor: Annotated[float, Field(strict=True, gt=1, le=1e6)] = 10.0
+    """It takes so many times as long, from the next message on."""
+
+    @property
+    def amount(self) -> str:
+        return f"x{self.factor:g}"
+
+    def holds(self, targets: Targets) -> set[str]:
+        return {f"work of {self.target}"}
+
+    def action(self, stage: Stage) -> Action:
+        def begin(view: View) -> Callable[[], None]:
+            view.work_factor = self.factor
+            return partial(setattr, view, "work_factor", 1.0)
+
+        return self._around(stage, begin)
+
+    def _extent(self, part: float, random: Random) -> Changes:
+        return {"factor": 1 + (self.factor - 1) * part}
+
+    def _drawn_at(self, zone: str, link: str | None, targets: Targets, random: Random) -> Changes:
+        return {**super()._drawn_at(zone, link, targets, random), **self._extent(part_drawn(random), random)}
+
+    def milder(self) -> Iterator[Changes]:
+        if self.factor > _FACTOR_LEAST:
+            yield {"factor": self.factor / 2}
+
+    @classmethod
+    def extents(cls, targets: Targets) -> dict[str, Choices]:
+        return {**super().extents(targets), "factor": (2.0, 20.0)}
 
 
 class CommandDelay(OfProgram):

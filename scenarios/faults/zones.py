@@ -82,7 +82,7 @@ class Kill(ServerDeath):
 
     @classmethod
     def extents(cls, targets: Targets) -> dict[str, Choices]:
-        return {"restart": _restarts(targets)}
+        return {"restart": restarts(targets)}
 
 
 class Wipe(ServerDeath):
@@ -139,7 +139,7 @@ class PowerFailure(ServerDeath):
 
     @classmethod
     def extents(cls, targets: Targets) -> dict[str, Choices]:
-        return {"restart": _restarts(targets), "torn": (False, True)}
+        return {"restart": restarts(targets), "torn": (False, True)}
 
 
 class Pause(OfServer):
@@ -216,5 +216,6 @@ class SlowZone(OfServer):
         return {"factor": (2.0, 10.0, 100.0, 1000.0)}
 
 
-def _restarts(targets: Targets) -> Choices:
+def restarts(targets: Targets) -> Choices:
+    """Return the data with which a server may come back."""
     return ("keep", "warm") if len(targets.zones) > 1 else ("keep",)

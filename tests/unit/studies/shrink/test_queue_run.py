@@ -260,6 +260,7 @@ BREAKING = {
     ),
     "kill": ({"zone": "b"}, STUCK, [CRASH], SHORT),
     "wipe": ({"zone": "b"}, STUCK, [CRASH], SHORT),
+    "zone_outage": ({"zone": "b"}, STUCK, [CRASH], SHORT),
     "pause": ({"zone": "b"}, STUCK, [CRASH], SHORT),
     "memory": ({"zone": "b"}, STUCK, [CRASH], SHORT),
     "cut": ({"isolate": "b"}, STUCK, [CRASH], SHORT),
@@ -269,12 +270,20 @@ BREAKING = {
     "slow": ({"zone": "b", "factor": 20_000.0}, STUCK, [CRASH], SHORT),
     "loss": ({"share": 0.5}, STUCK, [CRASH], SHORT),
 }
-LIKE_A_KILL = {"wipe", "pause", "memory", "clog", "coordinator_crash"}
+LIKE_A_KILL = {"wipe", "zone_outage", "pause", "memory", "clog", "coordinator_crash"}
 """Kinds that have nothing of their own that a shrinker could try."""
 MILDER = {"clock", "clock_freeze", "duplicate", "power_failure"}
 """Kinds that break something by a part of what they are given."""
-OF_PROGRAMS = {"consumer_crash", "producer_crash", "service_crash", "program_pause", "command_delay", "member_hidden"}
-RARELY_BREAKING = {*OF_PROGRAMS, "lag"}
+OF_PROGRAMS = {
+    "consumer_crash",
+    "producer_crash",
+    "service_crash",
+    "program_pause",
+    "command_delay",
+    "member_hidden",
+    "consumer_slow",
+}
+RARELY_BREAKING = {*OF_PROGRAMS, "lag", "flap"}
 """Crashes break the queues with planted bugs, above; the others break the sound one in few runs of many."""
 
 
