@@ -70,6 +70,7 @@ class RedisPyConnection:
     health_check_interval = 0
     is_connected = True
     credential_provider = None
+    retry_on_error = ()
 
     def __init__(self, own: ClientConnection, wrap: Wrap | None, encoder: Any) -> None:
         self._own = own
