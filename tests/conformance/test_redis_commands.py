@@ -9,6 +9,7 @@ import pytest
 from support.cluster.command_differ import Differ, WireClient, compare
 from support.cluster.command_families import Commands
 from support.cluster.command_table import MODELLED
+from support.cluster.expiring_programs import compare_expiring
 from support.cluster.redis_pair import real_server
 
 from zonelab.cluster.sim.redis import RedisModel
@@ -42,6 +43,31 @@ def test_the_model_answers_as_the_server_does(wire, protocol):
     found = compare(differ, Commands(modelled=MODELLED), seed=SEED, count=COUNT)
     assert found is None, found
     assert differ.executed >= COUNT
+
+
+PROGRAMS_THAT_EXPIRE = 13
+
+
+def test_keys_that_end_while_a_program_runs_are_gone_as_on_the_server(wire, protocol):
+    compared, found = compare_expiring(
+        Differ(wire, protocol=protocol), Commands(modelled=MODELLED), seed=SEED, programs=PROGRAMS_THAT_EXPIRE
+    )
+    assert found is None, found
+    assert compared == PROGRAMS_THAT_EXPIRE
+
+
+class KeepsKeysForEver(RedisModel):
+    """Answers that a key has an end, and never ends it."""
+
+    def __init__(self, **options):
+        super().__init__(**options)
+        self.store._expired = lambda key: False
+
+
+def test_a_model_whose_keys_never_end_is_found_out(wire, protocol):
+    differ = Differ(wire, protocol=protocol, make=KeepsKeysForEver)
+    _, found = compare_expiring(differ, Commands(modelled=MODELLED), seed=1, programs=5)
+    assert found is not None
 
 
 class RanksFromOne(RedisModel):

@@ -10,8 +10,9 @@ from lupa import lua51
 from zonelab.cluster.sim.redis.binary_libraries import BitLibrary, MessagePackLibrary, StructLibrary
 from zonelab.cluster.sim.redis.json_library import JsonLibrary
 from zonelab.cluster.sim.redis.registry import Args
-from zonelab.cluster.sim.redis.reply import StatusReply, fail, text
+from zonelab.cluster.sim.redis.reply import BooleanReply, StatusReply, fail, one_line, text
 from zonelab.cluster.sim.redis.reply import error as error_reply
+from zonelab.cluster.sim.redis.resp import typed
 from zonelab.cluster.sim.redis.script_functions import (
     Execution,
     Registration,
@@ -21,6 +22,7 @@ from zonelab.cluster.sim.redis.script_functions import (
     truncated,
 )
 from zonelab.cluster.sim.redis.shebang import Flags, read_shebang
+from zonelab.cluster.sim.redis.typed_values import TypedValues
 from zonelab.engine.ports import Reply, ServerError
 
 _SANDBOX = Path(__file__).with_name("sandbox.lua").read_bytes()
@@ -45,6 +47,7 @@ class Interpreter:
             encoding=None, register_eval=False, register_builtins=False, unpack_returned_tuples=True
         )
         functions = self._functions = ScriptFunctions()
+        self._types = TypedValues(self._runtime.table_from)
         lent = {
             "call": self._called,
             "pcall": self._called_protected,
@@ -159,11 +162,14 @@ class Interpreter:
 
     def _called(self, *words: Any) -> Any:
         """``redis.call``"""
-        reply = self._execution.call(command_words(words), self._execution)
-        if type(reply) is bytes or type(reply) is int:
-            return reply
+        args = command_words(words)
+        reply = self._execution.call(args, self._execution)
         if isinstance(reply, ServerError):
             raise _failed(reply)
+        if self._execution.protocol == 3:
+            return self._types.value(typed(args, reply))
+        if type(reply) is bytes or type(reply) is int:
+            return reply
         return self._value(reply)
 
     def _called_protected(self, *words: Any) -> Any:
@@ -201,16 +207,20 @@ class Interpreter:
         if type(value) is bytes:
             return value
         if isinstance(value, bool):
+            if self._execution.protocol == 3:
+                return BooleanReply(value)
             return 1 if value else None
         if isinstance(value, int | float):
             return truncated(value)
         if lua51.lua_type(value) != "table":
             return None
-        error, status, size, *items = self._parts(value)
+        error, status, kind, typed_value, size, *items = self._parts(value)
         if isinstance(error, bytes):
             return error_reply(text(error))
         if isinstance(status, bytes):
-            return StatusReply(_one_line(status))
+            return StatusReply(one_line(status))
+        if kind is not None:
+            return self._types.reply(kind, typed_value, self._reply)
         if not items:
             items = [self._rawget(value, place) for place in range(1, size + 1)]
         return [self._reply(item) for item in items]
@@ -224,7 +234,3 @@ def interpreter() -> Interpreter:
 
 def _failed(reply: ServerError) -> ScriptFailure:
     return ScriptFailure(str(reply), ignore_error_stats_update=True)
-
-
-def _one_line(message: bytes) -> bytes:
-    return message.replace(b"\r", b" ").replace(b"\n", b" ")

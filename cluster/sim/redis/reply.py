@@ -92,3 +92,8 @@ def error(message: str) -> ServerError:
 def text(raw: bytes) -> str:
     """Part of a request within an error text: it ends at a zero byte, and the client library shows it as UTF-8."""
     return raw.partition(b"\0")[0].decode("utf-8", "replace")
+
+
+def one_line(message: bytes) -> bytes:
+    """Return a text without line ends, which would end a reply early."""
+    return message.replace(b"\r", b" ").replace(b"\n", b" ")

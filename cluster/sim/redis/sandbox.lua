@@ -6,6 +6,8 @@ local getinfo, loadstring, setfenv, unpack = debug.getinfo, loadstring, setfenv,
 local rawget, rawset, outside = rawget, rawset, getfenv(0)
 local SOURCE, FUNCTION_SOURCE = "@user_script", "@user_function"
 local OWN_SOURCE = getinfo(1, "S").source
+local SPECIAL = {"double", "map", "set", "big_number", "verbatim_string",
+  double = "number", map = "table", set = "table", big_number = "string", verbatim_string = "table"}
 local STACK_MAX = 8000  -- LUAI_MAXCSTACK
 local READONLY = "Attempt to modify a readonly table"
 local protected = {}
@@ -242,11 +244,21 @@ local function run_function(callback, keys, argv)
   end, function_environment)
 end
 
+-- A type of RESP 3 that a table stands for, with its value.
+local function special(table)
+  if not (rawget(table, "double") or rawget(table, "map") or rawget(table, "set") or rawget(table, "big_number")
+          or rawget(table, "verbatim_string")) then return end
+  for _, kind in ipairs(SPECIAL) do
+    local value = rawget(table, kind)
+    if type(value) == SPECIAL[kind] then return kind, value end
+  end
+end
+
 local function parts(table)
-  local size = 0
+  local size, kind, value = 0, special(table)
   while rawget(table, size + 1) ~= nil do size = size + 1 end
-  if size > 200 then return rawget(table, "err"), rawget(table, "ok"), size end  -- a stack has an end
-  return rawget(table, "err"), rawget(table, "ok"), size, unpack(table, 1, size)
+  if size > 200 then return rawget(table, "err"), rawget(table, "ok"), kind, value, size end  -- a stack has an end
+  return rawget(table, "err"), rawget(table, "ok"), kind, value, size, unpack(table, 1, size)
 end
 
 return compile, run, parts, rawget, compile_library, load, run_function

@@ -23,7 +23,7 @@ from zonelab.engine.ports import Reply
 _LOG_LEVELS = range(4)
 _REPLICATE_LOG = 1
 _REPLICATE_ALL = 3
-_RESP_2, _RESP_3 = 2, 3
+_PROTOCOLS = (2, 3)
 _NOTHING = ()
 """A function returns no value at all; None would be a nil."""
 
@@ -41,6 +41,9 @@ class Execution:
     exempt: bool = False
     logged: bool = True
     """True if its writes go into the server's file."""
+
+    protocol: int = 2
+    """The version of RESP whose types its calls return."""
 
 
 ServerCall = Callable[[Args, Execution], Reply]
@@ -105,14 +108,13 @@ class ScriptFunctions:
         return _NOTHING
 
     def setresp(self, *words: Any) -> tuple[()]:
-        """``server.setresp(version)``: nothing changes with 2, which is all that the model has."""
+        """``server.setresp(version)``: with 3, replies to calls have the types of RESP 3."""
         if len(words) != 1:
             raise ScriptFailure("ERR server.setresp() requires one argument.")
         version = _whole(words[0])
-        if version == _RESP_3:
-            raise ScriptFailure("ERR this model of a server has no RESP 3")
-        if version != _RESP_2:
+        if version not in _PROTOCOLS:
             raise ScriptFailure("ERR RESP version must be 2 or 3.")
+        self.execution.protocol = version
         return _NOTHING
 
     def set_repl(self, *words: Any) -> tuple[()]:

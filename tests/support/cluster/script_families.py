@@ -88,6 +88,12 @@ SCRIPT_POOLS: dict[str, Sequence[str | bytes]] = {
         "local r = redis.pcall('lpush', KEYS[1], 'x') return type(r) == 'table' and r.err or r",
         "redis.call('set', KEYS[1], 'left') return redis.call('nosuch')",
         "redis.call('del', KEYS[1]) error('oops')",
+        "redis.setresp(3) local r = redis.call('get', KEYS[1]) return {r == nil, true, false, r}",
+        "redis.setresp(3) redis.setresp(2) return redis.call('get', KEYS[1]) == false",
+        "redis.setresp(4)",
+        "return {double=tonumber(ARGV[1]) or 1.5}",
+        "return {map={[ARGV[1]]={set={x=true}}}}",
+        "return {1, {big_number='12\\n3'}, {verbatim_string={string=ARGV[1], format='mk'}}, {double='x'}}",
     ],
     "digest": ["e0e1f9fabfc9d4800c877a703b823ac0578ff8db", "x" * 40, "x", "4e6d8fc8bb01276962cce5371fa795a7763657ae"],
 }

@@ -6,6 +6,7 @@ Method: clients of three simulated zones in virtual time; each rule is broken on
 import pytest
 
 from zonelab.cluster.sim.cluster import SimCluster, SimSettings
+from zonelab.cluster.sim.redis.watched import Watch
 from zonelab.cluster.sim.server import ServerSettings, SimServer, _prepare
 from zonelab.cluster.votes.levels import Level
 from zonelab.cluster.zone import ClusterError, Persistence, Restart
@@ -56,6 +57,29 @@ def test_a_change_of_a_watched_key_by_another_client_is_seen_in_every_zone(chang
             assert await cluster.direct(zone).execute(("GET", "k")) == [b"mine"]
 
     on_cluster(program)
+
+
+def exec_after_a_watched_key_has_ended():
+    """Return the reply to EXEC when a watched key's time is over, and nobody has looked at it since."""
+    found = []
+
+    async def program(cluster):
+        mine = client(cluster, level=Level.DC_ONE)
+        await mine.execute(("SET", "k", "0", "PX", 20), ("WATCH", "k"))
+        await cluster.runtime.sleep(50 * MS)
+        found.extend((await mine.execute(("MULTI",), ("GET", "n"), ("EXEC",)))[-1:])
+
+    on_cluster(program)
+    return found
+
+
+def test_a_watched_key_that_ends_untouched_keeps_exec_from_doing_anything():
+    assert exec_after_a_watched_key_has_ended() == [None]
+
+
+def test_an_end_that_does_not_touch_the_watch_is_found(monkeypatch):
+    monkeypatch.setattr(Watch, "intact", lambda self: not self._changed)
+    assert exec_after_a_watched_key_has_ended() == [[None]]
 
 
 def keys_after_a_death_within_an_exec():

@@ -218,10 +218,13 @@ def test_a_script_may_keep_its_writes_out_of_the_file(flags, written):
     assert len(effects) == written + 1
 
 
-def test_a_script_that_asks_for_resp_3_is_told_that_there_is_none():
-    script = "return redis.setresp(3)"
-    told = "ERR this model of a server has no RESP 3 script: on @user_script:1."
-    assert model().execute(("EVAL", script, 0)) == ServerError(told)
+def test_a_script_sees_the_types_of_resp_3_once_it_asks_for_them():
+    redis = model()
+    redis.execute(("ZADD", "z", "1.5", "m"))
+    look = "local r = redis.call('ZSCORE', 'z', 'm') return {type(r), redis.call('GET', 'none') == nil}"
+    assert redis.execute(("EVAL", look, 0)) == [b"string", None]
+    assert redis.execute(("EVAL", f"redis.setresp(3) {look}", 0)) == [b"table", True]
+    assert redis.execute(("EVAL", look, 0)) == [b"string", None]
 
 
 @pytest.mark.parametrize("call", ["redis.call({})", "math.random({})"])
