@@ -25,10 +25,12 @@ _TAIL = re.compile(r"(\d+(?:\.\d+)?) ?%(?: of them)? (\S+)")
 _YEARLY = {"daily": 365.0, "weekly": 52.0, "monthly": 12.0, "yearly": 1.0}
 
 OUTAGES: Mapping[str, tuple[str, Mapping[str, Any]]] = {
-    "zone": ("any one zone down", {"kind": "kill", "zone": "any"}),
+    "zone": ("any one zone down", {"kind": "zone_outage", "zone": "any"}),
     "restart": ("a server restarts", {"kind": "kill", "zone": "any"}),
     "power": ("a zone without power", {"kind": "power_failure", "zone": "any"}),
     "cut": ("one zone cut off", {"kind": "cut", "isolate": "any"}),
+    "link": ("a link fails", {"kind": "cut", "link": "any"}),
+    "flap": ("a link flaps", {"kind": "flap", "link": "any"}),
     "slow": ("a server is slow", {"kind": "slow", "zone": "any"}),
 }
 """By the word of an answer: the name of the class of faults, and the fault."""
@@ -252,8 +254,8 @@ QUESTIONS = (
     ),
     Question(
         asks=f"Which outages does a year bring: kind ({_some(OUTAGES)}), length, times a year; or none?",
-        example="zone 20min 2, restart 10s weekly, cut 30s weekly",
-        default=lambda _: "zone 20min 2, restart 10s weekly, cut 30s monthly",
+        example="zone 20min 2, restart 10s weekly, flap 30s weekly",
+        default=lambda _: "zone 20min 2, restart 10s weekly, flap 30s monthly",
         take=_outages,
     ),
     Question(

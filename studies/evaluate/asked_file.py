@@ -108,6 +108,8 @@ def _faults(answers: RolloutAnswers) -> WrittenValue:
     lines: list[str] = []
     for one in answers.outages:
         fault = ", ".join(f"{name}: {value}" for name, value in OUTAGES[one.kind][1].items())
+        if one.kind == "zone" and len(answers.zones) > 1:
+            fault += ", arrivals: move"  # the other zones' programs are enough for all jobs
         lines += [
             f"{one.name}:",
             f"  per_year: {one.per_year:g}  # times a year",

@@ -23,7 +23,7 @@ OWN = (
     "120",
     "about 150ms, 5% 40s",
     "aof-everysec",
-    "zone 20min 2, restart 10s weekly, cut 30s weekly",
+    "zone 20min 2, restart 10s weekly, flap 30s weekly",
     "losses == 0, duplicates < 1e-4, p99(push) < 30ms, p99(push) < 30ms with any one zone down",
     "DC_QUORUM DC_SAFE_QUORUM default hardened 30s 60s",
 )
@@ -60,6 +60,8 @@ def test_the_answers_make_a_commented_file_that_is_the_rollout_asked_for(tmp_pat
     assert base.drain.bound_s > 60 + 40
     assert len(rollout.settings) == 2 * 2 * 2
     assert {one.scenario.queue.unack_ms for one in rollout.settings} == {30_000, 60_000}
+    kinds = [rollout.evaluate.faults[one.name].fault[0].fault["kind"] for one in rollout.year.faults]
+    assert kinds == ["zone_outage", "kill", "flap"]
     assert [(one.per_year, one.lasts_s) for one in rollout.year.faults] == [(2, 1200), (52, 10), (52, 30)]
     assert [str(one) for one in rollout.evaluate.objectives] == OWN[6].replace("1e-4", "100/million").split(", ")
     lines = (tmp_path / "rollout.yaml").read_text().splitlines()
