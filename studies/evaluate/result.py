@@ -30,6 +30,7 @@ from zonelab.studies.evaluate.confirmation import Confirmation
 from zonelab.studies.evaluate.drawn_told import drawn_json, drawn_sentences, drawn_table
 from zonelab.studies.evaluate.evaluation import EvaluationRounds
 from zonelab.studies.evaluate.given_faults import RatesGivenFaults
+from zonelab.studies.evaluate.outage_limits import beyond, shortened
 from zonelab.studies.evaluate.reasons import AnswerReasons
 from zonelab.studies.evaluate.rollout import SEEDS_OF_CELL, Rollout
 from zonelab.studies.limit.result import MEANS, limit_table
@@ -129,13 +130,7 @@ class EvaluationResult:
         """Return where the line through the lengths of a fault goes beyond what was run, and where it
         contradicts a run.
         """
-        beyond = [
-            f"'{fault.name}' lasts {fault.lasts_s:g} s in the year and at most {fault.lengths_s[-1]:g} s in these "
-            "runs; what the longer one costs is the line through its lengths"
-            for fault in self.rollout.year.faults
-            if fault.lasts_s > fault.lengths_s[-1]
-        ]
-        return beyond + [
+        return [*beyond(self.rollout), *shortened(self.rollout)] + [
             f"{row.setting}: {bent.figure} does not grow in a line with how long '{bent.fault}' lasts: {bent.seen:.3g} "
             f"a run where the line says {bent.line:.3g}; its interval is widened"
             for row in self.done.found.rows

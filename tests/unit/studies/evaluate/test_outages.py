@@ -15,6 +15,7 @@ from zonelab.analysis.rates.year import NO_FAULT, Year, YearlyFaults
 from zonelab.scenarios.errors import ScenarioError
 from zonelab.scenarios.spec.scenario import Scenario
 from zonelab.studies.evaluate import rollout as rollouts
+from zonelab.studies.evaluate.outage_limits import beyond, shortened
 from zonelab.studies.evaluate.rollout import Rollout
 from zonelab.studies.evaluate.template import TEMPLATE
 
@@ -182,3 +183,19 @@ def test_what_is_wrong_with_a_class_is_told_in_one_line(fault: Any, changes: Any
 def test_the_template_has_its_outages_at_their_real_lengths() -> None:
     year = Rollout.load(str(TEMPLATE)).year
     assert [one.lengths_s[-1] for one in year.faults] == [one.lasts_s for one in year.faults]
+
+
+def test_a_time_of_the_scenario_between_the_longest_run_and_the_real_length_is_named(tmp_path: Path) -> None:
+    (told,) = beyond(rollout(tmp_path, {"kind": "kill", "zone": "b"}, lengths_s=[0.05, 0.1, 0.2]))
+    assert "at most 0.2 s in these runs" in told
+    assert told.endswith("the line through its lengths, which knows nothing of the lease (0.4 s)")
+    (plain,) = beyond(rollout(tmp_path, {"kind": "kill", "zone": "b"}, lengths_s=[1, 2, 3]))
+    assert plain.endswith("the line through its lengths")
+    assert list(beyond(rollout(tmp_path, {"kind": "kill", "zone": "b"}))) == []
+
+
+def test_outages_that_short_time_outs_shorten_are_named(tmp_path: Path) -> None:
+    (told,) = shortened(rollout(tmp_path, {"kind": "kill", "zone": "b"}))
+    assert told.startswith("replication.time_factor is 0.1: ")
+    assert "'outage'" in told
+    assert list(shortened(Rollout.load(str(TEMPLATE)))) == []
