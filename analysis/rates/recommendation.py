@@ -138,13 +138,13 @@ def preferred(
         values = {name: float(settings[name].value(figure).value) for name in left}
         left.sort(key=values.__getitem__)
         first = settings[left[0]]
-        more = [name for name in left[1:] if _apart(first, settings[name], figure, pairs=len(left))]
+        more = [name for name in left[1:] if apart(first, settings[name], figure, pairs=len(left))]
         behind |= dict.fromkeys(more, figure)
         left = [name for name in left if name not in more]
     return left, behind
 
 
-def _apart(first: SettingRates, other: SettingRates, figure: Figure, *, pairs: int) -> bool:
+def apart(first: SettingRates, other: SettingRates, figure: Figure, *, pairs: int) -> bool:
     """Return whether the difference, seed by seed, is more than chance makes it, among so many ``pairs``."""
     difference, error = paired_difference(first, other, figure)
     return bool(abs(difference) > -special.ndtri(ERROR / 2 / max(1, pairs - 1)) * error)

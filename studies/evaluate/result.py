@@ -14,6 +14,7 @@ from zonelab.analysis.rates.decisive_inputs import DecisiveInput
 from zonelab.analysis.rates.drawn_inputs import DrawnInputs
 from zonelab.analysis.rates.fault_costs import fault_costs
 from zonelab.analysis.rates.figures import SettingRates
+from zonelab.analysis.rates.neighbours import SettingNeighbour, neighbours
 from zonelab.analysis.rates.objectives import (
     CASES,
     COMMANDS,
@@ -155,6 +156,7 @@ class EvaluationResult:
             "seconds_a_run": self.done.seconds_a_run,
             "changes": [str(change) for change in self.changes],
             "flips": [change.to_json() for change in self.changes],
+            "neighbours": [str(one) for one in self._neighbours],
             "drawn": None if self.drawn is None else drawn_json(self.drawn),
             "doubts": self.doubts,
             "confirmation": None if self.confirmation is None else self.confirmation.to_json(),
@@ -190,6 +192,9 @@ class EvaluationResult:
             yield from ("", *self.confirmation.sentences())
         if self.assumed:
             yield f"\nAssumed, as no file was given (zonelab new rollout writes one): {self._assumptions}."
+        if self._neighbours:
+            yield f"\nBeside {self.done.found.recommended}, one value changed, of the year:"
+            yield from (f"  {one}" for one in self._neighbours)
         if self.drawn is not None:
             yield from ("", *drawn_sentences(self.drawn))
         if self.changes:
@@ -216,6 +221,13 @@ class EvaluationResult:
     @property
     def _version(self) -> str:
         return f"{self.environment['zonelab']}, sources {self.environment['sources']}"
+
+    @cached_property
+    def _neighbours(self) -> tuple[SettingNeighbour, ...]:
+        evaluate, best = self.rollout.evaluate, self.done.found.recommended
+        asked = (one.figure for one in evaluate.objectives if one.condition is None)
+        figures = list(dict.fromkeys((*evaluate.prefer, *asked, Figure.parsed(DUPLICATES))))
+        return () if best is None else tuple(neighbours(self.done.measured, best, figures))
 
     @cached_property
     def _given_faults(self) -> RatesGivenFaults:
