@@ -24,6 +24,8 @@ PLANNED = ERROR / 2
 UNSEEN_RUNS = 300
 """Before so many runs nothing is stopped early that is merely unseen: by then its share of runs is below 1 %."""
 
+HIDDEN = "thinned runs do not show it"
+
 NO_PROOF = "no number of runs proves it"
 
 ENDLESS_S = 1e12
@@ -42,9 +44,10 @@ class ObjectiveJudgement:
     """``value``: of the figure, with its 95 % interval. ``ratio``: of the estimate to the bound.
 
     ``upper``: the largest value that this look leaves possible, infinite if nothing bounds it yet. ``unseen``: it is
-    open, but only since too few runs show no case. ``cases`` in ``messages`` of ``runs`` are what it rests on.
-    ``unconfirmed``: where a time has no end, the share of operations that are never confirmed. ``needs``: so many
-    runs of each kind would decide it if the estimate is right; of none if that cannot be told.
+    open, but only since too few runs show no case. ``hidden``: runs were thinned, so that they do not show it.
+    ``cases`` in ``messages`` of ``runs`` are what it rests on. ``unconfirmed``: where a time has no end, the share of
+    operations that are never confirmed. ``needs``: so many runs of each kind would decide it if the estimate is right;
+    of none if that cannot be told.
     """
 
     objective: Objective
@@ -56,6 +59,7 @@ class ObjectiveJudgement:
     cases: int = 0
     upper: float = float("inf")
     unseen: bool = False
+    hidden: bool = False
     unconfirmed: float | None = None
     needs: Mapping[RunKind, int] = field(default_factory=dict)
 
@@ -83,6 +87,8 @@ class ObjectiveJudgement:
         """Return what was seen, without the status; if it is open, also how far that may be from the bound."""
         if not self.is_open:
             return self.seen
+        if self.hidden:
+            return f"{self.seen}; {HIDDEN}"
         if self.objective.is_zero:
             return f"{self.seen}; {NO_PROOF}"
         bounded = self.upper < float("inf")
@@ -98,6 +104,7 @@ class ObjectiveJudgement:
             "ratio_to_bound": finite(self.ratio),
             "upper": finite(self.upper),
             "unseen": self.unseen,
+            "hidden": self.hidden,
             "runs": self.runs,
             "messages": self.messages,
             "unconfirmed": self.unconfirmed,
@@ -133,9 +140,10 @@ def judge(
         messages=messages,
         cases=cases,
     )
+    hidden = not figure.survives_thinning and measured.is_thinned(figure, condition)
     if objective.is_zero:
         broken = replace(open_, status=ObjectiveStatus.NOT_MET, ratio=float("inf"))
-        return broken if cases else replace(open_, unseen=runs > 0)
+        return broken if cases else replace(open_, unseen=runs > 0 and not hidden, hidden=hidden)
     if figure.percentile is not None and float(value.value) == float("inf"):
         open_ = replace(open_, unconfirmed=float(measured.rate(figure, condition, at_s=ENDLESS_S).value))
     percentile, confidence = figure.percentile, 1 - 2 * error
@@ -144,13 +152,14 @@ def judge(
         measured.rate(figure, condition, at_s=at_s, confidence=confidence, unseen=unseen) for unseen in (True, False)
     )
     if rate.high < limit:
-        return replace(open_, status=ObjectiveStatus.MET)
+        return replace(open_, hidden=True) if hidden else replace(open_, status=ObjectiveStatus.MET)
     if rate.low > limit:
         return replace(open_, status=ObjectiveStatus.NOT_MET)
-    unseen = bool(seen.high < limit)
+    unseen = bool(seen.high < limit) and not hidden
     return replace(
         open_,
         upper=float(measured.value(figure, condition, confidence=confidence).high),
         unseen=unseen,
+        hidden=hidden,
         needs=needed_runs(measured, objective, error=planned or error),
     )

@@ -158,6 +158,10 @@ class SettingRates:
                 found.append(NonlinearFaults(fault=one.name, figure=str(figure), line=seen - off, seen=seen))
         return found
 
+    def is_thinned(self, figure: Figure, condition: str | None = None) -> bool:
+        """Return whether it comes from thinned runs, too."""
+        return any(cell.thinning > 1 for cell, weight in self.weights(figure, condition).items() if weight)
+
     def size(self, figure: Figure, condition: str | None) -> float:
         """Return what the cases are divided by: messages or operations; 1 for seconds and for cases a year."""
         return self._size(figure, self.weights(figure, condition))

@@ -100,6 +100,16 @@ class Figure:
         return self.name in _COUNTED
 
     @property
+    def survives_thinning(self) -> bool:
+        """Return whether runs with a part of the arrivals and of the consumers show it as all of them would."""
+        median = self.percentile == 0.5 and self.operation in (
+            TimedOperation.PUSH,
+            TimedOperation.LEASE,
+            TimedOperation.ACK,
+        )
+        return median or self.name == MessageClass.REDELIVERED
+
+    @property
     def is_mean(self) -> bool:
         """Return whether it is the mean of the times that were confirmed."""
         return self.operation is not None and self.percentile is None

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
+from typing import Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -35,6 +36,33 @@ def times_s(run: Observation, operation: TimedOperation) -> NDArray[np.float64]:
     return np.where(times_us == UNCONFIRMED, np.inf, times_us / 1e6)
 
 
+_THINNED_BY, _SHORTENED_BY = "thinned_by", "shortened_by"
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class RunScale:
+    """Size of the load that a run stands for: so many times larger, and it lasts so many times longer."""
+
+    thinned_by: float = 1.0
+    shortened_by: float = 1.0
+
+    @classmethod
+    def of(cls, run: Observation) -> Self:
+        return cls(
+            thinned_by=run.numbers.get(_THINNED_BY, 1.0),
+            shortened_by=run.numbers.get(_SHORTENED_BY, 1.0),
+        )
+
+    def cases(self, name: str = "") -> float:
+        """Return how many of the load one case of the run is; a larger load has no more seconds without service."""
+        return self.shortened_by * (1.0 if name == UNAVAILABLE else self.thinned_by)
+
+    def numbers(self) -> dict[str, float]:
+        """Return what an observation has of it beside its own: nothing if the run stands for itself."""
+        every = {_THINNED_BY: self.thinned_by, _SHORTENED_BY: self.shortened_by}
+        return {name: value for name, value in every.items() if value != 1}
+
+
 Runs = Mapping[int, Observation]
 """By seed."""
 
@@ -49,10 +77,10 @@ class Outcomes:
 
     def counted(self, cell: RunKind, name: str) -> Sample:
         """Cases a run, seconds without service a run, or commands a run."""
-        return self._once((cell, name), lambda: Sample.of([_count(run, name) for run in self._of(cell)]))
+        return self._once((cell, name), lambda: _scaled(self._of(cell), lambda run: _count(run, name), name))
 
     def messages(self, cell: RunKind) -> Sample:
-        return self._once((cell, "messages"), lambda: Sample.of([run.begun for run in self._of(cell)]))
+        return self._once((cell, "messages"), lambda: _scaled(self._of(cell), lambda run: run.begun))
 
     def took(self, cell: RunKind, operation: TimedOperation) -> Sample:
         """Return the sum of the times of a run's confirmed operations, in s; units as those of ``slower``."""
@@ -65,14 +93,12 @@ class Outcomes:
         """Return how many of them a run has that were confirmed."""
         return self._once(
             (cell, operation, "confirmed"),
-            lambda: Sample.of([_confirmed(times_s(run, operation)).size for run in self._of(cell)]),
+            lambda: _scaled(self._of(cell), lambda run: _confirmed(times_s(run, operation)).size),
         )
 
     def operations(self, cell: RunKind, operation: TimedOperation) -> Sample:
         """Return how many of them a run has."""
-        return self._once(
-            (cell, operation), lambda: Sample.of([times_s(run, operation).size for run in self._of(cell)])
-        )
+        return self._once((cell, operation), lambda: _scaled(self._of(cell), lambda run: times_s(run, operation).size))
 
     def slower(self, cell: RunKind, operation: TimedOperation, bounds_s: ArrayLike) -> Sample:
         """Return how many operations a run has that take longer than each bound.
@@ -132,14 +158,14 @@ class Outcomes:
     def _of(self, cell: RunKind) -> list[Observation]:
         return [run for _, run in sorted(self.runs.get(cell, {}).items())]
 
-    def _units(self, cell: RunKind, operation: TimedOperation) -> Iterator[tuple[NDArray[np.float64], int]]:
-        """Yield the times in s of each unit, a run or a block of it, with the number of units in its run."""
+    def _units(self, cell: RunKind, operation: TimedOperation) -> Iterator[tuple[NDArray[np.float64], float]]:
+        """Yield the times in s of each unit, a run or a block of it, and how many times each counts in its load."""
         length = self.block_length(operation) if cell == NO_FAULT else 0
         for run in self._of(cell):
             times = times_s(run, operation)
             pieces = max(1, times.size // length) if length else 1
             for piece in np.array_split(times, pieces):
-                yield piece, pieces
+                yield piece, pieces * RunScale.of(run).cases()
 
     def _once(self, key: object, make: Callable[[], Sample]) -> Sample:
         if key not in self._kept:
@@ -147,15 +173,21 @@ class Outcomes:
         return self._kept[key]
 
 
+def _scaled(runs: list[Observation], value: Callable[[Observation], float], name: str = "") -> Sample:
+    """Return what the load shows that ``runs`` stand for; one case of a run counts as many."""
+    counts = [value(run) * RunScale.of(run).cases(name) for run in runs]
+    return Sample.of(counts, grain=max((RunScale.of(run).cases(name) for run in runs), default=1.0))
+
+
 def _confirmed(times: NDArray[np.float64]) -> NDArray[np.float64]:
     return times[np.isfinite(times)]
 
 
-def _slower(units: list[tuple[NDArray[np.float64], int]], bounds: NDArray[np.float64]) -> Sample:
+def _slower(units: list[tuple[NDArray[np.float64], float]], bounds: NDArray[np.float64]) -> Sample:
     return Sample.of(_counts(units, bounds), grain=max((pieces for _, pieces in units), default=1))
 
 
-def _counts(units: list[tuple[NDArray[np.float64], int]], bounds: NDArray[np.float64]) -> NDArray[np.float64]:
+def _counts(units: list[tuple[NDArray[np.float64], float]], bounds: NDArray[np.float64]) -> NDArray[np.float64]:
     """Values above each bound, a row a unit, a column a bound. The bounds are in order."""
     if not units:
         return np.zeros((0, bounds.size))

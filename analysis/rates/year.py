@@ -24,13 +24,18 @@ FAULTY_PART_MAX = 0.5
 
 @dataclass(frozen=True, slots=True, order=True)
 class RunKind:
-    """A kind of run: without a fault, or with the one of the class ``fault`` for ``length_s``."""
+    """A kind of run: without a fault, or with the one of the class ``fault`` for ``length_s``.
+
+    ``thinning``: by what arrivals and consumers are divided.
+    """
 
     fault: str | None = None
     length_s: float = 0.0
+    thinning: int = 1
 
     def __str__(self) -> str:
-        return "no fault" if self.fault is None else f"{self.fault} for {self.length_s:g} s"
+        kind = "no fault" if self.fault is None else f"{self.fault} for {self.length_s:g} s"
+        return kind if self.thinning == 1 else f"{kind}, thinned by {self.thinning}"
 
 
 NO_FAULT = RunKind()
@@ -55,6 +60,7 @@ class YearlyFaults:
     lasts_s: float
     lengths_s: tuple[float, ...]
     loads_s: tuple[float, ...] = ()
+    thinning: int = 1
     per_year_span: InputRange | None = None
     lasts_span: InputRange | None = None
 
@@ -73,7 +79,7 @@ class YearlyFaults:
 
     @property
     def cells(self) -> tuple[RunKind, ...]:
-        return tuple(RunKind(self.name, length_s) for length_s in self.lengths_s)
+        return tuple(RunKind(self.name, length_s, self.thinning) for length_s in self.lengths_s)
 
     @property
     def has_line(self) -> bool:

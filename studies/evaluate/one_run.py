@@ -54,7 +54,9 @@ class EvaluationMeasure:
         trial = attempt(self.rollout.run(setting, cell, seed))
         if trial.verdict is None:
             raise RuntimeError(trial.run.record.error or "the lab failed")
-        return measured(trial)
+        observation = measured(trial)
+        scale = self.rollout.scale(setting, cell).numbers()
+        return replace(observation, numbers={**observation.numbers, **scale})
 
 
 def measured(trial: Trial) -> Observation:

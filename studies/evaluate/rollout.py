@@ -3,12 +3,13 @@
 import json
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
 
 from pydantic import TypeAdapter
 
+from zonelab.analysis.rates.outcomes import RunScale
 from zonelab.analysis.rates.year import RunKind, Year
 from zonelab.scenarios.errors import ScenarioError
 from zonelab.scenarios.faults.catalogue import CLASSES, AnyFault
@@ -17,6 +18,7 @@ from zonelab.scenarios.spec.evaluate import ANY, Evaluate, LoadTimes
 from zonelab.scenarios.spec.load_times import load_times
 from zonelab.scenarios.spec.reading import load_scenario, scenario_of
 from zonelab.scenarios.spec.scenario import Scenario
+from zonelab.studies.evaluate.thinning import UNTHINNED_MESSAGES_MAX, thinned, thinning_for
 from zonelab.studies.sweep.settings import Setting, settings_of
 
 SEEDS_OF_CELL = 1_000_000
@@ -64,24 +66,49 @@ class Rollout:
 
     @cached_property
     def year(self) -> Year:
-        return self.evaluate.year(self.times)
+        """The year, whose faults have thinned runs where a run of the load as it is would have too many messages."""
+        year = self.evaluate.year(self.times)
+        rate_per_s = max(_rate_per_s(one.scenario) for one in self.settings)
+        if year.run_s * rate_per_s <= UNTHINNED_MESSAGES_MAX:
+            return year
+        every = [one.scenario for one in self.settings]
+        longest = {one.name: year.load_s(one.cells[-1]) * rate_per_s for one in year.faults}
+        faults = [replace(one, thinning=thinning_for(every, longest[one.name])) for one in year.faults]
+        return replace(year, faults=tuple(faults))
 
     def run(self, setting: int, cell: RunKind, seed: int) -> Scenario:
         """The scenario of one run."""
-        base = self.settings[setting].scenario
+        base = self._loaded(setting, cell)
         if cell.fault is None:
             return base.model_copy(update={"seed": seed})
         faults = tuple(map(_FAULT.validate_python, self._faults(cell, base, seed)))
-        load = base.load.model_copy(update={"duration_s": self.year.load_s(cell)})
-        return base.model_copy(update={"seed": seed, "faults": faults, "load": load})
+        return base.model_copy(update={"seed": seed, "faults": faults})
 
     def kinds_of_class(self, fault: str) -> list[str]:
         """The kinds of the faults of a class."""
         return [part.fault["kind"] for part in self.evaluate.faults[fault].fault]
 
+    def scale(self, setting: int, cell: RunKind) -> RunScale:
+        """Return what a run of this kind stands for."""
+        return RunScale(
+            thinned_by=thinned(self.settings[setting].scenario, cell.thinning).factor,
+            shortened_by=self._load_s(setting, cell) / self._loaded(setting, cell).load.duration_s,
+        )
+
     def seeds(self, cell: RunKind, count: int, *, first: int) -> range:
         begin = first + self.year.cells.index(cell) * SEEDS_OF_CELL
         return range(begin, begin + count)
+
+    def _loaded(self, setting: int, cell: RunKind) -> Scenario:
+        """The scenario of a setting with as much load as a run of this kind has."""
+        made = thinned(self.settings[setting].scenario, cell.thinning).scenario
+        load_s, rate_per_s = self._load_s(setting, cell), _rate_per_s(made)
+        if cell.fault is None:
+            load_s = min(load_s, UNTHINNED_MESSAGES_MAX / rate_per_s) if rate_per_s else load_s
+        return made.model_copy(update={"load": made.load.model_copy(update={"duration_s": load_s})})
+
+    def _load_s(self, setting: int, cell: RunKind) -> float:
+        return self.settings[setting].scenario.load.duration_s if cell.fault is None else self.year.load_s(cell)
 
     def _faults(self, cell: RunKind, targets: Targets, seed: int) -> list[dict[str, Any]]:
         """The faults of one event. All of them are where ``seed`` says."""
@@ -128,6 +155,11 @@ def pushes(scenario: Scenario) -> bool:
     """Return whether any zone pushes messages."""
     load = scenario.load
     return bool(load.arrivals or load.operations or any(map(load.rate_of, scenario.zones)))
+
+
+def _rate_per_s(scenario: Scenario) -> float:
+    """Return the messages a second of all zones; 0 if the load has no rate."""
+    return sum(map(scenario.load.rate_of, scenario.zones))
 
 
 def _written(value: Any) -> str:

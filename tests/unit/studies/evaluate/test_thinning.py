@@ -1,0 +1,216 @@
+"""Goal: thinned runs show what thinning leaves as it is, and never prove what it hides.
+
+Method: scenarios are thinned; and benchmarks/rollout-120.yaml, with times a tenth as long, is run both ways.
+"""
+
+import json
+from pathlib import Path
+
+import pytest
+import yaml
+from support.app.commands import zonelab_here
+from support.project_files import ROOT
+from support.scenarios.sim_runs import SMALL
+
+from zonelab.analysis.observation import Observation
+from zonelab.analysis.rates.decisions import ObjectiveStatus, judge
+from zonelab.analysis.rates.figures import SettingRates
+from zonelab.analysis.rates.objectives import Objective, TimedOperation
+from zonelab.analysis.rates.outcomes import Outcomes, RunScale
+from zonelab.analysis.rates.year import NO_FAULT, RunKind, Year, YearlyFaults
+from zonelab.scenarios.spec.reading import scenario_of
+from zonelab.scenarios.spec.scenario import Scenario
+from zonelab.studies.evaluate.one_run import EvaluationMeasure
+from zonelab.studies.evaluate.rollout import Rollout
+from zonelab.studies.evaluate.thinning import UNTHINNED_MESSAGES_MAX, most_thinned, refusal, thinned
+
+ROLLOUT = ROOT / "benchmarks/rollout-120.yaml"
+LARGE = {
+    "name": "large",
+    "load": {"duration_s": 10, "rate_per_s": {"a": 60, "b": 20}},
+    "drain": {"bound_s": 60},
+    "consumers": {"per_zone": 86, "processing": "exponential:1s"},
+    "replication": {"hinted_handoff": {"queue": 1000}, "anti_entropy": {"entries": 100}},
+    "queue": {"unack_ms": 30_000},
+}
+
+
+def scenario(**changes) -> Scenario:
+    return scenario_of({**LARGE, **changes}, source="large.yaml")
+
+
+def busy_consumers(one: Scenario, zone: str) -> float:
+    """Return the arrivals of a zone for each of its consumers."""
+    return one.load.rate_of(zone) / one.consumers.per_zone
+
+
+def as_busy(before: Scenario, after: Scenario) -> bool:
+    return all(busy_consumers(after, zone) == pytest.approx(busy_consumers(before, zone)) for zone in before.zones)
+
+
+@pytest.mark.parametrize("k", [2, 5, 40, 43])
+def test_consumers_are_as_busy_as_before_and_all_that_they_share_is_divided(k: int):
+    before = scenario()
+    found = thinned(before, k)
+    after = found.scenario
+    assert after.consumers.per_zone == 86 // k
+    assert found.factor == pytest.approx(86 / after.consumers.per_zone)
+    assert as_busy(before, after)
+    hints, compared = after.replication.hinted_handoff, after.replication.anti_entropy
+    assert (hints and hints.queue) == round(1000 / found.factor)
+    assert (compared and compared.entries) == round(100 / found.factor)
+    kept = ("links", "queue", "faults", "topology", "level")
+    assert [getattr(after, name) for name in kept] == [getattr(before, name) for name in kept]
+    assert after.consumers.processing == before.consumers.processing
+    assert after.load.duration_s == before.load.duration_s
+    keeps_consumers = after.model_copy(update={"consumers": before.consumers})
+    assert not as_busy(before, keeps_consumers), "thinning that keeps consumers is noticed"
+
+
+@pytest.mark.parametrize(
+    ("changes", "most", "why"),
+    [
+        ({}, 43, "fewer than 2 a zone"),
+        ({"consumers": {"per_zone": 3}}, 1, "fewer than 2 a zone"),
+        ({"queue": {"engine": "gmq"}}, 1, "timers that work off one job after the other"),
+        ({"load": {"duration_s": 1, "operations": [{"at_ms": 0, "zone": "a", "id": "1"}]}}, 1, "no rate to divide"),
+        (
+            {"queue": {"engine": "fifo", "partitions": 6}, "consumers": {"per_zone": 24}, "replication": {}},
+            6,
+            "partitions 6 is",
+        ),
+        ({"queue": {"engine": "fifo", "order": "global"}, "replication": {}}, 1, "a single partition"),
+    ],
+)
+def test_what_cannot_be_thinned_says_why_in_a_line(changes: dict, most: int, why: str):
+    one = scenario(**changes)
+    assert most_thinned(one) == most
+    refused = [refusal(one, k) or "" for k in range(most + 1, 90)]
+    assert all(refused)
+    assert all("\n" not in line for line in refused)
+    assert any(why in line for line in refused)
+    with pytest.raises(ValueError, match=f"thinning: got 90; accepted: up to {most}, as "):
+        thinned(one, 90)
+    assert thinned(one, 1).scenario is one
+
+
+def test_ordered_messages_keep_the_rate_of_a_partition():
+    ordered = {"engine": "fifo", "partitions": 12, "credit": 100}
+    load = {"duration_s": 10, "rate_per_s": 60, "keys": {"count": 8}}
+    one = scenario(queue=ordered, load=load, consumers={"per_zone": 24}, replication={})
+    after = thinned(one, 4).scenario
+    assert (after.queue.partitions, after.queue.credit, after.load.keys.count) == (3, 100, 2)
+
+
+def large(folder: Path, rate_per_s: float) -> Rollout:
+    document = yaml.safe_load(ROLLOUT.read_text(encoding="utf-8"))
+    document["load"]["rate_per_s"] = rate_per_s
+    down = {"per_year": 2, "lasts_s": 10, "lengths_s": [5, 7, 10], "fault": {"kind": "kill", "zone": "any"}}
+    document["evaluate"]["faults"] = {"down": down}
+    path = folder / f"rollout-{rate_per_s:g}.yaml"
+    path.write_text(yaml.safe_dump(document), encoding="utf-8")
+    return Rollout.load(str(path))
+
+
+def test_a_load_too_large_for_a_run_is_thinned_with_faults_and_shortened_without(tmp_path: Path):
+    small, big = large(tmp_path, 40), large(tmp_path, 1_000)
+    assert {kind.thinning for kind in small.year.cells} == {1}, "60 s of 120 messages a second fit"
+    assert big.year.cells[0] == NO_FAULT
+    assert all(kind.thinning > 1 for kind in big.year.cells if kind.fault)
+    for kind in big.year.cells:
+        load, scale = big.run(0, kind, 1).load, big.scale(0, kind)
+        messages = 3 * load.rate_per_s * load.duration_s
+        assert messages <= UNTHINNED_MESSAGES_MAX
+        assert messages * scale.thinned_by * scale.shortened_by == pytest.approx(3_000 * big.year.load_s(kind))
+    assert str(RunKind("a", 2, 40)) == "a for 2 s, thinned by 40"
+
+
+def planted(kind: RunKind, scale: RunScale, **counts: int) -> SettingRates:
+    """Return what runs of a load of 7,200 messages show, thinned as ``scale`` says where there is a fault."""
+    pushed = round(7_200 / scale.thinned_by)
+    fault = YearlyFaults(name="down", per_year=2, lasts_s=10, lengths_s=(10,), loads_s=(60,), thinning=kind.thinning)
+    seen = Observation(begun=pushed, counts=counts, numbers=scale.numbers(), samples={"push": [1_000] * pushed})
+    calm = Observation(begun=7_200, samples={"push": [1_000] * 7_200})
+    runs = {NO_FAULT: dict.fromkeys(range(400), calm), kind: dict.fromkeys(range(400), seen)}
+    return SettingRates(Outcomes(runs), Year(run_s=60, faults=(fault,)))
+
+
+THINNED, WHOLE = RunKind("down", 10, 7), RunKind("down", 10)
+SCALE = RunScale(thinned_by=7.2)
+
+
+@pytest.mark.parametrize(
+    "text", ["losses < 1%", "losses < 1% with down", "losses == 0", "losses == 0 with down", "p99(push) < 1s with down"]
+)
+def test_what_thinned_runs_do_not_show_is_never_met_and_not_accepted_as_unseen(text: str):
+    found = judge(planted(THINNED, SCALE), Objective.parsed(text), error=0.05)
+    assert (found.status, found.unseen, found.hidden) == (ObjectiveStatus.OPEN, False, True)
+    assert str(found).endswith("; thinned runs do not show it")
+    whole = judge(planted(WHOLE, RunScale()), Objective.parsed(text), error=0.05)
+    assert whole.unseen or whole.status is ObjectiveStatus.MET
+
+
+@pytest.mark.parametrize("text", ["p50(push) < 1s with down", "redelivered < 1% with down"])
+def test_what_survives_thinning_may_be_met_by_thinned_runs(text: str):
+    assert judge(planted(THINNED, SCALE), Objective.parsed(text), error=0.05).status is ObjectiveStatus.MET
+
+
+def test_cases_of_thinned_runs_count_for_the_load_that_they_stand_for():
+    loss = Objective.parsed("losses < 1% with down")
+    thin = planted(THINNED, SCALE, lost=3).outcomes
+    assert float(thin.counted(THINNED, "losses").mean) == pytest.approx(3 * 7.2)
+    assert float(thin.messages(THINNED).mean) == pytest.approx(7_200)
+    assert float(thin.slower(THINNED, TimedOperation.PUSH, 0.0).mean[0]) == pytest.approx(7_200)
+    assert thin.counted(THINNED, "losses").grain == pytest.approx(7.2)
+    assert RunScale(thinned_by=7.2, shortened_by=2).cases("unavailable") == 2, "a larger load is away no longer"
+    assert judge(planted(THINNED, SCALE, lost=100), loss, error=0.05).status is ObjectiveStatus.NOT_MET
+
+
+SCALED = (
+    "load.duration_s=5",
+    "consumers.per_zone=80",
+    "consumers.processing=0.95*lognormal:150ms:300ms + 0.05*constant:4s",
+    "queue.unack_ms=3000",
+    "queue.unack_interval_ms=750",
+    "drain.bound_s=12",
+)
+
+
+def test_what_thinning_hides_is_there_unthinned():
+    """Jobs that outlast their lease are left to nobody when many consumers take them; thinned, they never are."""
+    rollout = Rollout.load(str(ROLLOUT), overrides=SCALED)
+    run = EvaluationMeasure(rollout)
+    whole = run((0, NO_FAULT, 1))
+    thin = [run((0, RunKind(thinning=40), seed)) for seed in range(1, 13)]
+    assert whole.counts["abandoned"] > 0
+    assert sum(one.counts.get("abandoned", 0) for one in thin) == 0
+    assert sum(one.counts.get("redelivered", 0) for one in thin) > 0
+    assert [one.numbers["thinned_by"] for one in thin] == [40] * 12
+    assert "thinned_by" not in whole.numbers
+
+
+def test_an_evaluation_of_a_large_load_names_what_thinned_runs_do_not_show(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    monkeypatch.setattr("zonelab.studies.evaluate.rollout.UNTHINNED_MESSAGES_MAX", 40)
+    monkeypatch.setattr("zonelab.studies.evaluate.thinning.MESSAGES_A_CPU_S", 1)
+    fault = {"kind": "kill", "zone": "any"}
+    down = {"per_year": 12, "lasts_s": 60, "lengths_s": [0.1, 0.2, 0.4], "fault": fault}
+    section = {
+        "objectives": ["p50(push) < 1s with down", "losses == 0", "p99(push) < 1s with down"],
+        "accept": "unseen",
+        "faults": {"down": down},
+    }
+    load = {"duration_s": 1, "rate_per_s": 20}
+    document = {**SMALL, "evaluate": section, "load": load, "consumers": {"per_zone": 8}, "level": "DC_QUORUM"}
+    (tmp_path / "rollout.yaml").write_text(yaml.safe_dump(document), encoding="utf-8")
+    zonelab_here("evaluate", "rollout.yaml", "--runs", "16", cwd=tmp_path)
+    (folder,) = tmp_path.glob("runs/small/evaluate-*")
+    told = json.loads((folder / "evaluate.json").read_text())
+    assert any(", thinned by " in kind for kind in told["runs"]), told["runs"]
+    median, losses, tail = told["settings"][0]["objectives"]
+    assert not median["hidden"]
+    assert [one["status"] for one in (losses, tail)] in (["open", "open"], ["not met", "open"], ["not met", "not met"])
+    assert "none" in str(losses["told"]) or losses["status"] == "not met"
+    assert all(one["hidden"] for one in (losses, tail) if one["status"] == "open")
+    assert told["exit_code"] != 0
