@@ -17,7 +17,8 @@ from tempfile import TemporaryDirectory
 from zonelab.analysis.observation import Observation
 from zonelab.app.verbs.evaluate import run_evaluation
 from zonelab.scenarios.run.trial import attempt
-from zonelab.studies.evaluate.evaluation import Budget, Evaluation
+from zonelab.studies.evaluate.budget import Budget
+from zonelab.studies.evaluate.evaluation import Evaluation
 from zonelab.studies.evaluate.rollout import Rollout
 from zonelab.studies.many_runs.environment import Environment
 from zonelab.studies.many_runs.run_all import run_all

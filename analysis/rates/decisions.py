@@ -17,6 +17,7 @@ from zonelab.analysis.rates.samples import Estimate, finite
 from zonelab.analysis.rates.year import RunKind
 
 LOOKS_MAX = 5
+UNPLANNED_LOOKS_MAX = 10
 ERROR = 0.05
 PLANNED = ERROR / 2
 """Error of the last look."""
@@ -91,10 +92,11 @@ class ObjectiveJudgement:
             return f"{self.seen}; {HIDDEN}"
         if self.objective.is_zero:
             return f"{self.seen}; {NO_PROOF}"
-        bounded = self.upper < float("inf")
+        limit = self.objective.told(self.objective.limit)
+        if self.upper == float("inf"):
+            return f"{self.seen}, too few runs to bound it, bound {limit}"
         side = "at least" if self.objective.figure.as_share else "at most"
-        upper = f"{side} {self.objective.told(self.upper)}" if bounded else "nothing bounds it yet"
-        return f"{self.seen}, {upper}, bound {self.objective.told(self.objective.limit)}"
+        return f"{self.seen}, {side} {self.objective.told(self.upper)}, bound {limit}"
 
     def to_json(self) -> dict[str, Any]:
         return {
@@ -111,14 +113,16 @@ class ObjectiveJudgement:
             "cases": self.cases,
             "needs": {str(cell): count for cell, count in self.needs.items()},
             "bound": self.objective.limit,
-            "told": str(self),
         }
 
 
 def error_at(look: int, looks: int | None) -> float:
-    """Return what the look, counted from 1, may spend. ``looks``: how many there are at most; None: nobody knows."""
+    """Return what the look, counted from 1, may spend. ``looks``: how many are planned; None: the next may be the last.
+
+    Then each has the same part, so that what is decided stays so.
+    """
     if looks is None:
-        return float(ERROR / 2**look)
+        return ERROR / UNPLANNED_LOOKS_MAX
     return PLANNED if look == looks else (ERROR - PLANNED) / (looks - 1)
 
 

@@ -36,6 +36,8 @@ def needed_runs(measured: SettingRates, objective: Objective, *, error: float) -
     if not room or not all(map(isfinite, far.values())):
         return {}
     near = _share(far, room)
+    if not near:
+        return {}
     found = {}
     for cell, part in parts.items():
         power = 2 if float(np.max(part.sample.mean)) else 1

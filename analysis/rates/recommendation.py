@@ -7,7 +7,7 @@ from itertools import chain
 import numpy as np
 from scipy import special
 
-from zonelab.analysis.rates.decisions import ERROR, PLANNED, UNSEEN_RUNS, ObjectiveJudgement, ObjectiveStatus, judge
+from zonelab.analysis.rates.decisions import ERROR, PLANNED, ObjectiveJudgement, ObjectiveStatus, judge
 from zonelab.analysis.rates.figures import NonlinearFaults, SettingRates
 from zonelab.analysis.rates.objectives import Figure, Objective
 
@@ -54,15 +54,14 @@ class Recommendation:
     """``recommended``: None if no setting qualifies. ``tied``: cannot be told apart from it.
 
     Settings with every objective met, or accepted, come before those of which that is only likely.
-    ``undecided``: settings with an open objective. ``complete``: nothing more is to be decided. ``behind``: settings
-    that would do, too, each with the figure of ``prefer`` of which it has more.
+    ``undecided``: settings with an open objective. ``behind``: settings that would do, too, each with the figure of
+    ``prefer`` of which it has more.
     """
 
     rows: tuple[SettingChoice, ...]
     recommended: str | None
     tied: tuple[str, ...]
     undecided: tuple[str, ...]
-    complete: bool
     prefer: tuple[Figure, ...]
     behind: Mapping[str, Figure]
 
@@ -91,13 +90,11 @@ def recommend(
     )
     proven = [row.setting for row in rows if row.is_proven]
     best, behind = preferred(settings, proven or [row.setting for row in rows if row.is_likely], prefer=prefer)
-    left = [one for row in rows if row.status is not ObjectiveStatus.NOT_MET for one in row.judged if one.is_open]
     return Recommendation(
         rows=rows,
         recommended=best[0] if best else None,
         tied=tuple(best[1:]),
         undecided=tuple(row.setting for row in rows if row.status is not ObjectiveStatus.NOT_MET and row.open),
-        complete=all(one.unseen and one.runs >= UNSEEN_RUNS for one in left),
         prefer=tuple(prefer),
         behind=behind,
     )

@@ -24,6 +24,10 @@ BUDGET_DEFAULT = "5min"
 CONFIRM_RUNS_DEFAULT = 12
 
 
+class Until(StrEnum):
+    DECIDED = "decided"
+
+
 @over_many_runs()
 def evaluate(
     given_file: Annotated[
@@ -67,6 +71,10 @@ def evaluate(
     runs: Annotated[
         int | None, typer.Option(min=1, max=RUNS_MAX, help="Instead of --budget: runs of each setting, at most.")
     ] = None,
+    until: Annotated[
+        Until | None,
+        typer.Option(help="Instead of --budget: go on until nothing is open that takes less than a day to decide."),
+    ] = None,
     limit: Annotated[
         int,
         typer.Option(
@@ -100,12 +108,13 @@ def evaluate(
     from zonelab.app.verbs.evaluate import Confirm, run_evaluation
     from zonelab.app.verbs.judged_studies import evaluation_suite
     from zonelab.scenarios.durations import parse_duration_s
-    from zonelab.studies.evaluate.evaluation import Budget
+    from zonelab.studies.evaluate.budget import Budget
     from zonelab.studies.evaluate.rollout import Rollout
     from zonelab.studies.evaluate.template import plain_rollout
 
-    if budget is not None and runs is not None:
-        raise NotAccepted("--runs and --budget exclude each other")
+    given_ends = [name for name, value in (("runs", runs), ("budget", budget), ("until", until)) if value is not None]
+    if len(given_ends) > 1:
+        raise NotAccepted(f"--{given_ends[0]} and --{given_ends[1]} exclude each other")
     given = {"zones": zones, "lag": lag, "rate": rate}
     own = {name: value for name, value in given.items() if value is not None}
     if (given_file or from_) and own:
@@ -114,8 +123,9 @@ def evaluate(
         raise NotAccepted("--confirm-runs needs --confirm")
     file = _file(given_file or [], from_ or [], lags=lags)
     real = None if confirm is None else Confirm(on=confirm, repeats=confirm_runs or CONFIRM_RUNS_DEFAULT)
-    seconds = parse_duration_s(budget or BUDGET_DEFAULT) if runs is None else None
+    seconds = parse_duration_s(budget or BUDGET_DEFAULT) if runs is None and until is None else None
     spend = ["--budget", budget or BUDGET_DEFAULT] if runs is None else ["--runs", str(runs)]
+    spend = spend if until is None else ["--until", str(until)]
     words = [file] if file is not None else [word for name, value in own.items() for word in (f"--{name}", f"{value}")]
     words += [*words_of("--set", set_), *spend, *(["--limit", str(limit)] if limit else [])]
     command = options.command(*words, *(real.words if real is not None else []))

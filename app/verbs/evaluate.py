@@ -5,15 +5,18 @@ from functools import partial
 from pathlib import Path
 
 from zonelab.analysis.evaluation_page import write_evaluation_page
+from zonelab.analysis.number_text import counted
 from zonelab.analysis.rates.decisive_inputs import changes
 from zonelab.analysis.rates.drawn_inputs import drawn_inputs
+from zonelab.analysis.rates.recommendation import Recommendation
 from zonelab.analysis.rates.rollout_question import RolloutQuestion
 from zonelab.analysis.whole_files import write_json
 from zonelab.scenarios.arms import Arm, ZoneKind
 from zonelab.scenarios.errors import ScenarioError
 from zonelab.scenarios.spec.rules import problems
+from zonelab.studies.evaluate.budget import Budget
 from zonelab.studies.evaluate.confirming import ConfirmationRuns
-from zonelab.studies.evaluate.evaluation import Budget, Evaluation
+from zonelab.studies.evaluate.evaluation import Evaluation
 from zonelab.studies.evaluate.real_run import RealRuns
 from zonelab.studies.evaluate.result import EvaluationResult, of_year
 from zonelab.studies.evaluate.rollout import Rollout
@@ -77,6 +80,7 @@ def run_evaluation(
     with evaluation.experiment.state(directory) as state:
         with RunBar(f"{rollout.scenario.name} evaluate", done=len(state.results)) as bar:
             evaluation.progress = bar.show
+            evaluation.first_answer = partial(_tell_first, bar)
             evaluation.begins = partial(bar.tell, f"evaluate: {_words_before(rollout, budget)}")
             done = evaluation.run(budget, state=state)
         evaluate, found = rollout.evaluate, done.found
@@ -107,12 +111,22 @@ def run_evaluation(
     return result
 
 
+def _tell_first(bar: RunBar, found: Recommendation, after_s: float) -> None:
+    """Print what is known after the first runs."""
+    chosen = found.recommended or "no setting yet"
+    rejected = [row.setting for row in found.rows if row.binding is not None]
+    out = f"; {counted(len(rejected), 'setting')} rejected" if rejected else ""
+    bar.tell(f"evaluate: first answer after {after_s:.0f} s, from few runs: {chosen}{out}; more runs are being made")
+
+
 def _words_before(rollout: Rollout, budget: Budget) -> str:
     """Return what will be run, and how long that may take; a time is that of the runs alone."""
     runs = f"{len(rollout.settings)} settings x {len(rollout.year.cells)} kinds of runs"
     load = f"{rollout.year.run_s:g} s of load each, simulated"
     if budget.runs is not None:
         return f"{runs}, {load}; for at most {budget.runs:,} runs of each setting"
+    if budget.until_decided:
+        return f"{runs}, {load}; until nothing is open that takes less than a day"
     return f"{runs}, {load}; for about {budget.seconds:g} s, and some seconds more for the answer and its page"
 
 

@@ -1,63 +1,38 @@
-"""An evaluation: rounds of runs of every setting, more where they tell most, up to five looks at what is known."""
+"""An evaluation: rounds of runs of settings that may be taken, more where they decide most, and looks in between."""
 
 import time
-from collections.abc import Callable, Collection, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from math import ceil
 
 from zonelab.analysis.observation import Observation
-from zonelab.analysis.rates.decisions import LOOKS_MAX, error_at
+from zonelab.analysis.rates.decisions import PLANNED, UNPLANNED_LOOKS_MAX, UNSEEN_RUNS, ObjectiveJudgement, error_at
 from zonelab.analysis.rates.figures import SettingRates, rates_of
 from zonelab.analysis.rates.objectives import Objective
 from zonelab.analysis.rates.outcomes import Outcomes
-from zonelab.analysis.rates.precision import rates_given_faults
 from zonelab.analysis.rates.recommendation import Recommendation, recommend
-from zonelab.analysis.rates.year import RunKind
-from zonelab.scenarios.errors import NotAccepted
+from zonelab.analysis.rates.year import NO_FAULT, RunKind
 from zonelab.scenarios.spec.evaluate import AcceptedOpen
 from zonelab.scenarios.spec.traces import digests
-from zonelab.studies.evaluate.one_run import EvaluationMeasure
+from zonelab.studies.evaluate.allotment import KNOWN_PART, RunCosts, by_spread, for_needs, has_badly_known
+from zonelab.studies.evaluate.budget import DAY_S, FEWEST, LEAST, Budget, mean_costs_s, stages_of
+from zonelab.studies.evaluate.one_run import PROCESSOR_S, EvaluationMeasure
 from zonelab.studies.evaluate.rollout import Rollout
 from zonelab.studies.many_runs.experiment import Experiment
 from zonelab.studies.many_runs.run_all import IN_THIS_PROCESS, AllRuns
 from zonelab.studies.many_runs.state import RunState
 from zonelab.studies.many_runs.task import RunTask, Workers
-from zonelab.studies.sweep.settings import Setting, identities, own_functions
+from zonelab.studies.sweep.settings import identities, own_functions
 
-LEAST = 4
-"""Runs of each kind before anything is decided.
-
-Student's factor of a 95 % interval is 12.7 with 2 runs, 4.3 with 3 and 3.2 with 4; from there on it falls slowly.
-"""
-
-FLOOR = 1.0
-"""Weight, in objectives, that all kinds share evenly, however little they seem to matter.
-
-Which kind matters is itself an estimate from few runs: without it, a kind whose first runs show no case gets no more.
-"""
-
-KNOWN_PART = 2 / 3
-"""Largest part of the runs that is spent on knowing rates given a fault well.
-
-Rare faults would take any budget; the rest is left for deciding the objectives, which is what was asked.
-"""
-
-_LEAST_S = 1e-3
-
-
-@dataclass(frozen=True, kw_only=True, slots=True)
-class Budget:
-    """Either ``seconds``, for ``jobs`` processes at once, or so many ``runs`` of each setting."""
-
-    seconds: float | None = None
-    jobs: int = 1
-    runs: int | None = None
+_LONG_S = 1.0
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class EvaluationRounds:
     """``looks``: how many there were. ``complete`` is False if Ctrl-C ended it.
 
+    ``runs``: of each kind, in the setting with most; ``left``: settings that got fewer. ``needs_s``: by setting and
+    objective that is open, for how long the same processes would have to go on; None if that cannot be told.
     ``seconds_a_run``: by the clock, of the runs that were made now, in as many processes as there were; None: none was.
     """
 
@@ -69,18 +44,33 @@ class EvaluationRounds:
     failures: Mapping[str, str]
     complete: bool
     seconds_a_run: float | None = None
+    left: tuple[str, ...] = ()
+    needs_s: Mapping[tuple[str, Objective], float | None] = field(default_factory=dict)
+
+
+class _TimeIsUp(Exception):
+    """Raised in between runs, as the budget is spent."""
 
 
 @dataclass(slots=True)
 class Evaluation:
+    """``first_answer``: is called with what is known after the first runs, if more are made."""
+
     rollout: Rollout
     first_seed: int = 1
     workers: Workers = IN_THIS_PROCESS
     progress: Callable[[int, int], None] = lambda done, total: None
     begins: Callable[[], None] = lambda: None
+    first_answer: Callable[[Recommendation, float], None] = lambda found, after_s: None
     now_s: Callable[[], float] = time.monotonic
     experiment: Experiment[tuple[int, RunKind, int]] = field(init=False)
     _counts: dict[RunKind, int] = field(default_factory=dict)
+    _going_on: list[str] = field(default_factory=list)
+    _done: AllRuns = field(default_factory=AllRuns)
+    _rates: Mapping[str, SettingRates] = field(default_factory=dict)
+    _found: Recommendation = field(init=False)
+    _a_run_s: float = 1.0
+    _end_s: float = float("inf")
 
     def __post_init__(self) -> None:
         faults = [one.model_dump(mode="json")["fault"] for one in self.rollout.evaluate.faults.values()]
@@ -94,33 +84,65 @@ class Evaluation:
         )
 
     def run(self, budget: Budget, *, state: RunState) -> EvaluationRounds:
-        """Raises ``NotAccepted`` if the budget is too small for one round, or ``ManyRunsFailed``."""
-        self._afford(budget, known=bool(state.results))
+        """Raises ``NotAccepted`` if the budget is too small for the first runs, or ``ManyRunsFailed``."""
+        cells, begin_s, known = self.rollout.year.cells, self.now_s(), len(state.results)
+        budget.check_runs(cells)
+        self._afford(budget, state)
         self.begins()
-        self._counts = dict.fromkeys(self.rollout.year.cells, LEAST)
-        begin_s, known = self.now_s(), len(state.results)
-        done, look = self._round(state), 1
-        while True:
-            made = len(state.results) - known
-            each_s = (self.now_s() - begin_s) / max(1, made)
-            left_s = (budget.seconds or 0.0) * look / LOOKS_MAX - (self.now_s() - begin_s)
-            total = self._total(budget, look, more=max(0, round(left_s / max(each_s, _LEAST_S))))
-            if done.complete and self._allot(total, self._measured(done), look):
-                done = self._round(state)
-            measured = self._measured(done)
-            found = self._decided(measured, look)
-            if look == LOOKS_MAX or found.complete or not done.complete:
-                break
+        self._end_s = begin_s + budget.seconds if budget.seconds is not None else float("inf")
+        self._counts, self._going_on = dict.fromkeys(cells, 0), [one.name for one in self.rollout.settings]
+        self._done = AllRuns()
+        self._rates = self._measured(self._done)
+        stages = stages_of(self.rollout.year, self.rollout.evaluate.objectives)
+        stages = stages if budget.seconds is not None else [list(cells)]
+        looks, look, going_on = budget.looks(len(stages)), 0, True
+        for number, stage in enumerate(stages):
+            room_s = budget.first_room_s(number, len(stages))
+            going_on = going_on and self._first_runs(stage, room_s=room_s, state=state)
+            found = self._decided(look + 1, looks)
+            if budget.runs is None:
+                look += 1
+                self._drop(found, halve=False)
+                if number == 0 and going_on:
+                    self.first_answer(found, self.now_s() - begin_s)
+        while going_on and look < (looks or UNPLANNED_LOOKS_MAX):
             look += 1
+            purse = self._purse(budget, look, looks, begin_s, len(state.results) - known)
+            if not purse and look < (looks or 0):
+                continue  # the first runs are more than this look may have
+            wanted = self._wanted(purse, budget)
+            if wanted == self._counts:
+                break
+            self._counts = wanted
+            going_on = self._round(state)
+            found = self._decided(look, looks)
+            self._drop(found, halve=budget.seconds is not None)
+            if not self._open(found):
+                break
+        return self._ended(budget, look, looks, state, known, self.now_s() - begin_s)
+
+    def _ended(
+        self, budget: Budget, look: int, looks: int | None, state: RunState, known: int, taken_s: float
+    ) -> EvaluationRounds:
+        """Return what is known at the end, by the error that is left for the last look."""
+        measured, found = self._rates, self._decided(looks or max(1, look), looks)
+        made = len(state.results) - known
         return EvaluationRounds(
             measured=measured,
             found=found,
-            looks=look,
-            runs={cell: len(next(iter(measured.values())).outcomes.runs[cell]) for cell in self.rollout.year.cells},
+            looks=max(1, look),
+            runs={cell: max(len(one.outcomes.runs[cell]) for one in measured.values()) for cell in self._counts},
             known=known,
-            failures={f"{name}, seed {seed}": why for (name, seed), why in done.failures.items()},
-            complete=done.complete,
-            seconds_a_run=each_s if made else None,
+            failures={f"{name}, seed {seed}": why for (name, seed), why in self._done.failures.items()},
+            complete=self._done.complete,
+            seconds_a_run=taken_s / made if made else None,
+            left=tuple(row.setting for row in found.rows if row.binding is None and row.setting not in self._going_on),
+            needs_s={
+                (row.setting, one.objective): self._needs_s(measured[row.setting], one.needs, budget.jobs)
+                for row in found.rows
+                for one in row.judged
+                if one.is_open and not one.objective.is_zero
+            },
         )
 
     def at_least(
@@ -134,6 +156,7 @@ class Evaluation:
 
         Raises ``ManyRunsFailed``.
         """
+        self._end_s = float("inf")
         done = self._made(counts, settings, state)
         return self._measured(done), done.complete
 
@@ -141,89 +164,142 @@ class Evaluation:
         """Return what the runs that are there say of each setting, without a new one."""
         return self._measured(AllRuns(results=state.results))
 
-    def _afford(self, budget: Budget, *, known: bool) -> None:
-        """Raises ``NotAccepted`` if it is too small for one round. A run is made twice: the first has imports in it."""
-        cells = self.rollout.year.cells
-        kinds = f"{LEAST} of each of {len(cells)} kinds"
-        if budget.runs is not None and budget.runs < LEAST * len(cells):
-            raise NotAccepted(f"--runs: got {budget.runs}; accepted: at least {LEAST * len(cells)}, {kinds}")
-        if budget.seconds is None or known:
+    def _afford(self, budget: Budget, state: RunState) -> None:
+        """Learn what a run takes: of runs that are there, or of one that is made; raises ``NotAccepted``.
+
+        A short one is made twice, as the first has imports in it.
+        """
+        if state.results:
+            self._a_run_s = sum(map(_cost_s, state.results.values())) / len(state.results)
+        if budget.seconds is None or state.results:
             return
-        taken_s = 0.0
         for _ in range(2):
-            begin_s = self.now_s()
-            EvaluationMeasure(self.rollout)((0, cells[-1], self.rollout.seeds(cells[-1], 1, first=self.first_seed)[0]))
-            taken_s = self.now_s() - begin_s
-        runs = LEAST * len(cells) * len(self.rollout.settings)
-        needed_s = runs * taken_s / budget.jobs
-        if needed_s > budget.seconds:
-            text = f"one round is {runs} runs of {taken_s:.2g} s: {kinds}, {len(self.rollout.settings)} settings"
-            raise NotAccepted(f"--budget: got {budget.seconds:g} s; accepted: at least {ceil(needed_s)} s, as {text}")
+            begin_s = time.process_time()
+            EvaluationMeasure(self.rollout)((0, NO_FAULT, self.first_seed))
+            self._a_run_s = time.process_time() - begin_s
+            if self._a_run_s > _LONG_S:
+                break
+        budget.check_seconds(self.rollout, a_run_s=self._a_run_s)
 
-    def _total(self, budget: Budget, look: int, *, more: int) -> int:
-        """Return how many runs a setting has after this look; by time, ``more`` of all settings together."""
+    def _first_runs(self, stage: Sequence[RunKind], *, room_s: float, state: RunState) -> bool:
+        """Make the first runs of some kinds, of as many settings as fit; of all, if nothing is known of them yet."""
+        names = self._ranked() if self._done.results else self._going_on
+        sizes = [len(names)]
+        while self._done.results and sizes[-1] > FEWEST:
+            sizes.append(max(FEWEST, ceil(sizes[-1] / 2)))
+        tries = [(LEAST, len(names)), *((FEWEST, size) for size in sizes)]
+        prices = (self._costs(names[:size]).of(dict.fromkeys(stage, count), {}) for count, size in tries)
+        count, size = next((one for one, price in zip(tries, prices, strict=True) if price <= room_s), tries[-1])
+        self._going_on = names[:size]
+        self._counts |= dict.fromkeys(stage, count)
+        return self._round(state)
+
+    def _purse(self, budget: Budget, look: int, looks: int | None, begin_s: float, made: int) -> float:
+        """Return what this look may cost: runs of all settings that go on, or seconds of processors."""
         if budget.runs is not None:
-            return ceil(budget.runs * look / LOOKS_MAX)
-        return sum(self._counts.values()) + more // len(self.rollout.settings)
+            total = ceil(budget.runs * look / (looks or 1)) - sum(self._counts.values())
+            return float(max(0, total) * len(self._going_on))
+        if looks is None:
+            return DAY_S * budget.jobs
+        taken_s = self.now_s() - begin_s
+        paid_s = sum(map(_cost_s, list(self._done.results.values())[-made:])) if made else 0.0
+        pace = min(1.0, paid_s / (taken_s * budget.jobs)) if made and taken_s else 1.0
+        return max(0.0, self._end_s - self.now_s()) / (looks - look + 1) * budget.jobs * pace
 
-    def _allot(self, total: int, measured: Mapping[str, SettingRates], look: int) -> bool:
-        """More runs of each kind, ``total`` of all kinds; False if there are none to be made.
+    def _wanted(self, purse: float, budget: Budget) -> dict[RunKind, int]:
+        """Return the runs of each kind after this look: what open objectives need, then where intervals are wide."""
+        going_on = {name: self._rates[name] for name in self._going_on}
+        costs = self._costs(self._going_on, by_time=budget.runs is None)
+        rows = [row for row in self._found.rows if row.setting in going_on]
+        open_ = self._open(self._found)
+        if not open_ or not purse:
+            return self._counts
+        needs = [one.needs for one in open_ if one.needs]
+        if budget.until_decided:
+            needs = [one for one in needs if costs.of(one, self._counts) <= purse]
+            if not needs:
+                return self._counts
+            return for_needs(needs, self._counts, costs, purse=purse)[0]
+        kept = purse * KNOWN_PART if has_badly_known(self._counts, going_on) else 0.0
+        wanted, left = for_needs(needs, self._counts, costs, purse=purse - kept)
+        return by_spread(wanted, going_on, rows, costs, purse=left + kept)
 
-        Some are placed where they let rates given a fault be known well, the rest where objectives are open.
+    def _open(self, found: Recommendation) -> list[ObjectiveJudgement]:
+        """Return what more runs of the settings that go on may decide."""
+        return [
+            one
+            for row in found.rows
+            if row.setting in self._going_on
+            for one in row.judged
+            if one.is_open
+            and not (one.unseen and one.runs >= UNSEEN_RUNS and (one.objective.is_zero or row.accepts_unseen))
+        ]
+
+    def _drop(self, found: Recommendation, *, halve: bool) -> None:
+        """Make no more runs of settings that are rejected; ``halve``: nor of the half that is preferred least."""
+        rejected = {row.setting for row in found.rows if row.binding is not None}
+        ranked = [name for name in self._ranked() if name not in rejected]
+        kept = ranked[: max(FEWEST, ceil(len(ranked) / 2))] if halve else ranked
+        self._going_on = [name for name in self._going_on if name in kept]
+
+    def _ranked(self) -> list[str]:
+        """Return the settings that go on, the recommended one first and the likely ones before the others."""
+        found = self._found
+        likely = {row.setting: row.is_likely for row in found.rows}
+        prefer = found.prefer[0]
+
+        def place(name: str) -> tuple[bool, bool, bool, float]:
+            return (
+                name != found.recommended,
+                name not in found.tied,
+                not likely[name],
+                self._rates[name].estimate(prefer),
+            )
+
+        return sorted(self._going_on, key=place)
+
+    def _costs(self, names: Collection[str], *, by_time: bool = True) -> RunCosts:
+        """Return what a run of each kind costs of all of ``names``; without ``by_time`` each run costs one."""
+        cells = self.rollout.year.cells
+        if not by_time:
+            return RunCosts(each=dict.fromkeys(cells, float(len(names))))
+        of_each = [self._costs_s(self._rates[name]) for name in names]
+        return RunCosts(each={cell: sum(one[cell] for one in of_each) for cell in cells})
+
+    def _costs_s(self, measured: SettingRates) -> dict[RunKind, float]:
+        costs = {cell: [_cost_s(run) for run in by_seed.values()] for cell, by_seed in measured.outcomes.runs.items()}
+        return mean_costs_s(costs, self.rollout.year, calm_s=self._a_run_s)
+
+    def _needs_s(self, measured: SettingRates, needs: Mapping[RunKind, int], jobs: int) -> float | None:
+        """For how long ``jobs`` processes would have to go on with this setting alone."""
+        counts = {cell: len(by_seed) for cell, by_seed in measured.outcomes.runs.items()}
+        return RunCosts(each=self._costs_s(measured)).of(needs, counts) / jobs if needs else None
+
+    def _round(self, state: RunState) -> bool:
+        """Make every run that is wanted by now and not there yet, seed by seed and all settings of a seed together.
+
+        False if there is no time for more.
         """
-        shares, needed = self._shares(measured, self._decided(measured, look)), self._needed(measured)
-        known = min(1.0, total * KNOWN_PART / max(1, sum(needed.values())))
-        rest = total - known * sum(needed.values())
-        open_ = {
-            cell: max(0.0, needed.get(cell, 0) * known + rest * share - self._counts[cell])
-            for cell, share in shares.items()
-        }
-        more = max(0, total - sum(self._counts.values())) / max(sum(open_.values()), 1e-300)
-        wanted = {cell: self._counts[cell] + round(more * part) for cell, part in open_.items()}
-        changed = wanted != self._counts
-        self._counts = wanted
-        return changed
+        try:
+            done = self._made(self._counts, self._going_on, state)
+        except _TimeIsUp:
+            done = AllRuns(complete=True)
+            wanted = {(_named(name, cell), seed) for name, cell, seed in self._every()}
+            done.results.update({key: state.results[key] for key in wanted if key in state.results})
+        self._done.results.update(done.results)
+        self._done.failures.update(done.failures)
+        self._done.complete = done.complete
+        self._rates = self._measured(self._done)
+        return done.complete and self.now_s() < self._end_s
 
-    def _needed(self, measured: Mapping[str, SettingRates]) -> Mapping[RunKind, int]:
-        """Return how many runs of a kind let every setting know its rates, of those that are to be known well."""
-        needed: dict[RunKind, int] = {}
-        for one in measured.values():
-            for rate in rates_given_faults(one):
-                if rate.is_wanted and rate.runs_needed is not None:
-                    for cell in self.rollout.year.fault(rate.fault).cells:
-                        needed[cell] = max(needed.get(cell, 0), ceil(self._counts[cell] * rate.runs_needed / rate.runs))
-        return needed
+    def _every(self) -> Iterator[tuple[str, RunKind, int]]:
+        for cell, seed in self._in_turn(self._counts):
+            yield from ((name, cell, seed) for name in self._going_on)
 
-    def _shares(self, measured: Mapping[str, SettingRates], found: Recommendation) -> Mapping[RunKind, float]:
-        """By weight and spread (Neyman 1934); for all settings the same, so their runs are pairs.
-
-        Every objective of a setting that is open has the same say.
-        """
-        year = self.rollout.year
-        shares = dict.fromkeys(year.cells, FLOOR / len(year.cells))
-        for row in found.rows:
-            for one in row.judged:
-                if one.is_open:
-                    parts = self._parts(measured[row.setting], one.objective)
-                    for cell, part in parts.items():
-                        shares[cell] += part / max(sum(parts.values()), 1e-300)
-        for fault in year.faults:
-            for middle in fault.cells[1:-1]:
-                shares[middle] = max(shares[middle], (shares[fault.cells[0]] + shares[fault.cells[-1]]) / 4)
-        return {cell: share / sum(shares.values()) for cell, share in shares.items()}
-
-    def _parts(self, measured: SettingRates, objective: Objective) -> Mapping[RunKind, float]:
-        """Return what each kind of run adds to the uncertainty of one objective; for zeros all that may show
-        a case count.
-        """
-        if objective.is_zero:
-            return {cell: 1.0 for cell in self.rollout.year.cells if objective.condition in (None, cell.fault)}
-        at_s = 0.0 if objective.figure.percentile is None else objective.bound
-        return measured.spread(objective.figure, objective.condition, at_s=at_s)
-
-    def _round(self, state: RunState) -> AllRuns:
-        """Every run that is wanted by now and not there yet, seed by seed and all settings of a seed together."""
-        return self._made(self._counts, [one.name for one in self.rollout.settings], state)
+    def _show(self, done: int, total: int) -> None:
+        self.progress(done, total)
+        if self.now_s() >= self._end_s:
+            raise _TimeIsUp
 
     def _made(
         self,
@@ -232,12 +308,12 @@ class Evaluation:
         state: RunState,
     ) -> AllRuns:
         tasks = [
-            RunTask(_named(setting, cell), seed, (index, cell, seed))
+            RunTask(_named(setting.name, cell), seed, (index, cell, seed))
             for cell, seed in self._in_turn(counts)
             for index, setting in enumerate(self.rollout.settings)
             if setting.name in settings
         ]
-        return self.experiment.run(tasks, workers=self.workers, state=state, progress=self.progress)
+        return self.experiment.run(tasks, workers=self.workers, state=state, progress=self._show)
 
     def _in_turn(self, counts: Mapping[RunKind, int]) -> Iterable[tuple[RunKind, int]]:
         """Yield runs of all kinds in proportion, so that what Ctrl-C leaves is of all kinds."""
@@ -253,21 +329,30 @@ class Evaluation:
         for (name, seed), outcome in done.results.items():
             by_name.setdefault(name, {})[seed] = outcome
         outcomes = {
-            setting.name: Outcomes({cell: by_name.get(_named(setting, cell), {}) for cell in self.rollout.year.cells})
+            setting.name: Outcomes(
+                {cell: by_name.get(_named(setting.name, cell), {}) for cell in self.rollout.year.cells}
+            )
             for setting in self.rollout.settings
         }
         return rates_of(outcomes, self.rollout.year)
 
-    def _decided(self, measured: Mapping[str, SettingRates], look: int) -> Recommendation:
+    def _decided(self, look: int, looks: int | None) -> Recommendation:
         evaluate = self.rollout.evaluate
-        return recommend(
-            measured,
+        self._found = recommend(
+            self._rates,
             evaluate.objectives,
             prefer=evaluate.prefer,
-            error=error_at(look, LOOKS_MAX),
+            error=error_at(look, looks),
+            planned=PLANNED if looks is not None else error_at(look, None),
             accepts_unseen=evaluate.accept is AcceptedOpen.UNSEEN,
         )
+        return self._found
 
 
-def _named(setting: Setting, cell: RunKind) -> str:
-    return f"{setting.name}, {cell}"
+def _cost_s(run: Observation) -> float:
+    """Return the processor time of a run; a second if it was not measured."""
+    return run.numbers.get(PROCESSOR_S, 1.0)
+
+
+def _named(setting: str, cell: RunKind) -> str:
+    return f"{setting}, {cell}"

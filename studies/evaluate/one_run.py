@@ -1,5 +1,6 @@
 """One run of an evaluation: a setting, a kind of run and a seed, in simulation, judged in memory and measured."""
 
+import time
 from collections import defaultdict
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
@@ -38,6 +39,9 @@ from zonelab.scenarios.run.trial import Trial, attempt
 from zonelab.scenarios.run_files.tables import OPERATIONS_NAME
 from zonelab.studies.evaluate.rollout import Rollout
 
+PROCESSOR_S = "processor_s"
+"""Measure of a run: the processor time that it took."""
+
 _US_PER_MS = 1000
 _NS_PER_US = 1000
 
@@ -51,12 +55,13 @@ class EvaluationMeasure:
     def __call__(self, which: tuple[int, RunKind, int]) -> Observation:
         """Raises ``RuntimeError`` if there is no verdict."""
         setting, cell, seed = which
+        begin_s = time.process_time()
         trial = attempt(self.rollout.run(setting, cell, seed))
         if trial.verdict is None:
             raise RuntimeError(trial.run.record.error or "the lab failed")
-        observation = measured(trial)
-        scale = self.rollout.scale(setting, cell).numbers()
-        return replace(observation, numbers={**observation.numbers, **scale})
+        found, scale = measured(trial), self.rollout.scale(setting, cell).numbers()
+        took_s = time.process_time() - begin_s
+        return replace(found, numbers={**found.numbers, **scale, PROCESSOR_S: took_s})
 
 
 def measured(trial: Trial) -> Observation:

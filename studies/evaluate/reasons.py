@@ -1,21 +1,26 @@
 """Reasons for the answer of an evaluation: one sentence a setting, why it is taken, tied or rejected."""
 
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from math import ceil
 
-from zonelab.analysis.number_text import digits
+from zonelab.analysis.number_text import counted, digits
 from zonelab.analysis.rates.decisions import ObjectiveJudgement
-from zonelab.analysis.rates.objectives import Figure, told
+from zonelab.analysis.rates.objectives import Figure, Objective, told
 from zonelab.analysis.rates.recommendation import Recommendation, SettingChoice
 from zonelab.analysis.rates.samples import Estimate
+
+_MINUTES_MAX = 120
+_HOURS_MAX = 48
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class AnswerReasons:
-    """``values``: by setting and figure, of the year."""
+    """``values``: by setting and figure, of the year. ``needs_s``: as the rounds of an evaluation have them."""
 
     found: Recommendation
     values: Mapping[str, Mapping[Figure, Estimate]]
+    needs_s: Mapping[tuple[str, Objective], float | None] = field(default_factory=dict)
 
     def sentences(self) -> Iterator[str]:
         """Yield the sentence of each setting, of the recommended one first."""
@@ -26,7 +31,7 @@ class AnswerReasons:
     def _of(self, row: SettingChoice) -> str:
         if (binding := row.binding) is not None:
             return f"{row.setting} is rejected: {binding.objective} is not met, {binding}{_ratio(binding)}"
-        chosen, open_ = self.found.recommended, _named(row.open)
+        chosen = self.found.recommended
         if row.setting == chosen:
             return f"{row.setting} is taken: {self._why_taken(row)}"
         if row.setting in self.found.tied:
@@ -34,17 +39,28 @@ class AnswerReasons:
             return f"{row.setting} is tied with it: {beside}; runs cannot tell them apart"
         if row.setting in self.found.behind:
             return f"{row.setting} is not taken: {self._beside(row.setting, self.found.behind[row.setting])}"
-        return f"{row.setting} is open: {open_}"
+        return f"{row.setting} is open: {self.named(row.setting, row.open)}"
 
     def _why_taken(self, row: SettingChoice) -> str:
         held = "every objective is met"
         if row.open:
-            held = f"nothing seen speaks against it, though open is {_named(row.open)}"
+            held = f"nothing seen speaks against it, though open of it: {counted(len(row.open), 'objective')}"
         accepted = [one for one in row.judged if one.is_open and one not in row.open]
         if accepted:
-            held += f", with {_named(accepted)} accepted as unseen"
+            held += f", with {self.named(row.setting, accepted)} accepted as unseen"
         figure = self.found.prefer[0]
         return f"{held}; {figure} is {self._told(row.setting, figure)}"
+
+    def named(self, setting: str, judged: Sequence[ObjectiveJudgement]) -> str:
+        """Return objectives with what is known of each."""
+        return "; ".join(f"{one.objective} ({self.seen(setting, one)})" for one in judged)
+
+    def seen(self, setting: str, judged: ObjectiveJudgement) -> str:
+        """Return what is known of an objective, and if it is open how long runs would have to go on to decide it."""
+        if not judged.is_open or judged.objective.is_zero:
+            return str(judged)
+        needed_s = self.needs_s.get((setting, judged.objective))
+        return str(judged) if needed_s is None else f"{judged}; about {_time(needed_s)} more"
 
     def _beside(self, name: str, figure: Figure) -> str:
         chosen = self.found.recommended or name
@@ -54,8 +70,12 @@ class AnswerReasons:
         return told(figure, float(self.values[name][figure].value))
 
 
-def _named(judged: tuple[ObjectiveJudgement, ...] | list[ObjectiveJudgement]) -> str:
-    return "; ".join(f"{one.objective} ({one})" for one in judged)
+def _time(seconds: float) -> str:
+    """Return a time to wait for, rounded up: minutes, hours or days."""
+    if seconds <= _MINUTES_MAX * 60:
+        return f"{max(1, ceil(seconds / 60))}min"
+    hours = ceil(seconds / 3600)
+    return f"{hours}h" if hours <= _HOURS_MAX else f"{ceil(hours / 24):,} days"
 
 
 def _ratio(judged: ObjectiveJudgement) -> str:

@@ -7,7 +7,7 @@ from math import isinf
 from pathlib import Path
 from typing import Any
 
-from zonelab.analysis.number_text import digits, estimate, plain
+from zonelab.analysis.number_text import digits, estimate, listed, plain
 from zonelab.analysis.proportions import Interval
 from zonelab.analysis.rates.decisions import LOOKS_MAX, ObjectiveJudgement, ObjectiveStatus
 from zonelab.analysis.rates.decisive_inputs import DecisiveInput
@@ -51,6 +51,11 @@ FIGURES = tuple(
         UNAVAILABLE,
         COMMANDS,
     )
+)
+
+TIMES_MEAN = (
+    "The year, with 95 % intervals. Times are in milliseconds; endless: so many operations are never confirmed, or so "
+    "few runs leave it possible.\n"
 )
 
 NONE_SEEN = "none"
@@ -108,8 +113,8 @@ class EvaluationResult:
         found = self.done.found
         if found.recommended is not None:
             tied = f"; cannot be told apart from it: {', '.join(found.tied)}" if found.tied else ""
-            named = [f"{one.objective} ({one})" for one in self.open]
-            not_proven = f", but not proven, as open: {'; '.join(named)}" if named else ""
+            named = self._answers.named(found.recommended, self.open)
+            not_proven = f", but not proven, as open: {named}" if named else ""
             return f"Recommended: {found.recommended}{not_proven}{tied}"
         if found.undecided:
             return f"Not decided: {', '.join(found.undecided)} may qualify with more runs"
@@ -124,7 +129,11 @@ class EvaluationResult:
     @property
     def reasons(self) -> list[str]:
         """Why each setting is taken, tied or rejected, in one sentence each."""
-        return list(AnswerReasons(found=self.done.found, values=self.values).sentences())
+        return list(self._answers.sentences())
+
+    @cached_property
+    def _answers(self) -> AnswerReasons:
+        return AnswerReasons(found=self.done.found, values=self.values, needs_s=self.done.needs_s)
 
     @property
     def doubts(self) -> list[str]:
@@ -149,6 +158,7 @@ class EvaluationResult:
             "recommended": found.recommended,
             "tied": list(found.tied),
             "undecided": list(found.undecided),
+            "left": list(self.done.left),
             "complete": self.done.complete,
             "looks": self.done.looks,
             "objectives": [str(one) for one in self.rollout.evaluate.objectives],
@@ -171,7 +181,7 @@ class EvaluationResult:
 
     def print(self) -> None:
         self._decided.print()
-        print_lines("The year, with 95 % intervals. Times are in milliseconds.\n")
+        print_lines(TIMES_MEAN)
         self._times.print()
         self._counts.print()
         if rates := self._given_faults.table:
@@ -200,6 +210,10 @@ class EvaluationResult:
         if self.changes:
             yield "\nWhat would change the answer, the estimates taken as true:"
             yield from (f"  {change}" for change in self.changes)
+        if never := [str(cell) for cell, count in self.done.runs.items() if not count]:
+            yield f"The budget had no time for runs with {listed(never)}: nothing is known of them."
+        if self.done.left:
+            yield f"Fewer runs were made of what others are preferred to: {', '.join(self.done.left)}."
         yield from (*self.doubts, *self._given_faults.sentences())
         runs = ", ".join(f"{count} {cell}" for cell, count in self.done.runs.items())
         yield f"\nRuns of each setting: {runs}. Look {self.done.looks} of at most {LOOKS_MAX}."
@@ -242,7 +256,14 @@ class EvaluationResult:
             "setting": row.setting,
             "status": str(row.status),
             "binding": None if row.binding is None else str(row.binding.objective),
-            "objectives": [one.to_json() for one in row.judged],
+            "objectives": [
+                {
+                    **one.to_json(),
+                    "told": self._answers.seen(row.setting, one),
+                    "seconds_needed": self.done.needs_s.get((row.setting, one.objective)),
+                }
+                for one in row.judged
+            ],
             "rates": self._given_faults.to_json(row.setting),
             "faults": [cost.to_json() for cost in fault_costs(self.done.measured[row.setting])],
             "year": {str(figure): _json(value) for figure, value in values.items()},
@@ -253,7 +274,7 @@ class EvaluationResult:
     def _decided(self) -> ReportTable[SettingChoice]:
         """The objectives, and whether each setting meets them."""
         objectives = [
-            Column[SettingChoice](str(objective), lambda row, at=place: _told(row.judged[at]))  # type: ignore[misc]
+            Column[SettingChoice](str(objective), lambda row, at=place: self._judged(row, at))  # type: ignore[misc]
             for place, objective in enumerate(self.rollout.evaluate.objectives)
         ]
         name = Column[SettingChoice]("setting", lambda row: lines_of(row.setting))
@@ -302,6 +323,10 @@ class EvaluationResult:
     def _value(self, setting: str, figure: str) -> Estimate:
         return self.values[setting][Figure.parsed(figure)]
 
+    def _judged(self, row: SettingChoice, place: int) -> Cell:
+        judged = row.judged[place]
+        return styled(f"{judged.status}:\n{self._answers.seen(row.setting, judged)}", _STYLES[judged.status])
+
     def _told(self, name: str, figure: Figure, value: Estimate) -> str:
         if figure.operation is not None and not self.done.measured[name].outcomes.has(figure.operation):
             return NONE_SEEN
@@ -316,15 +341,16 @@ def of_year(measured: Mapping[str, SettingRates], *, prefer: Iterable[Figure]) -
 _STYLES = {ObjectiveStatus.MET: "green", ObjectiveStatus.NOT_MET: "red", ObjectiveStatus.OPEN: "yellow"}
 
 
-def _told(judged: ObjectiveJudgement) -> Cell:
-    return styled(f"{judged.status}:\n{judged}", _STYLES[judged.status])
-
-
 def _between(figure: Figure, value: Estimate) -> str:
     """Return the estimate and its interval; figures that count cases are per million messages."""
     scale = _MILLION if figure.counts_cases else 1.0
     seen, low, high = (float(end) * scale for end in (value.value, value.low, value.high))
-    words = plain if figure.counts_cases else lambda end: told(figure, end).removesuffix("/year")
+
+    def words(end: float) -> str:
+        if figure.counts_cases:
+            return "unbounded" if isinf(end) else plain(end)
+        return told(figure, end).removesuffix("/year")
+
     return estimate(seen, Interval(low, high), words)
 
 

@@ -12,7 +12,15 @@ from scipy import stats
 from support.analysis.planted_rollouts import ROLLOUTS
 
 from zonelab.analysis.observation import Observation
-from zonelab.analysis.rates.decisions import ERROR, LOOKS_MAX, PLANNED, ObjectiveStatus, error_at, judge
+from zonelab.analysis.rates.decisions import (
+    ERROR,
+    LOOKS_MAX,
+    PLANNED,
+    UNPLANNED_LOOKS_MAX,
+    ObjectiveStatus,
+    error_at,
+    judge,
+)
 from zonelab.analysis.rates.figures import SettingRates, rates_of
 from zonelab.analysis.rates.objectives import PREFER_DEFAULT, Figure, Objective
 from zonelab.analysis.rates.outcomes import Outcomes
@@ -161,7 +169,7 @@ def test_all_looks_together_spend_the_error_and_the_last_one_half_of_it():
     each = [error_at(look, LOOKS_MAX) for look in range(1, LOOKS_MAX + 1)]
     assert sum(each) == pytest.approx(ERROR)
     assert each[-1] == PLANNED == ERROR / 2
-    assert sum(error_at(look, None) for look in range(1, 50)) == pytest.approx(ERROR)
+    assert sum(error_at(look, None) for look in range(1, UNPLANNED_LOOKS_MAX + 1)) == pytest.approx(ERROR)
 
 
 def test_all_decisions_of_an_evaluation_share_the_error_whatever_their_number():

@@ -14,9 +14,10 @@ from zonelab.analysis.comparison.confirmation import ConfirmationStatus
 from zonelab.scenarios.arms import Arm, ZoneKind
 from zonelab.scenarios.run.simulated import run_in_sim
 from zonelab.scenarios.run_files.record import RunRecord
+from zonelab.studies.evaluate.budget import Budget
 from zonelab.studies.evaluate.confirmation import ONLY_SIMULATED, Confirmation, ConfirmationRow
 from zonelab.studies.evaluate.confirming import PREDICTED, ConfirmationRuns
-from zonelab.studies.evaluate.evaluation import Budget, Evaluation
+from zonelab.studies.evaluate.evaluation import Evaluation
 from zonelab.studies.evaluate.real_run import RealRuns
 from zonelab.studies.evaluate.rollout import Rollout
 from zonelab.studies.many_runs.run_all import IN_THIS_PROCESS

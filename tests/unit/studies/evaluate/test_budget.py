@@ -1,0 +1,110 @@
+"""Goal: a budget is kept and goes where an objective is open; what needs less than a day is decided if that is asked.
+
+Method: planted outcomes in place of runs, and a clock that each of them moves.
+"""
+
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+
+import pytest
+import yaml
+from support.scenarios.sim_runs import SMALL
+from support.studies.planted_outcomes import Planted, outcome
+
+from zonelab.analysis.observation import Observation
+from zonelab.analysis.rates.decisions import ObjectiveStatus
+from zonelab.analysis.rates.year import NO_FAULT, RunKind
+from zonelab.studies.evaluate.allotment import RunCosts, for_needs
+from zonelab.studies.evaluate.budget import Budget, stages_of
+from zonelab.studies.evaluate.evaluation import Evaluation, EvaluationRounds
+from zonelab.studies.evaluate.one_run import PROCESSOR_S
+from zonelab.studies.evaluate.rollout import Rollout
+
+DOWN, CUT = "any one zone down", "one zone cut off"
+FAULTS = {
+    name: {"per_year": often, "lasts_s": 60, "fault": fault, "lengths_s": [0.125, 0.25, 0.5]}
+    for name, often, fault in (
+        (CUT, 500, {"kind": "cut", "isolate": "any"}),
+        (DOWN, 12, {"kind": "kill", "zone": "any"}),
+    )
+}
+
+
+@dataclass
+class Clock:
+    """Runs that take ``each_s`` of one processor, and of the clock."""
+
+    each_s: float = 1.0
+    now: float = 0.0
+    made: list[str] = field(default_factory=list)
+
+    def make(self, setting: str, cell: RunKind, seed: int) -> Observation:
+        self.now += self.each_s
+        self.made.append(setting)
+        made = outcome(setting, cell, seed)
+        return replace(made, numbers={**made.numbers, PROCESSOR_S: self.each_s})
+
+
+def carried_out(
+    folder: Path, clock: Clock, budget: Budget, *, levels: list[str], objectives: list[str]
+) -> EvaluationRounds:
+    section = {"vary": {"level": levels}, "objectives": objectives, "faults": FAULTS}
+    path = folder / "rollout.yaml"
+    path.write_text(yaml.safe_dump({**SMALL, "evaluate": section, "load": {"duration_s": 1, "rate_per_s": 10}}))
+    evaluation = Evaluation(Rollout.load(str(path)), workers=Planted(clock.make), now_s=lambda: clock.now)
+    with evaluation.experiment.state(folder) as state:
+        return evaluation.run(budget, state=state)
+
+
+LEVELS = ["DC_ONE", "DC_QUORUM", "DC_SAFE_QUORUM", "DC_EACH_SAFE_QUORUM"]
+
+
+def test_the_class_that_decides_most_objectives_comes_with_the_first_runs(tmp_path: Path):
+    carried_out(tmp_path, Clock(), Budget(seconds=500.0), levels=LEVELS[:2], objectives=[f"lost == 0 with {DOWN}"])
+    rollout = Rollout.load(str(tmp_path / "rollout.yaml"))
+    first, second = stages_of(rollout.year, rollout.evaluate.objectives)
+    assert (first[0], {cell.fault for cell in first[1:]}) == (NO_FAULT, {DOWN})
+    assert {cell.fault for cell in second} == {CUT}
+
+
+@pytest.mark.parametrize("seconds", [40.0, 100.0, 400.0])
+def test_what_fits_is_done_and_the_budget_is_kept(seconds: float, tmp_path: Path):
+    """Four settings, seven kinds: a round of four runs each is 112 s, so 40 s are too few for one."""
+    clock = Clock()
+    done = carried_out(tmp_path, clock, Budget(seconds=seconds), levels=LEVELS, objectives=["duplicates < 1e-5"])
+    assert seconds * 0.7 <= clock.now <= seconds + 1
+    assert done.complete
+    statuses = {row.setting: row.judged[0].status for row in done.found.rows}
+    assert set(statuses.values()) == {ObjectiveStatus.OPEN}
+    if seconds > 200:
+        assert done.left, "settings that are preferred least get no more runs"
+        assert min(needed for needed in done.needs_s.values() if needed is not None) > seconds
+
+
+def test_a_setting_that_is_rejected_gets_no_more_runs(tmp_path: Path):
+    clock = Clock()
+    objectives = [f"lost == 0 with {DOWN}", "duplicates < 1e-5"]
+    carried_out(tmp_path, clock, Budget(seconds=300.0), levels=LEVELS[:2], objectives=objectives)
+    one, quorum = (clock.made.count(f"level={level}") for level in LEVELS[:2])
+    assert one < quorum / 4
+
+
+def test_until_decided_ends_when_what_takes_less_than_a_day_is_decided(tmp_path: Path):
+    """Each look makes the runs that the proof needs; at a second a run the second bound would take months."""
+    clock = Clock()
+    objectives = ["duplicates < 1%", f"duplicates < 1e-6 with {DOWN}"]
+    done = carried_out(tmp_path, clock, Budget(), levels=LEVELS[1:2], objectives=objectives)
+    near, far = done.found.rows[0].judged
+    assert (near.status, far.status, far.unseen) == (ObjectiveStatus.MET, ObjectiveStatus.OPEN, True)
+    needed_s = done.needs_s[done.found.rows[0].setting, far.objective]
+    assert needed_s is not None
+    assert needed_s > 86_400
+    assert done.looks > 1
+
+
+def test_the_cheapest_need_is_paid_first_and_the_rest_goes_to_the_next():
+    fault = RunKind("down", 1.0)
+    counts, costs = {NO_FAULT: 4, fault: 4}, RunCosts(each={NO_FAULT: 1.0, fault: 10.0})
+    dear, cheap = {NO_FAULT: 4, fault: 14}, {NO_FAULT: 24, fault: 4}
+    assert for_needs([dear, cheap], counts, costs, purse=70.0) == ({NO_FAULT: 24, fault: 9}, 0.0)
+    assert for_needs([dear, cheap], counts, costs, purse=150.0) == ({NO_FAULT: 24, fault: 14}, 30.0)
