@@ -6,7 +6,7 @@ they differ.
 """
 
 from collections.abc import Callable, Mapping, Sequence
-from functools import lru_cache, partial
+from functools import partial
 
 from zonelab.cluster.connections.batch import Batch, Channel
 from zonelab.cluster.coordinators.coordinator import Coordinator
@@ -47,7 +47,7 @@ class PlainCoordinator(Coordinator):
         self._mixed: Callable[..., MixedPipeline] = MixedPipeline
 
     def _prepare(self, level: Setting) -> tuple[Rules, Tally]:
-        rules = _rules_of(self._rules, level, len(self.zones))
+        rules = self._rules(level, zones=len(self.zones))
         return rules, self.statistics.tally(level, zones=self.zones, now_ns=self._runtime.now_ns)
 
     def _send(self, level: Setting, commands: Sequence[Command], done: Done, packed: bytes | None) -> None:
@@ -98,11 +98,6 @@ class PlainCoordinator(Coordinator):
         if everywhere:
             for position in range(1, len(self.channels)):
                 self.channels[position].submit(part, partial(answered, position))
-
-
-@lru_cache(maxsize=64)  # they keep nothing of a run, and a hunt makes coordinators by the thousand
-def _rules_of(rules: type[Rules], setting: Setting, zones: int) -> Rules:
-    return rules(setting, zones=zones)
 
 
 class _SettingRules(dict[Setting, tuple[Rules, Tally]]):
