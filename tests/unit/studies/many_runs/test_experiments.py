@@ -84,6 +84,7 @@ JUDGES = {
     "prefer": {"prefer": ["p99(push)"]},
     "per_year": changed_fault(per_year=13),
     "lasts_s": changed_fault(lasts_s=61),
+    "verify": {"verify": {"p99(push)": "p99"}},
 }
 
 
