@@ -152,29 +152,34 @@ class Judged(SimpleNamespace):
         return f"value of {self.objective}"
 
 
-def evaluated(*, recommended: str | None, undecided: tuple[str, ...] = (), confirmation: Any = None) -> Any:
+def evaluated(
+    *, recommended: str | None, undecided: tuple[str, ...] = (), open_: tuple[str, ...] = (), confirmation: Any = None
+) -> Any:
     judged = [
         Judged(objective="o1", status=ObjectiveStatus.NOT_MET),
         Judged(objective="o2", status=ObjectiveStatus.MET),
     ]
+    unknown = Judged(objective="o3", status=ObjectiveStatus.OPEN)
     rows = [
-        SimpleNamespace(setting="x", judged=[*judged, Judged(objective="o3", status=ObjectiveStatus.UNDECIDED)]),
-        SimpleNamespace(setting="y", judged=[Judged(objective="o1", status=ObjectiveStatus.HELD)]),
+        SimpleNamespace(setting="x", judged=[*judged, unknown], open=[unknown]),
+        SimpleNamespace(setting="y", judged=[Judged(objective="o1", status=ObjectiveStatus.MET)], open=[]),
     ]
     found = SimpleNamespace(recommended=recommended, undecided=undecided, rows=rows)
     done = SimpleNamespace(found=found, runs={"k1": 700, "k2": 500}, complete=False, failures={"x, seed 1": "ended"})
     rollout = SimpleNamespace(scenario=SimpleNamespace(name="s"))
     words = {"answer": "No setting", "reasons": ["because"], "command": "zonelab it"}
-    return SimpleNamespace(**words, rollout=rollout, done=done, confirmation=confirmation)
+    return SimpleNamespace(**words, rollout=rollout, done=done, open=open_, confirmation=confirmation)
 
 
 def test_an_evaluation_has_a_case_for_its_answer_one_a_setting_and_one_a_confirmed_row() -> None:
-    unmet = ("o1 is not met, value of o1", "o3 is not decided, value of o3", AGAIN)
+    unmet = ("o1 is not met, value of o1", "o3 is open, value of o3", AGAIN)
     answer, failed = ("No setting", "because", AGAIN), ("x, seed 1", "error", ("ended", AGAIN))
     for undecided, how in (((), "failure"), (("y",), "skipped")):
         assert told(evaluation_suite(evaluated(recommended=None, undecided=undecided)))["zonelab.evaluate.s"] == [
             *(INTERRUPTED, ("a setting is recommended", how, answer), ("x", how, unmet), ("y", "passed", ()), failed)
         ]
+    unproven = told(evaluation_suite(evaluated(recommended="y", undecided=("y",), open_=("o3",))))
+    assert unproven["zonelab.evaluate.s"][1] == ("a setting is recommended", "skipped", answer)
     rows = [
         SimpleNamespace(setting="y", kind=kind, status=status, why="so")
         for kind, status in (
