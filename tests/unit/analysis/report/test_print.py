@@ -4,10 +4,12 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+import yaml
 from playwright.sync_api import Browser
 from support.analysis.runs import eventful_run
 from support.app.browser import chromium
 from support.app.commands import zonelab_here
+from support.scenarios.sim_runs import SMALL
 
 from zonelab.analysis.report import build_comparison, build_report
 from zonelab.analysis.run_index.index import read_index
@@ -17,6 +19,25 @@ pytestmark = pytest.mark.chromium
 
 PAPERS = {"A4": (703, 1032), "Letter": (725, 965)}
 """Pixels between margins of 12 mm, 96 an inch."""
+
+DOWN = "any one zone down"
+FAULT = {"per_year": 6, "lasts_s": 60, "lengths_s": [0.1, 0.2, 0.5], "fault": {"kind": "kill", "zone": "any"}}
+ROLLOUT = {
+    **SMALL,
+    "load": {"duration_s": 1, "rate_per_s": 5},
+    "evaluate": {
+        "vary": {"level": ["DC_ONE", "DC_QUORUM", "DC_SAFE_QUORUM"], "queue.mode": ["default", "hardened"]},
+        "objectives": [
+            "p99(push) < 30ms",
+            f"p99(push) < 100ms with {DOWN}",
+            f"losses == 0 with {DOWN}",
+            "duplicates < 0.1%",
+            "unavailable < 30min/year",
+        ],
+        "faults": {DOWN: FAULT},
+    },
+}
+"""Six settings and five objectives, as the template has them, of the shortest runs."""
 
 CUT = """(width) => {
   const right = (one) => one.getBoundingClientRect().right;
@@ -45,7 +66,8 @@ def pages(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
     index = read_index(folder / "runs", lambda folder, known: ())
     write_index(index)
     zonelab_here("run", "lock-race", "--on", "sim", "--seed", "1", "--dir", "locks", cwd=folder)
-    zonelab_here("evaluate", "--runs", "28", "--set", "load.duration_s=1", "--dir", "evaluated", cwd=folder)
+    (folder / "rollout.yaml").write_text(yaml.safe_dump(ROLLOUT), encoding="utf-8")
+    zonelab_here("evaluate", "rollout.yaml", "--runs", "16", "--dir", "evaluated", cwd=folder)
     return {
         "run": build_report(runs[0]),
         "accesses": next((folder / "locks").rglob("report.html")),
