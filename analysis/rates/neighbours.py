@@ -19,7 +19,7 @@ class SettingNeighbour:
 
     def __str__(self) -> str:
         if not self.differs:
-            return f"with {self.changed}: runs of the same seeds differ in none of {listed(self.alike)}"
+            return f"with {self.changed}: runs of the same seeds tell it apart in none of {listed(self.alike)}"
         return f"with {self.changed}: {'; '.join(self.differs)}"
 
 

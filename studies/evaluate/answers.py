@@ -174,7 +174,8 @@ def _objectives(answers: RolloutAnswers, text: str) -> RolloutAnswers:
     found = tuple(_parts(text))
     for one in map(Objective.parsed, found):
         if one.condition is not None and one.condition not in names:
-            raise ValueError(f"objectives: got with {one.condition!r}; accepted: with {_some(names) or 'no outage'}")
+            accepted = _some(names) or "none, as none was given"
+            raise ValueError(f"objectives: got the outage {one.condition!r}; accepted: {accepted}")
     return replace(answers, objectives=found)
 
 

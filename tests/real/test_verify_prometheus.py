@@ -36,7 +36,7 @@ SECTION = {
     },
 }
 BUCKETS = {"0.0005": 0, "0.005": 97, "0.05": 100, "+Inf": 100}
-"""Of each scrape's hundred pushes: the median is in the second bucket, the 99th percentile in the third."""
+"""The buckets of a hundred pushes a scrape: the median is in the second, the 99th percentile in the third."""
 
 
 @contextmanager

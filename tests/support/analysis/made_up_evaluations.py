@@ -69,7 +69,7 @@ class Model:
         return Observation(begun=MESSAGES, counts={"redelivered": cases})
 
     def mean(self, cell: RunKind) -> float:
-        """Of the cases of one run."""
+        """Return the mean number of cases of one run."""
         calm = self.steady * (RUN_S - cell.length_s)
         if cell.fault is None:
             return calm
@@ -77,7 +77,7 @@ class Model:
         return calm + truth.clump * (truth.chance + truth.steady * cell.length_s)
 
     def variance(self, cell: RunKind) -> float:
-        """Of the cases of one run."""
+        """Return the variance of the number of cases of one run."""
         if cell.fault is None:
             return self.steady * RUN_S
         truth, square = self.faults[cell.fault], self.faults[cell.fault].clump - 1 + self.faults[cell.fault].clump ** 2
@@ -96,7 +96,7 @@ class Model:
 
 @dataclass(frozen=True, kw_only=True)
 class Covered:
-    """Whether the interval has the truth; the interval of one who takes messages for units; widths, an oracle's too.
+    """The truth is in the interval; in that of one who takes messages for units; widths, an oracle's too.
 
     ``below_upper``: whether the truth is below the upper end; None where fewer than five cases are expected.
     ``wrongly_met``: the objective is called met, and the truth is above its bound.

@@ -81,7 +81,7 @@ class SaqProgram:
         return [Receipt(id=message.id, shard=ZONE, due_ms=now_ms) for message in messages]
 
     async def _pop(self, wait_s: float) -> list[Delivery]:
-        """What no consumer has asked for before the job's time was over, is not handed out."""
+        """Hand out no job whose time was over before a consumer asked for it."""
         try:
             async with asyncio.timeout(wait_s):
                 while True:

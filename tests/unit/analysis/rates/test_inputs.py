@@ -31,7 +31,7 @@ def asked(name: str, *objectives: str, **spans: InputRange) -> RolloutQuestion:
 
 
 def is_flip(question: RolloutQuestion, change: DecisiveInput) -> bool:
-    """Whether the answer is another one from there on, and not before."""
+    """Return whether the answer is another one from there on, and not before."""
     (one,) = (one for one in weight_inputs(question) if one.what == change.what)
     beyond = 1.002 if change.factor > 1 else 1 / 1.002
     before, after = (one.at(question, one.value * change.factor * by) for by in (1 / beyond, beyond))
@@ -100,7 +100,7 @@ def test_where_no_setting_meets_all_none_is_regretted() -> None:
 
 
 def test_an_objective_is_met_only_where_both_ends_of_every_interval_meet_it() -> None:
-    """Of a bound, and of the rate of a class of faults, whose middle alone meets it."""
+    """The interval is that of a bound, or of the rate of a class of faults; its middle alone meets the objective."""
     measured = ROLLOUTS["loss decides"].measured(1)["quorum"]
     for text, status in (
         ("p99(push) < 20..40ms", ObjectiveStatus.MET),

@@ -22,6 +22,8 @@ def test_a_neighbour_differs_in_what_was_planted_and_a_twin_in_nothing() -> None
     )
     twin, other = neighbours(rollout.measured(1), "level=A lease=3", FIGURES)
     assert (twin.changed, other.changed) == ("lease=6", "level=B")
-    assert str(twin) == "with lease=6: runs of the same seeds differ in none of p99(push), commands and duplicates"
+    assert (
+        str(twin) == "with lease=6: runs of the same seeds tell it apart in none of p99(push), commands and duplicates"
+    )
     assert [one.partition(" ")[0] for one in other.differs] == ["commands", "duplicates"]
     assert other.alike == ("p99(push)",)

@@ -111,7 +111,7 @@ def test_without_a_terminal_it_says_so_in_one_line(tmp_path: Path):
         (5, "zone soon 5", "duration: got 'soon'"),
         (5, "zone 20min often", "outages: got 'often' times a year; accepted: a number, or daily"),
         (5, "zone 300h 50", "at most half of the year with a fault"),
-        (6, "p99(push) < 30ms with rain", "objectives: got with 'rain'; accepted: with any one zone down"),
+        (6, "p99(push) < 30ms with rain", "objectives: got the outage 'rain'; accepted: any one zone down"),
         (6, "p99(push) <", "got 'p99(push) <'"),
         (7, "DC_QUORM", "(did you mean DC_QUORUM?)"),
     ],

@@ -44,7 +44,7 @@ def events(asked: Rollout) -> list[Scenario]:
 
 
 def times(asked: Rollout) -> list[list[tuple[str, float, float]]]:
-    """What happens in an event of each length, when and for how long."""
+    """Return what happens in an event of each length, when and for how long."""
     return [[(one.kind, one.at_s, one.for_s) for one in asked.run(0, cell, 1).faults] for cell in asked.year.cells[1:]]
 
 
