@@ -120,8 +120,7 @@ def test_the_next_lab_removes_the_containers_of_a_killed_one_and_no_others(zone_
                 assert len(containers(run_id)) == 3
                 lab.send(signal.SIGKILL)
                 lab.wait()
-                assert len(containers(run_id)) == 3
-                assert set(await remove_leftovers()) >= {f"zonelab-{run_id}-{name}" for name in "abc"}
+                await remove_leftovers()  # Another lab on this machine may have removed some by now, and names them.
                 assert containers(run_id) == []
                 assert containers(alive) == [f"zonelab-{alive}-a"]
 

@@ -4,8 +4,10 @@ import contextlib
 import io
 import tarfile
 import threading
+import time
 from typing import TYPE_CHECKING, Any
 
+import requests
 from docker.errors import APIError, ImageNotFound, NotFound
 from docker.types import LogConfig
 
@@ -31,6 +33,7 @@ _SERVING_PORT = 6379
 _PRIVATE_PORT = 6380
 _CONFIGURATION = "/zone.conf"
 _KILL_TIMEOUT_S = 30.0
+_REMOVAL_TIMEOUT_S = 60.0
 
 
 class DockerZone(RealZone):
@@ -220,13 +223,20 @@ def _is_orphan(labels: dict[str, str]) -> bool:
 
 
 def _remove_by_id(api: "APIClient", container: str) -> None:
-    try:
-        api.remove_container(container, v=True, force=True)
-    except NotFound:
-        return
-    except APIError as error:
-        if error.status_code != 409:  # Somebody else is removing it at this moment.
-            raise
+    """Remove the container, or wait until whoever is removing it has."""
+    deadline = time.monotonic() + _REMOVAL_TIMEOUT_S
+    while True:
+        try:
+            api.remove_container(container, v=True, force=True)
+        except NotFound:
+            return
+        except APIError as error:
+            if error.status_code != 409 or time.monotonic() >= deadline:  # 409: somebody else is removing it.
+                raise
+            with contextlib.suppress(NotFound, requests.exceptions.RequestException):
+                api.wait(container, timeout=1, condition="removed")
+        else:
+            return
 
 
 def _watch_exit(container: str) -> threading.Event:
