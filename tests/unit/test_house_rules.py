@@ -94,6 +94,15 @@ def test_no_module_is_called_utils():
     assert [name for name in modules() if re.search(r"(^|/)utils?\.py$|(^|/)helpers?\.py$", name)] == []
 
 
+LEFT_BY_A_MERGE = re.compile(r"^(?:<{7}|>{7}) .*", re.MULTILINE)
+
+
+def test_no_file_has_two_sides_of_a_merge():
+    broken = {name: found(LEFT_BY_A_MERGE, text_of(name)) for name in project_files()}
+    assert {name: lines for name, lines in broken.items() if lines} == {}
+    assert found(LEFT_BY_A_MERGE, "a\n" + "<" * 7 + " HEAD\nb\n") == [(2, "<" * 7 + " HEAD")]
+
+
 def test_every_test_module_says_its_goal_first():
     tests = [name for name in modules() if re.search(r"(^|/)test_[^/]+\.py$", name)]
     openings = {name: ast.get_docstring(ast.parse(text_of(name))) or "" for name in tests}
