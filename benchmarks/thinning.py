@@ -17,9 +17,9 @@ from zonelab.analysis.rates.objectives import TimedOperation
 from zonelab.analysis.rates.outcomes import times_s
 from zonelab.scenarios.run.trial import attempt
 from zonelab.scenarios.spec.scenario import Scenario
+from zonelab.scenarios.spec.thinning import thinned
 from zonelab.studies.evaluate.one_run import measured
 from zonelab.studies.evaluate.rollout import Rollout
-from zonelab.studies.evaluate.thinning import thinned
 
 SURVIVE = (TimedOperation.PUSH, TimedOperation.LEASE, TimedOperation.ACK)
 CASES = ("redelivered", "abandoned", "concurrent")

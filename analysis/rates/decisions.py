@@ -46,6 +46,7 @@ class ObjectiveJudgement:
 
     ``upper``: the largest value that this look leaves possible, infinite if nothing bounds it yet. ``unseen``: it is
     open, but only since too few runs show no case. ``hidden``: runs were thinned, so that they do not show it.
+    ``passes``: times of the scenario that its faults reach, and no simulated one, in words; empty if none.
     ``cases`` in ``messages`` of ``runs`` are what it rests on. ``unconfirmed``: where a time has no end, the share of
     operations that are never confirmed. ``needs``: so many runs of each kind would decide it if the estimate is right;
     of none if that cannot be told.
@@ -61,6 +62,7 @@ class ObjectiveJudgement:
     upper: float = float("inf")
     unseen: bool = False
     hidden: bool = False
+    passes: str = ""
     unconfirmed: float | None = None
     needs: Mapping[RunKind, int] = field(default_factory=dict)
 
@@ -90,6 +92,8 @@ class ObjectiveJudgement:
             return self.seen
         if self.hidden:
             return f"{self.seen}; {HIDDEN}"
+        if self.passes:
+            return f"{self.seen}; no simulated fault reaches {self.passes}"
         if self.objective.is_zero:
             return f"{self.seen}; {NO_PROOF}"
         limit = self.objective.told(self.objective.limit)
@@ -107,6 +111,7 @@ class ObjectiveJudgement:
             "upper": finite(self.upper),
             "unseen": self.unseen,
             "hidden": self.hidden,
+            "passes": self.passes,
             "runs": self.runs,
             "messages": self.messages,
             "unconfirmed": self.unconfirmed,
@@ -145,9 +150,11 @@ def judge(
         cases=cases,
     )
     hidden = not figure.survives_thinning and measured.is_thinned(figure, condition)
+    passes = measured.passes(condition)
+    undecidable = replace(open_, hidden=hidden, passes=passes)
     if objective.is_zero:
         broken = replace(open_, status=ObjectiveStatus.NOT_MET, ratio=float("inf"))
-        return broken if cases else replace(open_, unseen=runs > 0 and not hidden, hidden=hidden)
+        return broken if cases else replace(undecidable, unseen=runs > 0 and not hidden and not passes)
     if figure.percentile is not None and float(value.value) == float("inf"):
         open_ = replace(open_, unconfirmed=float(measured.rate(figure, condition, at_s=ENDLESS_S).value))
     percentile, confidence = figure.percentile, 1 - 2 * error
@@ -156,14 +163,13 @@ def judge(
         measured.rate(figure, condition, at_s=at_s, confidence=confidence, unseen=unseen) for unseen in (True, False)
     )
     if rate.high < limit:
-        return replace(open_, hidden=True) if hidden else replace(open_, status=ObjectiveStatus.MET)
+        return undecidable if hidden or passes else replace(open_, status=ObjectiveStatus.MET)
     if rate.low > limit:
         return replace(open_, status=ObjectiveStatus.NOT_MET)
-    unseen = bool(seen.high < limit) and not hidden
+    unseen = bool(seen.high < limit) and not hidden and not passes
     return replace(
-        open_,
+        undecidable,
         upper=float(measured.value(figure, condition, confidence=confidence).high),
         unseen=unseen,
-        hidden=hidden,
         needs=needed_runs(measured, objective, error=planned or error),
     )

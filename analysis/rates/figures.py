@@ -162,6 +162,11 @@ class SettingRates:
         """Return whether it comes from thinned runs, too."""
         return any(cell.thinning > 1 for cell, weight in self.weights(figure, condition).items() if weight)
 
+    def passes(self, condition: str | None = None) -> str:
+        """Return which times of the scenario its faults reach, and no simulated one; empty if none."""
+        classes = [one for one in self.year.faults if one.name == condition or (condition is None and one.per_year)]
+        return " and ".join(dict.fromkeys(one.passes for one in classes if one.passes))
+
     def size(self, figure: Figure, condition: str | None) -> float:
         """Return what the cases are divided by: messages or operations; 1 for seconds and for cases a year."""
         return self._size(figure, self.weights(figure, condition))

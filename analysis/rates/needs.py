@@ -36,7 +36,7 @@ def needed_runs(measured: SettingRates, objective: Objective, *, error: float) -
     if not room or not all(map(isfinite, far.values())):
         return {}
     near = _share(far, room)
-    if not near:
+    if near <= 0:
         return {}
     found = {}
     for cell, part in parts.items():

@@ -9,10 +9,13 @@ run, and other rates or durations of faults need no new runs:
 
 Where the longest is as long as the fault really is, the runs with it are the event, and the line serves other
 durations only. Faults of two classes may overlap in a year: what they cost is added, as if each came alone.
+
+Runs of a thinned class show fewer losses than the load has, with the fault and without it. So what they show without
+it is taken from runs that are thinned alike, and what the load itself shows in so much time is added.
 """
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Any, Self
 
 from zonelab.analysis.rates.input_range import InputRange
@@ -53,6 +56,8 @@ class YearlyFaults:
     ``loads_s``: of the load of the run of each length; empty if each is that of a run without a fault.
 
     ``per_year_span``, ``lasts_span``: where these are known to be, if only their ends are.
+
+    ``passes``: times of the scenario that no simulated fault reaches and the real one does, in words; empty if none.
     """
 
     name: str
@@ -63,6 +68,7 @@ class YearlyFaults:
     thinning: int = 1
     per_year_span: InputRange | None = None
     lasts_span: InputRange | None = None
+    passes: str = ""
 
     @property
     def ends(self) -> tuple[Self, ...]:
@@ -109,15 +115,23 @@ class Year:
     """``run_s``: how long the load of a run without a fault lasts, in seconds as everything here.
 
     ``span_s``: of another time than a year, in which ``per_year`` of each class is how many there are.
+    ``calm_load_s``: by thinning, of the load of a run without a fault that is thinned; ``run_s`` if it is not there.
     """
 
     run_s: float
     faults: tuple[YearlyFaults, ...]
     span_s: float = YEAR_S
+    calm_load_s: Mapping[int, float] = field(default_factory=dict)
 
     @property
     def cells(self) -> tuple[RunKind, ...]:
-        return NO_FAULT, *(cell for one in self.faults for cell in one.cells)
+        return NO_FAULT, *self.thinned_calm, *(cell for one in self.faults for cell in one.cells)
+
+    @property
+    def thinned_calm(self) -> tuple[RunKind, ...]:
+        """The kinds without a fault that are thinned as classes of faults are, the most thinned first."""
+        thinnings = {one.thinning for one in self.faults if one.thinning > 1}
+        return tuple(RunKind(thinning=one) for one in sorted(thinnings, reverse=True))
 
     @property
     def deciding(self) -> frozenset[RunKind]:
@@ -142,7 +156,7 @@ class Year:
     def load_s(self, cell: RunKind) -> float:
         """Return how many seconds of load a run of this kind has."""
         if cell.fault is None:
-            return self.run_s
+            return self.calm_load_s.get(cell.thinning, self.run_s)
         fault = self.fault(cell.fault)
         return dict(zip(fault.lengths_s, fault.loads_s, strict=False)).get(cell.length_s, self.run_s)
 
@@ -189,9 +203,18 @@ class Year:
         )
 
     def _beside(self, weights: Weights) -> Weights:
-        """``weights`` of runs with a fault, less what these runs show of the time before and after it."""
-        calm_s = sum(weight * (self.load_s(cell) - cell.length_s) for cell, weight in weights.items())
-        return {NO_FAULT: -calm_s / self.run_s, **weights}
+        """``weights`` of runs with a fault, less what these runs show of the time before and after it.
+
+        Of thinned runs that is less all that thinned runs show without it, and the time of the fault as it is shown by
+        runs that are not thinned.
+        """
+        found, fault_s = {NO_FAULT: 0.0}, 0.0
+        for cell, weight in weights.items():
+            calm = RunKind(thinning=cell.thinning)
+            found[calm] = found.get(calm, 0.0) - weight * self.load_s(cell) / self.load_s(calm)
+            fault_s += weight * cell.length_s
+        found[NO_FAULT] += fault_s / self.run_s
+        return {**found, **weights}
 
     def lines(self, condition: str | None = None) -> list[tuple[float, LinearRate]]:
         """Those that the year, or an event, is made of, and how often."""

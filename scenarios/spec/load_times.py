@@ -8,18 +8,16 @@ from zonelab.cluster.links.lag_text import parse_lag
 from zonelab.engine.units import NS_PER_S
 from zonelab.scenarios.spec.evaluate import LoadTimes
 from zonelab.scenarios.spec.scenario import Scenario
+from zonelab.scenarios.spec.thinning import MESSAGES_MAX, most_thinned
 
 RECONNECT_MAX_S = 10.0
 """Dynomite's longest back-off before it tries again to connect; scaled by ``replication.time_factor``."""
 
-MESSAGES_MAX = 5_000
-"""Messages of the longest run with a fault: about 20 seconds of a processor, at 250 a second."""
-
 _DRAWS = 4_000
 
 
-def load_times(scenario: Scenario, *, thinning: int = 1) -> LoadTimes:
-    """``thinning``: runs may have so many times fewer messages than the scenario says."""
+def load_times(scenario: Scenario) -> LoadTimes:
+    """Return the times of runs, which are thinned as far as they can be where they would have too many messages."""
     load = scenario.load
     rates = [load.rate_of(zone) for zone in scenario.zones]
     at_work = max(rates) * _mean_s(scenario.consumers.processing)
@@ -27,7 +25,7 @@ def load_times(scenario: Scenario, *, thinning: int = 1) -> LoadTimes:
         run_s=load.duration_s,
         busy=at_work / max(1, scenario.consumers.per_zone),
         settle_s=settle_s(scenario),
-        most_s=MESSAGES_MAX * thinning / sum(rates) if any(rates) else inf,
+        most_s=MESSAGES_MAX * most_thinned(scenario) / sum(rates) if any(rates) else inf,
         grows=load.operations is None and load.arrivals is None,
     )
 

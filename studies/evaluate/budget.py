@@ -82,9 +82,8 @@ def stages_of(year: Year, objectives: Sequence[Objective]) -> list[list[RunKind]
         fault = year.fault(name)
         return -sum(one.condition == name for one in objectives), -fault.per_year * fault.lasts_s
 
-    by_name = {one.name: list(one.cells) for one in year.faults}
-    classes = [by_name[name] for name in sorted(by_name, key=place)]
-    return [[NO_FAULT, *(classes[0] if classes else [])], *classes[1:]]
+    classes = [list(year.fault(name).cells) for name in sorted((one.name for one in year.faults), key=place)]
+    return [[NO_FAULT, *year.thinned_calm, *(classes[0] if classes else [])], *classes[1:]]
 
 
 def mean_costs_s(costs: Mapping[RunKind, Sequence[float]], year: Year, *, calm_s: float) -> dict[RunKind, float]:

@@ -10,7 +10,7 @@ from typing import Any
 from pydantic import TypeAdapter
 
 from zonelab.analysis.rates.outcomes import RunScale
-from zonelab.analysis.rates.year import RunKind, Year
+from zonelab.analysis.rates.year import NO_FAULT, RunKind, Year
 from zonelab.scenarios.errors import ScenarioError
 from zonelab.scenarios.faults.catalogue import CLASSES, AnyFault
 from zonelab.scenarios.faults.fault import Targets
@@ -18,8 +18,15 @@ from zonelab.scenarios.spec.evaluate import ANY, Evaluate, LoadTimes
 from zonelab.scenarios.spec.load_times import load_times
 from zonelab.scenarios.spec.reading import load_scenario, scenario_of
 from zonelab.scenarios.spec.scenario import Scenario
-from zonelab.studies.evaluate.thinning import UNTHINNED_MESSAGES_MAX, thinned, thinning_for
+from zonelab.scenarios.spec.thinning import MESSAGES_MAX, thinned, thinning_for
+from zonelab.studies.evaluate.thresholds import passed
 from zonelab.studies.sweep.settings import Setting, settings_of
+
+UNTHINNED_MESSAGES_MAX = 10_000
+"""Messages of the largest run that is not thinned: without a fault its load is shortened to it."""
+
+CALM_MESSAGES = 1_000
+"""Messages of a thinned run without a fault: many short ones cost little more than a few long ones."""
 
 SEEDS_OF_CELL = 1_000_000
 """Each kind of run has seeds of its own, so the kinds are independent of each other."""
@@ -68,13 +75,28 @@ class Rollout:
     def year(self) -> Year:
         """The year, whose faults have thinned runs where a run of the load as it is would have too many messages."""
         year = self.evaluate.year(self.times)
-        rate_per_s = max(_rate_per_s(one.scenario) for one in self.settings)
-        if year.run_s * rate_per_s <= UNTHINNED_MESSAGES_MAX:
-            return year
         every = [one.scenario for one in self.settings]
+        rate_per_s = max(map(_rate_per_s, every))
+        fit = min(UNTHINNED_MESSAGES_MAX, max(MESSAGES_MAX, year.run_s * rate_per_s))
         longest = {one.name: year.load_s(one.cells[-1]) * rate_per_s for one in year.faults}
-        faults = [replace(one, thinning=thinning_for(every, longest[one.name])) for one in year.faults]
-        return replace(year, faults=tuple(faults))
+
+        def thinning(messages: float) -> int:
+            return thinning_for(every, messages, messages_max=MESSAGES_MAX) if messages > fit else 1
+
+        faults = [
+            replace(
+                one,
+                thinning=thinning(longest[one.name]),
+                passes=passed(every, longest_s=one.lengths_s[-1], lasts_s=one.lasts_s),
+            )
+            for one in year.faults
+        ]
+        calm_s = {
+            one.thinning: min(year.load_s(one.cells[-1]), max(year.run_s, CALM_MESSAGES * one.thinning / rate_per_s))
+            for one in sorted(faults, key=lambda one: year.load_s(one.cells[-1]))
+            if one.thinning > 1
+        }
+        return replace(year, faults=tuple(faults), calm_load_s=calm_s)
 
     def run(self, setting: int, cell: RunKind, seed: int) -> Scenario:
         """The scenario of one run."""
@@ -103,12 +125,12 @@ class Rollout:
         """The scenario of a setting with as much load as a run of this kind has."""
         made = thinned(self.settings[setting].scenario, cell.thinning).scenario
         load_s, rate_per_s = self._load_s(setting, cell), _rate_per_s(made)
-        if cell.fault is None:
+        if cell == NO_FAULT:
             load_s = min(load_s, UNTHINNED_MESSAGES_MAX / rate_per_s) if rate_per_s else load_s
         return made.model_copy(update={"load": made.load.model_copy(update={"duration_s": load_s})})
 
     def _load_s(self, setting: int, cell: RunKind) -> float:
-        return self.settings[setting].scenario.load.duration_s if cell.fault is None else self.year.load_s(cell)
+        return self.settings[setting].scenario.load.duration_s if cell == NO_FAULT else self.year.load_s(cell)
 
     def _faults(self, cell: RunKind, targets: Targets, seed: int) -> list[dict[str, Any]]:
         """The faults of one event. All of them are where ``seed`` says."""

@@ -189,6 +189,7 @@ def test_a_time_of_the_scenario_between_the_longest_run_and_the_real_length_is_n
     (told,) = beyond(rollout(tmp_path, {"kind": "kill", "zone": "b"}, lengths_s=[0.05, 0.1, 0.2]))
     assert "at most 0.2 s in these runs" in told
     assert told.endswith("the line through its lengths, which knows nothing of the lease (0.4 s)")
+    assert rollout(tmp_path, {"kind": "kill", "zone": "b"}, lengths_s=[0.05, 0.1, 0.2]).year.faults[0].passes
     (plain,) = beyond(rollout(tmp_path, {"kind": "kill", "zone": "b"}, lengths_s=[1, 2, 3]))
     assert plain.endswith("the line through its lengths")
     assert list(beyond(rollout(tmp_path, {"kind": "kill", "zone": "b"}))) == []

@@ -13,17 +13,11 @@ from typing import Any
 from zonelab.scenarios.spec.ordered.fifo_settings import FifoQueueSettings
 from zonelab.scenarios.spec.scenario import Scenario
 
-UNTHINNED_MESSAGES_MAX = 10_000
-"""Messages of the largest run without a fault: its load is shortened to it, and runs with faults are thinned."""
+MESSAGES_MAX = 5_000
+"""Messages of the longest run with a fault: about 20 seconds of a processor, at 250 a second."""
 
 CONSUMERS_LEAST = 2
 """Consumers of a zone that thinning leaves: a single one has nobody to compete with."""
-
-MESSAGES_A_CPU_S = 200
-"""Messages of a second of processor time: 180 to 230 (DC_QUORUM, three zones, 28 November 2026)."""
-
-RUN_CPU_S_MAX = 20
-"""Processor time that a thinned run may take."""
 
 _DIVIDED = ("dyno", "dyno-v2", "zset", "fifo")
 
@@ -73,13 +67,13 @@ def thinned(scenario: Scenario, k: int) -> ThinnedScenario:
     return ThinnedScenario(scenario.model_copy(update=changed), factor)
 
 
-def thinning_for(scenarios: Sequence[Scenario], messages: float) -> int:
-    """Return the least thinning with which a run that would have ``messages`` costs no more than one may.
+def thinning_for(scenarios: Sequence[Scenario], messages: float, *, messages_max: int) -> int:
+    """Return the least thinning with which a run that would have ``messages`` has at most ``messages_max``.
 
     All ``scenarios`` can be thinned by it; if none is large enough it is the largest.
     """
     most = min(map(most_thinned, scenarios))
-    wanted = min(most, ceil(messages / (RUN_CPU_S_MAX * MESSAGES_A_CPU_S)))
+    wanted = min(most, ceil(messages / messages_max))
     found = [k for k in range(most, 0, -1) if not any(refusal(one, k) for one in scenarios)]
     return min((k for k in found if k >= wanted), default=found[0])
 
