@@ -109,8 +109,12 @@ class Outages:
 
     def total_s(self, *, until_ns: int) -> float:
         """Return the seconds of outage before ``until_ns``."""
+        return sum(end - begin for begin, end in self.until(until_ns)) / NS_PER_S
+
+    def until(self, until_ns: int) -> list[tuple[int, int]]:
+        """Return begin and end of each outage before ``until_ns``, where one that is still open ends."""
         spans = [*self.spans_ns, *([] if self._open_ns is None else [(self._open_ns, until_ns)])]
-        return sum(max(0, min(end, until_ns) - begin) for begin, end in spans) / NS_PER_S
+        return [(begin, min(end, until_ns)) for begin, end in spans if begin < until_ns]
 
 
 @dataclass(slots=True)

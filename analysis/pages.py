@@ -21,7 +21,13 @@ class Script:
     @classmethod
     def of_template(cls, name: str) -> Self:
         """The file ``name`` beside the templates."""
-        text = files("zonelab.analysis").joinpath("templates", name).read_text(encoding="utf-8")
+        return cls.of_templates(name)
+
+    @classmethod
+    def of_templates(cls, *names: str) -> Self:
+        """The files ``names`` beside the templates, in one."""
+        folder = files("zonelab.analysis").joinpath("templates")
+        text = "\n".join(folder.joinpath(name).read_text(encoding="utf-8") for name in names)
         digest = base64.b64encode(hashlib.sha256(text.encode("utf-8")).digest()).decode("ascii")
         return cls(text, f"sha256-{digest}")
 

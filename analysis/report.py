@@ -6,7 +6,8 @@ The one script is that of the timeline. The policy of the page names its hash, s
 import base64
 import os
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
+from functools import partial
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
@@ -22,12 +23,14 @@ from zonelab.analysis.figures.session_plot import plot_session
 from zonelab.analysis.figures.staleness_plot import plot_staleness_over_time
 from zonelab.analysis.figures.timeline import timeline
 from zonelab.analysis.figures.timeline_svg import picture
+from zonelab.analysis.first_screen.answers import Answers, answers
+from zonelab.analysis.first_screen.next_steps import lens_command
 from zonelab.analysis.message_classes import MessageClass
 from zonelab.analysis.number_text import bounds, digits
 from zonelab.analysis.pages import Script, environment
 from zonelab.analysis.runs.directory import RunDirectory
 from zonelab.analysis.runs.manual_session import deviations, unknown_scripts, verbs, zone_summaries
-from zonelab.analysis.runs.settings import settings_of
+from zonelab.analysis.runs.settings import settings_of, used_words
 from zonelab.analysis.statistics import QUANTILES
 from zonelab.analysis.stories.access_stories import access_stories
 from zonelab.analysis.stories.lines import Story
@@ -87,15 +90,16 @@ def build_report(run: Path) -> Path:
 
 def _queue_page(directory: RunDirectory) -> str:
     result = Result.recorded(directory)
-    verdict, summary = result.verdict, result.summary
+    verdict, summary, found = result.verdict, result.summary, answers(directory, result)
     return _judged_page(
         "report.html",
         directory,
         result,
+        answers=found,
         figures=[*plot_run(directory.path), plot_rates(directory)],
         totals=asdict(verdict.totals),
         duplicates=list(_rates(summary)),
-        classes=list(_classes(verdict, summary, message_stories(directory, verdict))),
+        classes=list(_classes(verdict, summary, _titled(message_stories(directory, _told_cases(found)), found))),
         absent=[name.replace("_", " ") for name in MessageClass if not verdict.counts[name]],
         order=verdict.order and list(_order(verdict.order)),
     )
@@ -103,11 +107,13 @@ def _queue_page(directory: RunDirectory) -> str:
 
 def _access_page(directory: RunDirectory) -> str:
     result = Result.recorded(directory)
-    verdict, stories = result.verdict, access_stories(directory, result.verdict)
+    verdict, found = result.verdict, answers(directory, result)
+    stories = access_stories(directory, _told_cases(found))
     return _judged_page(
         "access_report.html",
         directory,
         result,
+        answers=found,
         figures=[*plot_accesses(directory.path), plot_rates(directory), *_staleness(directory)],
         anomalies=[
             {
@@ -123,6 +129,22 @@ def _access_page(directory: RunDirectory) -> str:
             if verdict.counts[name]
         ],
     )
+
+
+def _told_cases(found: Answers) -> dict[str, list[Case]]:
+    """Return the cases of each class that are told: the first of each story, the commonest stories first."""
+    return {name: [group.first.case for group in cases.groups] for name, cases in found.cases.items()}
+
+
+def _titled(stories: Mapping[str, tuple[Story, ...]], found: Answers) -> dict[str, tuple[Story, ...]]:
+    """Return the stories, each under the words of all cases that are like it."""
+    words = {
+        (str(name), group.first.case.subject): group.words for name, of in found.cases.items() for group in of.groups
+    }
+    return {
+        name: tuple(replace(story, detail=words.get((name, story.subject), story.detail)) for story in told)
+        for name, told in stories.items()
+    }
 
 
 def _staleness(directory: RunDirectory) -> list[Path]:
@@ -149,20 +171,22 @@ def _session_page(directory: RunDirectory) -> str:
 
 def _judged_page(template: str, directory: RunDirectory, result: Result, **found: Any) -> str:
     """``template`` of a run that was judged, with its timeline and the script that zooms it."""
-    info, shown = directory.info, timeline(directory)
+    info, shown, used = directory.info, timeline(directory), used_words(directory)
     return _single_run_page(
         template,
         directory,
-        title=f"{info.scenario} at {info.level}, seed {info.seed}: {result.words}",
+        title=f"{info.scenario} at {info.level}, {used}, seed {info.seed}: {result.words}",
+        used=used,
         verdict=result.verdict,
         word=result.words,
         allowed=result.allowed,
         sentences=narrative([result]),
+        lens_command=partial(lens_command, directory),
         summary=result.summary,
         quantiles=tuple(QUANTILES),
         timeline=shown,
         picture=picture(shown),
-        script=Script.of_template("timeline.js"),
+        script=Script.of_templates("timeline.js", "copy.js"),
         **found,
     )
 

@@ -63,7 +63,12 @@ class Case:
     @property
     def subject(self) -> str:
         """The message or the key, or the place in the log where no event names a message."""
-        return self.message_id or (f"key {self.key}" if self.key else f"{self.partition} at {self.offset}")
+        return self.message_id or (f"key {self.key}" if self.key else self._place)
+
+    @property
+    def _place(self) -> str:
+        """The place in the log: of what concerns no single offset, as a cursor that fell, the partition alone."""
+        return self.partition if self.offset is None or self.offset < 0 else f"{self.partition} at {self.offset}"
 
     @property
     def operation_index(self) -> int | None:
@@ -73,7 +78,7 @@ class Case:
     @property
     def words(self) -> str:
         """Return what there is to say of it, with its place in the log if it has one."""
-        where = f"{self.what}, {self.partition} at {self.offset}" if self.what else ""
+        where = f"{self.what}, {self._place}" if self.what else ""
         return ": ".join(filter(None, [where, self.detail]))
 
     def to_json(self) -> dict[str, Any]:

@@ -24,8 +24,19 @@ def settings_of(run: RunDirectory) -> dict[str, Any]:
     Raises ``RunError``.
     """
     of_run = {name: getattr(run.info, name) for name in _OF_RUN}
-    of_file = {path: value for path, value in _scenario_values(run).items() if path not in _TOLD}
+    of_file = {path: value for path, value in scenario_values(run).items() if path not in _TOLD}
     return of_run | {f"scenario.yaml {path}": value for path, value in of_file.items()}
+
+
+def used_words(run: RunDirectory) -> str:
+    """Return what the clients of ``run`` used: the engine and its mode, ``dyno, default``, or the kind of workload.
+
+    Raises ``RunError``.
+    """
+    if run.info.workload is not None:
+        return f"{run.info.workload.kind} workload"
+    mode = scenario_values(run).get("queue.mode")
+    return ", ".join([run.info.queue.engine, *([str(mode)] if mode else [])])
 
 
 def differing(settings: Sequence[Mapping[str, Any]]) -> list[str]:
@@ -44,7 +55,8 @@ def value_text(value: Any) -> str:
     return value if isinstance(value, str) else json.dumps(value, sort_keys=True, default=str)
 
 
-def _scenario_values(run: RunDirectory) -> dict[str, Any]:
+def scenario_values(run: RunDirectory) -> dict[str, Any]:
+    """The values of the scenario file by their dotted path. Raises ``RunError``."""
     try:
         content = read_yaml(run.scenario_text())
     except NotYaml as error:

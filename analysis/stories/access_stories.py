@@ -8,7 +8,6 @@ import pyarrow as pa
 
 from zonelab.analysis.checkers.consistency.anomalies import Anomaly
 from zonelab.analysis.checkers.judgement import Case
-from zonelab.analysis.checkers.verdict import Verdict
 from zonelab.analysis.runs.accesses import FINAL_VALUES, FINAL_VALUES_NAME, VALUES, VALUES_NAME
 from zonelab.analysis.stories.lines import (
     STORIES_MAX,
@@ -25,9 +24,9 @@ from zonelab.analysis.stories.lines import (
 _COLUMNS = ("index", "time_ns", "process", "f", "type", "op_id", "error")
 
 
-def access_stories(run: StorySource, verdict: Verdict) -> dict[Anomaly, tuple[Story, ...]]:
-    """Return stories of the first cases of each anomaly that occurred. Raises ``RunError``."""
-    chosen = {name: verdict.cases[name][:STORIES_MAX] for name in Anomaly if verdict.cases.get(name)}
+def access_stories(run: StorySource, found: Mapping[str, Sequence[Case]]) -> dict[Anomaly, tuple[Story, ...]]:
+    """Return stories of the first cases of each anomaly of ``found``. Raises ``RunError``."""
+    chosen = {name: found[name][:STORIES_MAX] for name in Anomaly if found.get(name)}
     cases = list(dict.fromkeys(case for found in chosen.values() for case in found))
     keys = {case.key for case in cases}
     values = keys_of(run, keys)
@@ -38,7 +37,7 @@ def access_stories(run: StorySource, verdict: Verdict) -> dict[Anomaly, tuple[St
             if values[row["op_id"]]["key"] == case.key and first <= row["index"] <= last:
                 kept[case].add(row)
     tell = _AccessTeller(run, kept, values, values_held(run, keys))
-    return {name: tuple(tell.story(case) for case in found) for name, found in chosen.items()}
+    return {name: tuple(tell.story(case) for case in cases_of_it) for name, cases_of_it in chosen.items()}
 
 
 def access_words(row: Mapping[str, Any], value: Mapping[str, Any]) -> str:

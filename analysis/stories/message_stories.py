@@ -10,8 +10,6 @@ from dataclasses import dataclass
 from typing import Any, Self
 
 from zonelab.analysis.checkers.judgement import Case
-from zonelab.analysis.checkers.verdict import Verdict
-from zonelab.analysis.message_classes import MessageClass
 from zonelab.analysis.runs.fault_bands import FaultBand
 from zonelab.analysis.stories.lines import (
     STORIES_MAX,
@@ -33,10 +31,12 @@ _COLUMNS = (
 )
 
 
-def message_stories(run: StorySource, verdict: Verdict) -> dict[str, tuple[Story, ...]]:
-    """Return stories of the first messages of each class, or property of order, that has cases. Raises ``RunError``."""
-    named = [*MessageClass, *(name for name in verdict.cases if name not in set(MessageClass))]
-    chosen = {str(name): _first_messages(verdict.cases.get(name, ())) for name in named}
+def message_stories(run: StorySource, cases: Mapping[str, Sequence[Case]]) -> dict[str, tuple[Story, ...]]:
+    """Return stories of the first messages of each class, or property of order, that has cases. Raises ``RunError``.
+
+    A case that names no message, as of a cursor that fell, has none.
+    """
+    chosen = {str(name): _first_messages(found) for name, found in cases.items()}
     telling: dict[str, set[int]] = defaultdict(set)
     for offenders in chosen.values():
         for one in offenders:
@@ -71,7 +71,8 @@ def at_rest(rows: Iterable[Mapping[str, Any]]) -> dict[tuple[str, str], list[str
 def _first_messages(offenders: Sequence[Case]) -> list[Case]:
     by_id: dict[str, Case] = {}
     for one in offenders:
-        by_id.setdefault(one.subject, one)
+        if one.message_id:
+            by_id.setdefault(one.message_id, one)
     return list(by_id.values())[:STORIES_MAX]
 
 

@@ -26,7 +26,7 @@ OFFENDERS = pa.schema(
         pa.field("detail", pa.string(), nullable=False),
     ]
 )
-_FILE = "offenders.parquet"
+OFFENDERS_NAME = "offenders.parquet"
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,7 +75,7 @@ class OffenderFile(MessageFindings):
 
     @property
     def _partial(self) -> Path:
-        return self.run / (_FILE + ".partial")
+        return self.run / (OFFENDERS_NAME + ".partial")
 
     def add(self, name: MessageClass, cases: Cases) -> None:
         super().add(name, cases)
@@ -90,14 +90,14 @@ class OffenderFile(MessageFindings):
     ) -> None:
         self._writer.close()
         if error is None:
-            self._partial.replace(self.run / _FILE)
+            self._partial.replace(self.run / OFFENDERS_NAME)
         else:
             self._partial.unlink(missing_ok=True)
 
 
 def cases_of_message(run: Path, message_id: str) -> tuple[tuple[str, Case], ...]:
     """Return every case of one message in a run that was checked, beside its class. Raises ``RunError``."""
-    with reading(run / _FILE, pa.ArrowException) as path:
+    with reading(run / OFFENDERS_NAME, pa.ArrowException) as path:
         rows = pq.read_table(path, filters=[("message_id", "=", message_id)]).to_pylist()
     return tuple((row.pop("class"), Case(**row)) for row in rows)
 

@@ -23,7 +23,7 @@ pytestmark = pytest.mark.usefixtures("undrawn")
 
 
 def stories(run: Path) -> dict[MessageClass, tuple[Story, ...]]:
-    return message_stories(RunDirectory.open(run), check(run))
+    return message_stories(RunDirectory.open(run), check(run).cases)
 
 
 def lines(story: Story) -> list[tuple[float, str, str]]:
@@ -115,7 +115,7 @@ def test_a_key_is_told_from_the_first_to_the_last_operation_that_shows_the_anoma
     told = Told(WorkloadKind.REGISTER).write("x", 0).write("y", 10).write("v", 15, key="other").read("x", 30, zone="b")
     run = told.write("z", 50).at_rest(a="z", b="z", c="z").directory(tmp_path / "told" / "1")
     verdict = check(run)
-    (story,) = access_stories(RunDirectory.open(run), verdict)[Anomaly.STALE_READ]
+    (story,) = access_stories(RunDirectory.open(run), verdict.cases)[Anomaly.STALE_READ]
     assert (story.subject, story.detail) == ("k", "zone b: 19.0 ms and 1 versions behind")
     assert lines(story) == [
         (10, "client-a-0", "write y …"),
@@ -131,7 +131,7 @@ def test_a_key_is_told_from_the_first_to_the_last_operation_that_shows_the_anoma
 def test_a_key_that_zones_hold_differently_is_told_whole(tmp_path: Path) -> None:
     run = Told(WorkloadKind.SET).add("add", 0, argument="x").add("add", 9, argument="y").at_rest(a="x y", b="y", c="y")
     path = run.directory(tmp_path / "told" / "1")
-    (story,) = access_stories(RunDirectory.open(path), check(path))[Anomaly.DIVERGENT]
+    (story,) = access_stories(RunDirectory.open(path), check(path).cases)[Anomaly.DIVERGENT]
     assert [what for _, _, what in lines(story)] == ["add x …", "add x: done", "add y …", "add y: done"]
     assert story.at_rest == ("zone a holds x, y", "zone b holds y", "zone c holds y")
 

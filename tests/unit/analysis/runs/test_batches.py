@@ -56,7 +56,7 @@ def everything_read(path: Path) -> dict[str, object]:
             for metric, series in read_series(run).items()
         },
         "medians": read_zone_medians(run),
-        "stories": message_stories(run, check(path)),
+        "stories": message_stories(run, check(path).cases),
     }
 
 

@@ -1,0 +1,212 @@
+"""Goal: whoever opens a report learns from its first screen what, when, where and why, and what to do next.
+
+Method: five runs of the library, whose answers a reader found in the histories; what their pages must say before all
+else, and where Chromium lays it out; small runs made by hand for the rules.
+"""
+
+import re
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from playwright.sync_api import Browser
+from support.analysis.figures import left_blank
+from support.analysis.html import Page
+from support.analysis.runs import eventful_run
+from support.app.browser import chromium, opened
+
+from zonelab.analysis.checkers.check import check
+from zonelab.analysis.first_screen.case_groups import grouped_cases
+from zonelab.analysis.first_screen.next_steps import ABLATED, next_steps
+from zonelab.analysis.first_screen.outages import zone_outages
+from zonelab.analysis.message_classes import MessageClass
+from zonelab.analysis.report import build_report
+from zonelab.analysis.runs.builder import RunBuilder
+from zonelab.analysis.runs.directory import RunDirectory
+from zonelab.analysis.summary.result import Result
+from zonelab.scenarios.run.simulated import NullWatcher, run_in_sim
+from zonelab.scenarios.spec.engines import ENGINES
+from zonelab.scenarios.spec.reading import load_scenario
+
+OVERLOADED = ("consumers.per_zone=1", "consumers.batch=1", "consumers.processing=constant:300ms")
+RUNS = {
+    "zone-crash": (),
+    "every-fault": (),
+    "lock-race": (),
+    "order-states": (),
+    "steady": OVERLOADED,
+}
+
+ANSWERS = {
+    "zone-crash": [
+        *("zone-crash at DC_QUORUM, dyno, default", "Invalid", "150 of 999 accepted messages (15.0%) were left behind"),
+        *("zone b: pop from 2.88 to 6.64 s", "stuck: 150 pushed from 3.09 to 6.56 s: 105 during kill b"),
+        "105 of 150 like this: c-000102: never delivered; listed by a and c; b without it; kill b at its push",
+        *("writes that b missed while it was dead are never replayed", "its load begins at 0.58 s"),
+        *("zonelab lens", "c-000102", "zonelab hunt", "zonelab ablate --engine dyno", "of dyno's hardened mode"),
+    ],
+    "every-fault": [
+        *("Invalid, with 32 orphan", "87 of 713 accepted messages (12.2%) were left behind", "with 19 faults"),
+        *("zone c: ack, pop and push from 7.73 to 8.48 s", "and 1 shorter outage", "10 during memory c"),
+        "stuck, 10 of 87 like this: b-000223: never delivered; listed by a and b; c without it; memory c at its push",
+        *("a message that was finished was handed out again", "0.18 s after duplicate all links"),
+        "early, 5 of 9 like this: b-000074: 245 ms before it was due; clock a then",
+        *("zonelab lens", "a-000015", "zonelab hunt", "zonelab ablate"),
+    ],
+    "lock-race": [
+        *("lock-race at DC_QUORUM, lock workload", "Valid, with 321 no owner (21.4% of 1,500)", "without a fault"),
+        *("No zone was out during the load.", "no owner: 321 seen from 0.12 to 15.06 s"),
+        *("no owner, 321 of 321 like this: key 1: a: a1; b: b1; c: c1", "every zone granted it to another client"),
+        "zonelab hunt",
+    ],
+    "order-states": [
+        *("order-states at DC_QUORUM, fifo, rocketmq-5.3", "Invalid", "overloaded were b"),
+        *("53 times two messages that exclude each other", "I6 (one at a time): of 53, the first 20 seen from 10.01"),
+        *("20 during program_pause consumer-b-0", "I9 (cursor never falls), 20 of 20 like this: orders/4: fell"),
+        *("One consumer stands still in the middle of its work", "zonelab partitions", "zonelab lens", "a-000049"),
+        *("zonelab limit", "zonelab ablate --engine fifo", "of fifo's fenced mode"),
+    ],
+    "steady": [
+        *("Unknown", "overloaded were a, where 126 messages became due", "says nothing about the level"),
+        *("625 of 758 accepted messages (82.5%) were still waiting", "No zone was out during the load."),
+        *("unserved: 625 pushed from 0.68 to 6.57 s", "625 of 625 like this: b-000001: never delivered"),
+        *("listed by every zone", "zonelab lens", "b-000001", "zonelab limit", "up to which rate the zones keep up"),
+    ],
+}
+"""What each page must say on its first screen: verdict, counts and overload; zones, times, faults; why; what next."""
+
+
+@pytest.fixture(scope="module")
+def pages(tmp_path_factory: pytest.TempPathFactory) -> Iterator[dict[str, Path]]:
+    """The report of each of the five runs, without figures."""
+    folder = tmp_path_factory.mktemp("runs")
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("zonelab.analysis.figures.plot_style.save", left_blank)
+        made = {}
+        for name, overrides in RUNS.items():
+            scenario = load_scenario(name, overrides=["arm=sim", "seed=1", *overrides])
+            run, _ = run_in_sim(scenario, runs=folder, watcher=NullWatcher(), command="")
+            check(run)
+            made[name] = build_report(run)
+        yield made
+
+
+def first_screen(page: Path) -> str:
+    words = " ".join(re.sub(r"\s+", " ", Page(page).text).split())
+    return words.partition("In the words of the checker")[0]
+
+
+@pytest.mark.parametrize("name", RUNS)
+def test_the_first_screen_answers_the_five_questions(pages: dict[str, Path], name: str) -> None:
+    words = first_screen(pages[name])
+    missing = [answer for answer in ANSWERS[name] if answer not in words]
+    assert not missing, words
+    assert words.index("When and where") < words.index("Why") < words.index("Next")
+
+
+@pytest.fixture(scope="module")
+def browser() -> Iterator[Browser]:
+    with chromium() as found:
+        yield found
+
+
+BOTTOMS = """() => [...document.querySelectorAll(".verdict, .answers > div > h2, .answers .next li:first-child")]
+  .map(one => Math.round(one.getBoundingClientRect().bottom))"""
+
+
+@pytest.mark.chromium
+@pytest.mark.parametrize("name", RUNS)
+def test_every_answer_is_on_the_first_screen_of_a_desk(pages: dict[str, Path], browser: Browser, name: str) -> None:
+    with opened(browser, pages[name].as_uri(), width=1440) as page:
+        assert max(page.evaluate(BOTTOMS)) <= 900
+
+
+@pytest.mark.chromium
+@pytest.mark.parametrize("dark", [False, True])
+def test_a_command_is_copied_by_its_button(pages: dict[str, Path], browser: Browser, dark: bool) -> None:
+    with opened(browser, pages["zone-crash"].as_uri(), dark=dark) as page:
+        page.locator(".next button.copy").first.click()
+        chosen = page.evaluate("() => getSelection().toString()")
+        assert chosen == page.locator(".next code.command").first.text_content()
+        assert page.locator(".next button.copy").first.text_content() in ("copied", "selected")
+
+
+def at_push(path: Path, *, faults: tuple[tuple[str, str, float, float], ...]) -> list[str]:
+    """The stories of two stuck messages that zone b lacks."""
+    builder = RunBuilder(path)
+    for message_id, at_ms in (("one", 100), ("two", 400)):
+        builder.push(message_id, at_ms=at_ms)
+        for zone in "ac":
+            builder.listed(message_id, zone=zone)
+    for kind, target, begin_ms, end_ms in faults:
+        builder.fault(kind, target, begin_ms=begin_ms, end_ms=end_ms)
+    run = builder.write()
+    (cases,) = (one for name, one in grouped_cases(RunDirectory.open(run), check(run)).items() if name == "stuck")
+    return [f"{group.count} {group.first.case.subject}: {group.words}" for group in cases.groups]
+
+
+LISTED = "never delivered; listed by a and c; b without it"
+
+
+@pytest.mark.parametrize(
+    ("faults", "stories"),
+    [
+        ((), [f"2 one: {LISTED}"]),
+        ((("kill", "b", 50, 500),), [f"2 one: {LISTED}; kill b at its push"]),
+        (
+            (("kill", "b", 50, 200), ("pause", "c", 50, 200)),
+            [
+                f"1 one: {LISTED}; kill b and pause c at its push",
+                f"1 two: {LISTED}; no fault at its push, 0.20 s after kill b",
+            ],
+        ),
+        ((("wipe", "b", 600, 700),), [f"2 one: {LISTED}; no fault at its push, 0.50 s before wipe b"]),
+        ((("wipe", "a", 600, 700),), [f"2 one: {LISTED}; no fault at its push"]),
+    ],
+)
+def test_cases_of_one_story_are_one_group(tmp_path: Path, faults, stories: list[str]) -> None:
+    assert at_push(tmp_path / "run", faults=faults) == stories
+
+
+def test_every_case_is_in_a_group_and_every_moment_under_a_fault(tmp_path: Path) -> None:
+    run = eventful_run(tmp_path / "run").write()
+    verdict = check(run)
+    found = grouped_cases(RunDirectory.open(run), verdict)
+    assert {name: one.count for name, one in found.items()} == {
+        name: verdict.counts[name] for name in MessageClass if verdict.counts[name]
+    }
+    for one in found.values():
+        assert one.looked_at == one.count == sum(group.count for group in one.groups)
+        assert len(one.at_ns) == sum(count for _, count in one.by_fault)
+
+
+def test_outages_of_a_zone_that_overlap_are_one(tmp_path: Path) -> None:
+    builder = RunBuilder(tmp_path / "run")
+    builder.push("m", at_ms=100, took_ms=200, outcome="fail", error="Unavailable", zone="b")
+    builder.push("m", at_ms=150, took_ms=10, outcome="fail", error="Unavailable", zone="c")
+    builder.push("m", at_ms=400, zone="b")
+    builder.push("m", at_ms=161, zone="c")
+    run = builder.write()
+    assert [one.words for one in zone_outages(RunDirectory.open(run))] == ["zone b: push from 0.10 to 0.40 s"]
+
+
+def test_a_mechanism_is_named_only_if_a_study_beside_the_run_detected_it(tmp_path: Path) -> None:
+    builder = RunBuilder(tmp_path / "small" / "1")
+    builder.push("m", at_ms=1)
+    run = builder.write()
+    check(run)
+
+    def why() -> str:
+        directory = RunDirectory.open(run)
+        return next_steps(directory, Result.recorded(directory), {})[-1].why
+
+    assert why() == "which mechanism of dyno's hardened mode prevents this"
+    study = tmp_path / "dyno" / "ablate-0" / "ablate.json"
+    study.parent.mkdir(parents=True)
+    study.write_text('{"rows": [{"off": ["x"], "detected": ["early"]}, {"off": ["y"], "detected": ["lost"]}]}')
+    assert why().endswith("prevents this: y did in the study beside this run")
+
+
+def test_an_ablation_is_offered_of_engines_that_have_one() -> None:
+    modes = {name: {"hardened", "fenced"} & set(one.modes) for name, one in ENGINES.items()}
+    assert {name: {mode} for name, mode in ABLATED.items()} == {name: found for name, found in modes.items() if found}
