@@ -10,6 +10,7 @@ from enum import StrEnum
 from typing import Any
 
 from zonelab.analysis.number_text import counted, percent
+from zonelab.analysis.rates.case_parts import CaseParts
 from zonelab.analysis.rates.figures import SettingRates
 from zonelab.analysis.rates.needs import needed_runs
 from zonelab.analysis.rates.objectives import Objective
@@ -48,7 +49,8 @@ class ObjectiveJudgement:
     open, but only since too few runs show no case. ``hidden``: runs were thinned, so that they do not show it.
     ``passes``: times of the scenario that its faults reach, and no simulated one, in words; empty if none.
     ``cases`` in ``messages`` of ``runs`` are what it rests on. ``unconfirmed``: where a time has no end, the share of
-    operations that are never confirmed. ``needs``: so many runs of each kind would decide it if the estimate is right;
+    operations that are never confirmed. ``parts``: of losses of the year, what faults cost and what comes without one.
+    ``needs``: so many runs of each kind would decide it if the estimate is right;
     of none if that cannot be told.
     """
 
@@ -64,6 +66,7 @@ class ObjectiveJudgement:
     hidden: bool = False
     passes: str = ""
     unconfirmed: float | None = None
+    parts: CaseParts | None = None
     needs: Mapping[RunKind, int] = field(default_factory=dict)
 
     @property
@@ -78,6 +81,8 @@ class ObjectiveJudgement:
     @property
     def seen(self) -> str:
         """The value that runs show, in the figure's unit; of cases that no run shows, in how many messages."""
+        if self.parts is not None:
+            return self._in_parts(self.parts)
         if self.objective.figure.counts_cases and not self.cases:
             return f"none in {counted(self.messages, 'message')}"
         if self.objective.is_zero:
@@ -85,6 +90,13 @@ class ObjectiveJudgement:
         if self.unconfirmed is not None:
             return f"{percent(self.unconfirmed)} never confirmed"
         return self.objective.told(float(self.value.value))
+
+    def _in_parts(self, parts: CaseParts) -> str:
+        if self.objective.per_year:
+            return f"{parts.told_by_faults}, on which it is decided; {parts.told_calm}"
+        if self.objective.is_zero:
+            return str(parts)
+        return f"{self.objective.told(float(self.value.value))}: {parts}"
 
     def __str__(self) -> str:
         """Return what was seen, without the status; if it is open, also how far that may be from the bound."""
@@ -96,7 +108,7 @@ class ObjectiveJudgement:
             return f"{self.seen}; no simulated fault reaches {self.passes}"
         if self.objective.is_zero:
             return f"{self.seen}; {NO_PROOF}"
-        limit = self.objective.told(self.objective.limit)
+        limit = self.objective.told_limit
         if self.upper == float("inf"):
             return f"{self.seen}, too few runs to bound it, bound {limit}"
         side = "at least" if self.objective.figure.as_share else "at most"
@@ -116,6 +128,7 @@ class ObjectiveJudgement:
             "messages": self.messages,
             "unconfirmed": self.unconfirmed,
             "cases": self.cases,
+            "parts": None if self.parts is None else self.parts.to_json(),
             "needs": {str(cell): count for cell, count in self.needs.items()},
             "bound": self.objective.limit,
         }
@@ -148,6 +161,7 @@ def judge(
         runs=runs,
         messages=messages,
         cases=cases,
+        parts=CaseParts.of(measured, figure) if condition is None else None,
     )
     hidden = not figure.survives_thinning and measured.is_thinned(figure, condition)
     passes = measured.passes(condition)

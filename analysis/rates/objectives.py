@@ -196,12 +196,22 @@ class Objective:
         """``value`` of the figure, with its unit."""
         return told(self.figure, value, of_year=self.condition is None)
 
-    def __str__(self) -> str:
+    @property
+    def told_limit(self) -> str:
+        """What an estimate is compared with, as text: both ends of a bound of which only these are known."""
+        if self.span is None or self.tolerance is not None:
+            return self.told(self.limit)
+        return self._bound_text
+
+    @property
+    def _bound_text(self) -> str:
         ends = (self.bound,) if self.span is None else (self.span.low, self.span.high)
         named = [told(self.figure, end, of_year=self.condition is None, number=exact) for end in ends]
-        bound = DOTS.join(reversed(named) if self.figure.as_share else named)
+        return DOTS.join(reversed(named) if self.figure.as_share else named)
+
+    def __str__(self) -> str:
         sign = ">" if self.figure.as_share else "<"
-        claim = f"{self.figure} == 0" if self.bound == 0 else f"{self.figure} {sign} {bound}"
+        claim = f"{self.figure} == 0" if self.bound == 0 else f"{self.figure} {sign} {self._bound_text}"
         if self.tolerance is not None:
             claim += f" tolerance {in_share(self.tolerance, exact)}"
         return claim if self.condition is None else f"{claim} with {self.condition}"

@@ -132,6 +132,11 @@ class Outcomes:
         """Cases in all runs, or in those with a class of faults."""
         return round(sum(_count(run, name) for run in self._with(fault)))
 
+    def calm(self, name: str) -> tuple[int, int]:
+        """Return the cases in runs without a fault, and how many messages these push."""
+        runs = self._of(NO_FAULT)
+        return round(sum(_count(run, name) for run in runs)), sum(run.begun for run in runs)
+
     def size(self, fault: str | None) -> tuple[int, int]:
         """Return how many runs there are, or runs with a class of faults, and how many messages they push."""
         runs = self._with(fault)

@@ -18,8 +18,9 @@ from zonelab.studies.evaluate.budget import Budget
 from zonelab.studies.evaluate.confirming import ConfirmationRuns
 from zonelab.studies.evaluate.evaluation import Evaluation
 from zonelab.studies.evaluate.real_run import RealRuns
-from zonelab.studies.evaluate.result import EvaluationResult, of_year
+from zonelab.studies.evaluate.result import EvaluationResult
 from zonelab.studies.evaluate.rollout import Rollout
+from zonelab.studies.evaluate.year_tables import of_year
 from zonelab.studies.limit.limits import limit_rows, limits_of
 from zonelab.studies.limit.rows import LimitRow
 from zonelab.studies.many_runs.where import HERE, Where

@@ -6,7 +6,6 @@ from math import ceil, isfinite
 
 from zonelab.analysis.number_text import digits, percent
 from zonelab.analysis.rates.precision import (
-    DESIGN_EFFECT_MAX,
     PRECISION,
     RATE_LEAST,
     RateGivenFault,
@@ -63,11 +62,8 @@ class RatesGivenFaults:
     def sentences(self) -> Iterator[str]:
         """Yield how exactly rates given a fault are known, in the words of the report."""
         if self._frequent:
-            wanted = [one for one in self._frequent if one.is_wanted]
-            known, of_wanted = (sum(one.is_known for one in rates) for rates in (self._frequent, wanted))
-            least, few = f"{RATE_LEAST:.0%} and more", f"a design effect of at most {DESIGN_EFFECT_MAX:g}"
-            text = f"{known} of {len(self._frequent)} rates given a fault of {least} are known to ± {PRECISION:.0%}"
-            yield text + (f"; of those with {few}, {of_wanted} of {len(wanted)}." if wanted else f"; none has {few}.")
+            known, every = sum(one.is_known for one in self._frequent), len(self._frequent)
+            yield f"{known} of {every} rates given a fault of {RATE_LEAST:.0%} and more are known to ± {PRECISION:.0%}."
 
     @property
     def _frequent(self) -> list[RateGivenFault]:

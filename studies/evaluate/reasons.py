@@ -16,11 +16,15 @@ _HOURS_MAX = 48
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class AnswerReasons:
-    """``values``: by setting and figure, of the year. ``needs_s``: as the rounds of an evaluation have them."""
+    """``values``: by setting and figure, of the year. ``needs_s``: as the rounds of an evaluation have them.
+
+    ``runs``: how many each setting has.
+    """
 
     found: Recommendation
     values: Mapping[str, Mapping[Figure, Estimate]]
     needs_s: Mapping[tuple[str, Objective], float | None] = field(default_factory=dict)
+    runs: Mapping[str, int] = field(default_factory=dict)
 
     def sentences(self) -> Iterator[str]:
         """Yield the sentence of each setting, of the recommended one first."""
@@ -36,7 +40,7 @@ class AnswerReasons:
             return f"{row.setting} is taken: {self._why_taken(row)}"
         if row.setting in self.found.tied:
             beside = self._beside(row.setting, self.found.prefer[0])
-            return f"{row.setting} is tied with it: {beside}; runs cannot tell them apart"
+            return f"{row.setting} is tied with it: {beside}; runs cannot tell them apart{self._uneven(row.setting)}"
         if row.setting in self.found.behind:
             return f"{row.setting} is not taken: {self._beside(row.setting, self.found.behind[row.setting])}"
         return f"{row.setting} is open: {self.named(row.setting, row.open)}"
@@ -61,6 +65,19 @@ class AnswerReasons:
             return str(judged)
         needed_s = self.needs_s.get((setting, judged.objective))
         return str(judged) if needed_s is None else f"{judged}; about {_time(needed_s)} more"
+
+    @property
+    def fewer(self) -> str:
+        """Return how many runs the recommended setting has, if a tied one has more; else nothing."""
+        chosen = self.found.recommended
+        if chosen is None or not any(self._uneven(name) for name in self.found.tied):
+            return ""
+        beside = (f"{name} {self.runs[name]:,}" for name in self.found.tied)
+        return f" ({counted(self.runs[chosen], 'run')} of the first; of {', of '.join(beside)})"
+
+    def _uneven(self, tied: str) -> str:
+        own, other = self.runs.get(self.found.recommended or "", 0), self.runs.get(tied, 0)
+        return f" in {counted(own, 'run')} of that and {other:,} of this" if own < other else ""
 
     def _beside(self, name: str, figure: Figure) -> str:
         chosen = self.found.recommended or name

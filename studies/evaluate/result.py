@@ -1,30 +1,18 @@
 """Result of an evaluation: the answer and its reasons, as tables and as JSON, which ``evaluate.json`` has, too."""
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from functools import cached_property, partial
-from math import isinf
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
-from zonelab.analysis.number_text import digits, estimate, listed, plain
-from zonelab.analysis.proportions import Interval
+from zonelab.analysis.number_text import listed
 from zonelab.analysis.rates.decisions import LOOKS_MAX, ObjectiveJudgement, ObjectiveStatus
 from zonelab.analysis.rates.decisive_inputs import DecisiveInput
 from zonelab.analysis.rates.drawn_inputs import DrawnInputs
 from zonelab.analysis.rates.fault_costs import fault_costs
-from zonelab.analysis.rates.figures import SettingRates
 from zonelab.analysis.rates.neighbours import SettingNeighbour, neighbours
-from zonelab.analysis.rates.objectives import (
-    CASES,
-    COMMANDS,
-    DUPLICATES,
-    LOSSES,
-    UNAVAILABLE,
-    Figure,
-    TimedOperation,
-    told,
-)
+from zonelab.analysis.rates.objectives import DUPLICATES, Figure
 from zonelab.analysis.rates.recommendation import SettingChoice
 from zonelab.analysis.rates.samples import Estimate
 from zonelab.studies.evaluate.confirmation import Confirmation
@@ -34,6 +22,7 @@ from zonelab.studies.evaluate.given_faults import RatesGivenFaults
 from zonelab.studies.evaluate.outage_limits import beyond, shortened
 from zonelab.studies.evaluate.reasons import AnswerReasons
 from zonelab.studies.evaluate.rollout import SEEDS_OF_CELL, Rollout
+from zonelab.studies.evaluate.year_tables import YEAR_MEANS, YearTables
 from zonelab.studies.limit.result import MEANS, limit_table
 from zonelab.studies.limit.rows import LimitRow
 from zonelab.studies.reporting.console import Cell, print_lines, styled
@@ -41,27 +30,12 @@ from zonelab.studies.reporting.footer import footer, without_verdict
 from zonelab.studies.reporting.report_table import Column, ReportTable
 from zonelab.studies.sweep.settings import lines_of
 
-PERCENTILES = ("p50", "p99", "p99.9")
-OF_CASES = (LOSSES, *CASES[LOSSES], DUPLICATES, *CASES[DUPLICATES])
-FIGURES = tuple(
-    Figure.parsed(name)
-    for name in (
-        *(f"{percentile}({operation})" for operation in TimedOperation for percentile in PERCENTILES),
-        *OF_CASES,
-        UNAVAILABLE,
-        COMMANDS,
-    )
+PRECISION_MEANS = (
+    "For experts: rates given a fault, in the runs with it; from the least to the largest of the settings."
 )
-
-TIMES_MEAN = (
-    "The year, with 95 % intervals. Times are in milliseconds; endless: so many operations are never confirmed, or so "
-    "few runs leave it possible.\n"
+OVERLAP_ASSUMED = (
+    "Faults that overlap in a year cost as much as if each came alone: what two together do to each other is in no run."
 )
-
-NONE_SEEN = "none"
-"""Text for an operation that no run has, such as a lease of ordered messages."""
-
-_MILLION = 1e6
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -112,7 +86,8 @@ class EvaluationResult:
         """Which setting is recommended, or why none is, in one line."""
         found = self.done.found
         if found.recommended is not None:
-            tied = f"; cannot be told apart from it: {', '.join(found.tied)}" if found.tied else ""
+            alike = f"; cannot be told apart from it: {', '.join(found.tied)}{self._answers.fewer}"
+            tied = alike if found.tied else ""
             named = self._answers.named(found.recommended, self.open)
             not_proven = f", but not proven, as open: {named}" if named else ""
             return f"Recommended: {found.recommended}{not_proven}{tied}"
@@ -133,7 +108,13 @@ class EvaluationResult:
 
     @cached_property
     def _answers(self) -> AnswerReasons:
-        return AnswerReasons(found=self.done.found, values=self.values, needs_s=self.done.needs_s)
+        runs = {name: one.outcomes.size(None)[0] for name, one in self.done.measured.items()}
+        return AnswerReasons(found=self.done.found, values=self.values, needs_s=self.done.needs_s, runs=runs)
+
+    @property
+    def assumptions(self) -> list[str]:
+        """Return what the arithmetic of the year takes as given, whatever the runs show."""
+        return [OVERLAP_ASSUMED] if self.rollout.year.faults else []
 
     @property
     def doubts(self) -> list[str]:
@@ -168,6 +149,7 @@ class EvaluationResult:
             "flips": [change.to_json() for change in self.changes],
             "neighbours": [str(one) for one in self._neighbours],
             "drawn": None if self.drawn is None else drawn_json(self.drawn),
+            "assumptions": self.assumptions,
             "doubts": self.doubts,
             "confirmation": None if self.confirmation is None else self.confirmation.to_json(),
             "limits": [row.to_json() for row in self.limits],
@@ -181,11 +163,11 @@ class EvaluationResult:
 
     def print(self) -> None:
         self._decided.print()
-        print_lines(TIMES_MEAN)
-        self._times.print()
-        self._counts.print()
+        print_lines(f"The year, with 95 % intervals. Times are in milliseconds. {YEAR_MEANS}\n")
+        self._year.times.print()
+        self._year.counts.print()
         if rates := self._given_faults.table:
-            print_lines("Given a fault, in the runs with it; from the least to the largest of the settings.\n")
+            print_lines(f"{PRECISION_MEANS}\n")
             rates.print()
         if self.drawn is not None:
             drawn_table(self.drawn, self.rollout.evaluate.prefer[0]).print()
@@ -214,7 +196,7 @@ class EvaluationResult:
             yield f"The budget had no time for runs with {listed(never)}: nothing is known of them."
         if self.done.left:
             yield f"Fewer runs were made of what others are preferred to: {', '.join(self.done.left)}."
-        yield from (*self.doubts, *self._given_faults.sentences())
+        yield from (*self.assumptions, *self.doubts, *self._given_faults.sentences())
         runs = ", ".join(f"{count} {cell}" for cell, count in self.done.runs.items())
         yield f"\nRuns of each setting: {runs}. Look {self.done.looks} of at most {LOOKS_MAX}."
         yield f"Seeds from {self.first_seed} on, {SEEDS_OF_CELL:,} later for each next kind; zonelab {self._version}."
@@ -244,6 +226,11 @@ class EvaluationResult:
         return () if best is None else tuple(neighbours(self.done.measured, best, figures))
 
     @cached_property
+    def _year(self) -> YearTables:
+        names = [row.setting for row in self.done.found.rows]
+        return YearTables(names=names, measured=self.done.measured, values=self.values)
+
+    @cached_property
     def _given_faults(self) -> RatesGivenFaults:
         return RatesGivenFaults.of(self.done)
 
@@ -267,7 +254,7 @@ class EvaluationResult:
             "rates": self._given_faults.to_json(row.setting),
             "faults": [cost.to_json() for cost in fault_costs(self.done.measured[row.setting])],
             "year": {str(figure): _json(value) for figure, value in values.items()},
-            "told": {str(figure): self._told(row.setting, figure, value) for figure, value in values.items()},
+            "told": {str(figure): self._year.told(row.setting, figure) for figure, value in values.items()},
         }
 
     @property
@@ -280,83 +267,12 @@ class EvaluationResult:
         name = Column[SettingChoice]("setting", lambda row: lines_of(row.setting))
         return ReportTable(columns=[name, *objectives], rows=self.done.found.rows)
 
-    @property
-    def _times(self) -> ReportTable[tuple[str, TimedOperation]]:
-        """A row an operation; the first one names the setting."""
-
-        def cell(row: tuple[str, TimedOperation], percentile: str) -> str:
-            if not self.done.measured[row[0]].outcomes.has(row[1]):
-                return NONE_SEEN
-            return _in_ms(self._value(row[0], f"{percentile}({row[1]})"))
-
-        return ReportTable(
-            columns=[
-                Column("setting", lambda row: row[0] if row[1] is TimedOperation.PUSH else ""),
-                Column("", lambda row: row[1]),
-                *(Column(name, partial(cell, percentile=name)) for name in PERCENTILES),
-            ],
-            rows=[(row.setting, operation) for row in self.done.found.rows for operation in TimedOperation],
-            names=2,
-        )
-
-    @property
-    def _counts(self) -> ReportTable[str]:
-        def cases(setting: str, whole: str) -> str:
-            values = {one: float(self._value(setting, one).value) * _MILLION for one in CASES[whole]}
-            parts = [f"{one} {digits(value)}" for one, value in values.items() if value]
-            return "\n".join([between(setting, whole), *parts])
-
-        def between(setting: str, figure: str) -> str:
-            return _between(Figure.parsed(figure), self._value(setting, figure))
-
-        return ReportTable(
-            columns=[
-                Column("setting", lines_of),
-                Column("losses a million", partial(cases, whole=LOSSES)),
-                Column("duplicates a million", partial(cases, whole=DUPLICATES)),
-                Column(UNAVAILABLE, partial(between, figure=UNAVAILABLE)),
-                Column("commands a message", partial(between, figure=COMMANDS)),
-            ],
-            rows=[row.setting for row in self.done.found.rows],
-        )
-
-    def _value(self, setting: str, figure: str) -> Estimate:
-        return self.values[setting][Figure.parsed(figure)]
-
     def _judged(self, row: SettingChoice, place: int) -> Cell:
         judged = row.judged[place]
         return styled(f"{judged.status}:\n{self._answers.seen(row.setting, judged)}", _STYLES[judged.status])
 
-    def _told(self, name: str, figure: Figure, value: Estimate) -> str:
-        if figure.operation is not None and not self.done.measured[name].outcomes.has(figure.operation):
-            return NONE_SEEN
-        return _between(figure, value)
-
-
-def of_year(measured: Mapping[str, SettingRates], *, prefer: Iterable[Figure]) -> dict[str, dict[Figure, Estimate]]:
-    figures = dict.fromkeys((*FIGURES, *prefer))
-    return {name: {figure: one.value(figure) for figure in figures} for name, one in measured.items()}
-
 
 _STYLES = {ObjectiveStatus.MET: "green", ObjectiveStatus.NOT_MET: "red", ObjectiveStatus.OPEN: "yellow"}
-
-
-def _between(figure: Figure, value: Estimate) -> str:
-    """Return the estimate and its interval; figures that count cases are per million messages."""
-    scale = _MILLION if figure.counts_cases else 1.0
-    seen, low, high = (float(end) * scale for end in (value.value, value.low, value.high))
-
-    def words(end: float) -> str:
-        if figure.counts_cases:
-            return "unbounded" if isinf(end) else plain(end)
-        return told(figure, end).removesuffix("/year")
-
-    return estimate(seen, Interval(low, high), words)
-
-
-def _in_ms(value: Estimate) -> str:
-    interval = Interval(float(value.low) * 1e3, float(value.high) * 1e3)
-    return estimate(float(value.value) * 1e3, interval, lambda end: "endless" if isinf(end) else digits(end))
 
 
 def _json(value: Estimate) -> dict[str, float | None]:

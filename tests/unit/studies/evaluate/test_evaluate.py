@@ -92,6 +92,15 @@ def test_a_rollout_is_decided_and_told_on_the_terminal_as_json_and_as_a_page(tmp
     assert told["doubts"][0].startswith(f"'{DOWN}' lasts 60 s in the year and at most 0.5 s in these runs")
     assert told["doubts"][0] in done.stdout
     assert "The year, with 95 % intervals" in done.stdout
+    assert told["assumptions"][0] in done.stdout
+    assert "as if each came alone" in told["assumptions"][0]
+    assert not re.search(r"\de-\d", done.stdout), "no power of ten is printed"
+    every_day, experts = done.stdout, ""
+    if "For experts" in done.stdout:
+        every_day, _, experts = done.stdout.partition("For experts")
+        experts, _, last = experts.partition(told["answer"])
+        every_day += last
+    assert not re.search("clump|design effect", every_day)
     assert told["command"] in done.stdout
     cases = {case.attrib["name"]: list(case) for case in ElementTree.parse(tmp_path / "told.xml").iter("testcase")}
     assert list(cases) == ["every run was made", "a setting is recommended", "level=DC_ONE", "level=DC_QUORUM"]

@@ -4,7 +4,7 @@ import pytest
 from support.analysis.planted_rollouts import DOWN, ROLLOUTS
 
 from zonelab.studies.evaluate.reasons import AnswerReasons
-from zonelab.studies.evaluate.result import of_year
+from zonelab.studies.evaluate.year_tables import of_year
 
 SENTENCES = {
     "the cheapest does": {
