@@ -1,4 +1,4 @@
-"""An evaluation as figures: how far each setting is from every bound, and how long its pushes take in a year."""
+"""An evaluation as figures: how long pushes take in a year, and what would change the answer."""
 
 from collections.abc import Mapping, Sequence
 from math import exp, log
@@ -18,30 +18,6 @@ _FACTORS = (0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1, 2, 5, 10, 20, 50, 100)
 _LEAST, _MOST = 1e-4, 1e4
 _BESIDE = 1.6
 """Width of the plot of flips, in that of its longest bar: the answers stand beside the bars."""
-
-
-def plot_bounds(evaluation: Evaluated, path: Path) -> Path:
-    """Plot for every setting and objective the estimate over its bound, with its interval; right of the line it is
-    broken.
-
-    Zeros have no ratio: they are left out. Raises ``OSError``.
-    """
-    settings = evaluation["settings"]
-    names = [name for name in evaluation["objectives"] if not _is_zero(name)]
-    figure, (axis,) = style.new_figure(height=max(1.6, _ROW * len(settings) * max(1, len(names)) / 2 + 1.0))
-    for number, name in enumerate(names):
-        shown = [next(one for one in row["objectives"] if one["objective"] == name) for row in settings]
-        offset = (number - (len(names) - 1) / 2) / (len(names) + 1)
-        for place, one in enumerate(shown):
-            _bar(axis, one, bound=one["bound"], place=place + offset, number=number, name=name)
-    axis.axvline(1.0, color=style.INK, linewidth=1.2)
-    style.log_ms(axis, "x")
-    _name_rows(axis, settings)
-    style.label(axis, x="estimate divided by its bound")
-    style.legend_above(figure, axis)
-    notes = ["Lines are 95 % intervals. An arrow: endless, or beyond the figure. Zeros are in the table only."]
-    style.frame(figure, "How far from each bound", _about(evaluation), notes=notes)
-    return style.save(figure, path)
 
 
 def plot_push(evaluation: Evaluated, path: Path) -> Path:
@@ -138,7 +114,3 @@ def _about(evaluation: Evaluated) -> str:
     runs = sum(evaluation["runs"].values())
     seeds = f"seeds from {evaluation['seeds']['first']}"
     return f"{evaluation['scenario']} · {runs:,} runs of each setting · {seeds} · zonelab {program['zonelab']}"
-
-
-def _is_zero(objective: str) -> bool:
-    return " == 0" in objective and "tolerance" not in objective

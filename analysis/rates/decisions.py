@@ -92,6 +92,8 @@ class ObjectiveJudgement:
         return self.objective.told(float(self.value.value))
 
     def _in_parts(self, parts: CaseParts) -> str:
+        if not self.objective.per_year and not self.cases:
+            return f"none in {counted(self.messages, 'message')} ({parts.calm_messages:,} without a fault)"
         if self.objective.per_year:
             return f"{parts.told_by_faults}, on which it is decided; {parts.told_calm}"
         if self.objective.is_zero:

@@ -198,7 +198,7 @@ class Objective:
 
     @property
     def told_limit(self) -> str:
-        """What an estimate is compared with, as text: both ends of a bound of which only these are known."""
+        """Return what an estimate is compared with, as text: both ends of a bound of which only these are known."""
         if self.span is None or self.tolerance is not None:
             return self.told(self.limit)
         return self._bound_text

@@ -232,8 +232,20 @@ class ExpectedFaults(Section):
         )
 
 
+Price = Annotated[InputRange, PlainValidator(InputRange.parsed), PlainSerializer(_number_or_text)]
 _Objective = Annotated[Objective, PlainValidator(_objective), PlainSerializer(str)]
 _Figure = Annotated[Figure, PlainValidator(_figure), PlainSerializer(str)]
+
+
+class Prices(Section):
+    """Prices of parts of a year's cost, in one currency; each a number or an interval such as ``1..6``.
+
+    ``memory_gb``: of each zone, a year; ``program``: one that takes messages, a year.
+    """
+
+    million_commands: Price | None = None
+    memory_gb: Price | None = None
+    program: Price | None = None
 
 
 class AcceptedOpen(StrEnum):
@@ -255,6 +267,7 @@ class Evaluate(Section):
     """Which open objectives count towards a recommendation; none if not given."""
     faults: dict[str, ExpectedFaults] = Field(default_factory=dict)
     """By name, which objectives use: ``lost == 0 with NAME``."""
+    prices: Prices | None = None
 
     verify: Annotated[dict[str, str], PlainValidator(_queries)] = Field(default_factory=dict)
     """By figure, and for ``messages``: the PromQL that says what production showed, for ``zonelab verify``."""

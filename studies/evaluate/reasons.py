@@ -48,7 +48,7 @@ class AnswerReasons:
     def _why_taken(self, row: SettingChoice) -> str:
         held = "every objective is met"
         if row.open:
-            held = f"nothing seen speaks against it, though open of it: {counted(len(row.open), 'objective')}"
+            held = f"nothing seen speaks against it, though open of it: {self.named(row.setting, row.open)}"
         accepted = [one for one in row.judged if one.is_open and one not in row.open]
         if accepted:
             held += f", with {self.named(row.setting, accepted)} accepted as unseen"

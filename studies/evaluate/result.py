@@ -12,10 +12,11 @@ from zonelab.analysis.rates.decisive_inputs import DecisiveInput
 from zonelab.analysis.rates.drawn_inputs import DrawnInputs
 from zonelab.analysis.rates.fault_costs import fault_costs
 from zonelab.analysis.rates.neighbours import SettingNeighbour, neighbours
-from zonelab.analysis.rates.objectives import DUPLICATES, Figure
+from zonelab.analysis.rates.objectives import COMMANDS, DUPLICATES, Figure
 from zonelab.analysis.rates.recommendation import SettingChoice
 from zonelab.analysis.rates.samples import Estimate
 from zonelab.studies.evaluate.confirmation import Confirmation
+from zonelab.studies.evaluate.decision_brief import DecisionBrief, nearest_change, runner_up
 from zonelab.studies.evaluate.drawn_told import drawn_json, drawn_sentences, drawn_table
 from zonelab.studies.evaluate.evaluation import EvaluationRounds
 from zonelab.studies.evaluate.given_faults import RatesGivenFaults
@@ -23,6 +24,7 @@ from zonelab.studies.evaluate.outage_limits import beyond, shortened
 from zonelab.studies.evaluate.reasons import AnswerReasons
 from zonelab.studies.evaluate.rollout import SEEDS_OF_CELL, Rollout
 from zonelab.studies.evaluate.year_tables import YEAR_MEANS, YearTables
+from zonelab.studies.evaluate.yearly_cost import YearlyCost
 from zonelab.studies.limit.result import MEANS, limit_table
 from zonelab.studies.limit.rows import LimitRow
 from zonelab.studies.reporting.console import Cell, print_lines, styled
@@ -88,7 +90,7 @@ class EvaluationResult:
         if found.recommended is not None:
             alike = f"; cannot be told apart from it: {', '.join(found.tied)}{self._answers.fewer}"
             tied = alike if found.tied else ""
-            named = self._answers.named(found.recommended, self.open)
+            named = "; ".join(str(one.objective) for one in self.open)
             not_proven = f", but not proven, as open: {named}" if named else ""
             return f"Recommended: {found.recommended}{not_proven}{tied}"
         if found.undecided:
@@ -110,6 +112,38 @@ class EvaluationResult:
     def _answers(self) -> AnswerReasons:
         runs = {name: one.outcomes.size(None)[0] for name, one in self.done.measured.items()}
         return AnswerReasons(found=self.done.found, values=self.values, needs_s=self.done.needs_s, runs=runs)
+
+    @cached_property
+    def brief(self) -> DecisionBrief:
+        """Return what whoever decides reads first."""
+        found = self.done.found
+        proof, other = "" if found.recommended is None else self.reasons[0], runner_up(found)
+        return DecisionBrief(
+            proof=proof,
+            runner_up="" if other is None else next(line for line in self.reasons if line.startswith(f"{other} is ")),
+            costs=tuple(self._cost.sentences()) if self._cost is not None else (),
+            change=nearest_change(self.changes),
+            left_out=tuple(self.left_out),
+        )
+
+    @cached_property
+    def _cost(self) -> YearlyCost | None:
+        """The cost of the recommended setting."""
+        name, year = self.done.found.recommended, self.rollout.year
+        if name is None:
+            return None
+        scenario = next(one.scenario for one in self.rollout.settings if one.name == name)
+        commands = self.values[name][Figure.parsed(COMMANDS)]
+        return YearlyCost.of(scenario, year, commands, prices=self.rollout.evaluate.prices)
+
+    @property
+    def left_out(self) -> list[str]:
+        """Return what was asked and not made, or not long enough, a sentence each."""
+        never = [str(cell) for cell, count in self.done.runs.items() if not count]
+        told = [f"The budget had no time for runs with {listed(never)}: nothing is known of them."] if never else []
+        if self.done.left:
+            told.append(f"Fewer runs were made of what others are preferred to: {', '.join(self.done.left)}.")
+        return told
 
     @property
     def assumptions(self) -> list[str]:
@@ -135,6 +169,7 @@ class EvaluationResult:
             "command": self.command,
             "answer": self.answer,
             "exit_code": self.exit_code,
+            "brief": self.brief.to_json(),
             "reasons": self.reasons,
             "recommended": found.recommended,
             "tied": list(found.tied),
@@ -149,6 +184,7 @@ class EvaluationResult:
             "flips": [change.to_json() for change in self.changes],
             "neighbours": [str(one) for one in self._neighbours],
             "drawn": None if self.drawn is None else drawn_json(self.drawn),
+            "cost": None if self._cost is None else self._cost.to_json(),
             "assumptions": self.assumptions,
             "doubts": self.doubts,
             "confirmation": None if self.confirmation is None else self.confirmation.to_json(),
@@ -184,6 +220,9 @@ class EvaluationResult:
             yield from ("", *self.confirmation.sentences())
         if self.assumed:
             yield f"\nAssumed, as no file was given (zonelab new rollout writes one): {self._assumptions}."
+        if self._cost is not None:
+            yield f"\nCost of {self.done.found.recommended}, a year:"
+            yield from (f"  {one}" for one in self._cost.sentences())
         if self._neighbours:
             yield f"\nBeside {self.done.found.recommended}, one value changed, of the year:"
             yield from (f"  {one}" for one in self._neighbours)
@@ -192,11 +231,7 @@ class EvaluationResult:
         if self.changes:
             yield "\nWhat would change the answer, the estimates taken as true:"
             yield from (f"  {change}" for change in self.changes)
-        if never := [str(cell) for cell, count in self.done.runs.items() if not count]:
-            yield f"The budget had no time for runs with {listed(never)}: nothing is known of them."
-        if self.done.left:
-            yield f"Fewer runs were made of what others are preferred to: {', '.join(self.done.left)}."
-        yield from (*self.assumptions, *self.doubts, *self._given_faults.sentences())
+        yield from (*self.left_out, *self.assumptions, *self.doubts, *self._given_faults.sentences())
         runs = ", ".join(f"{count} {cell}" for cell, count in self.done.runs.items())
         yield f"\nRuns of each setting: {runs}. Look {self.done.looks} of at most {LOOKS_MAX}."
         yield f"Seeds from {self.first_seed} on, {SEEDS_OF_CELL:,} later for each next kind; zonelab {self._version}."

@@ -75,6 +75,8 @@ class YearTables:
 
     @property
     def counts(self) -> ReportTable[str]:
+        """A row a setting: losses and duplicates, time without service, commands."""
+
         def cases(setting: str, whole: str) -> str:
             values = {one: float(self._value(setting, one).value) * _MILLION for one in CASES[whole]}
             parts = [f"{one} {plain(value)}" for one, value in values.items() if value]
@@ -103,6 +105,7 @@ class YearTables:
         return self.values[setting][Figure.parsed(figure)]
 
     def told(self, name: str, figure: Figure) -> str:
+        """Return a figure of a setting with its interval."""
         if figure.operation is not None and not self.measured[name].outcomes.has(figure.operation):
             return NONE_SEEN
         return _between(figure, self.values[name][figure])

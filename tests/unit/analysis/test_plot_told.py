@@ -47,7 +47,6 @@ def figures(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Figure]:
         plot_staleness_over_time(RunDirectory.open(registers))
         lag = folder / "lag.png"
         plot_lag([3.0, 1.0, 2.0], [0.0, 0.5, 1.5], Uniform(0, 4), lag, headline="Lag", about="of b", what="one way")
-        evaluation_plot.plot_bounds(EVALUATION, folder / "bounds.png")
         evaluation_plot.plot_push(EVALUATION, folder / "pushes.png")
         return found | kept
 
@@ -82,7 +81,7 @@ EVALUATION = {
 
 RUN = ("latency", "latency-cdf", "lateness", "depth", "rates", "two-runs")
 LEVELS = ("duplicates-and-losses", "latency-cdf", "lateness")
-OTHERS = ("staleness of reads", "staleness", "lag", "bounds", "pushes")
+OTHERS = ("staleness of reads", "staleness", "lag", "pushes")
 
 
 @pytest.mark.parametrize(

@@ -50,7 +50,7 @@ def test_losses_a_year_are_decided_on_those_of_faults_and_say_so() -> None:
 def test_other_figures_and_single_faults_have_no_parts() -> None:
     assert CaseParts.of(measured(), Figure.parsed("duplicates")) is None
     assert "without a fault" not in told(f"losses == 0 with {DOWN}", lost=2.0)
-    assert told("losses == 0").startswith("0 (below ")
+    assert told("losses == 0").startswith("none in 21,600 messages (10,800 without a fault); ")
 
 
 def test_an_open_objective_tells_both_ends_of_a_bound_that_has_two() -> None:

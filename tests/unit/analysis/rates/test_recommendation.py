@@ -99,11 +99,11 @@ def test_a_zero_is_open_and_never_met_unless_there_is_a_tolerance():
     measured = ROLLOUTS["loss decides"].measured(1)["quorum"]
     unseen = judge(measured, Objective.parsed("lost == 0"), error=ERROR)
     assert (unseen.status, unseen.unseen) == (ObjectiveStatus.OPEN, True)
-    assert str(unseen) == "none in 21,600 messages; no number of runs proves it"
+    assert str(unseen) == "none in 21,600 messages (10,800 without a fault); no number of runs proves it"
     assert judge(measured, Objective.parsed("lost == 0 tolerance 1%"), error=ERROR).status is ObjectiveStatus.MET
     close = judge(measured, Objective.parsed("lost == 0 tolerance 1/million"), error=ERROR)
     assert (close.status, close.unseen) == (ObjectiveStatus.OPEN, True)
-    assert str(close).startswith("none in 21,600 messages, at most ")
+    assert str(close).startswith("none in 21,600 messages (10,800 without a fault), at most ")
     assert str(close).endswith(", bound 1/million")
     one = ROLLOUTS["loss decides"].measured(1)["one"]
     assert judge(one, Objective.parsed("lost == 0"), error=ERROR).status is ObjectiveStatus.NOT_MET

@@ -79,11 +79,21 @@ def test_a_rollout_is_decided_and_told_on_the_terminal_as_json_and_as_a_page(tmp
     zero = chosen["objectives"][1]
     assert (zero["status"], zero["unseen"], done.returncode, told["exit_code"]) == ("open", True, 2, 2)
     assert "but not proven, as open: " in told["answer"]
-    assert f"{zero['objective']} (none in {zero['messages']:,} messages; no number of runs proves it)" in told["answer"]
+    assert zero["objective"] in told["answer"].partition("but not proven, as open: ")[2]
+    seen = f"{zero['objective']} (none in {zero['messages']:,} messages; no number of runs proves it)"
+    assert seen in told["reasons"][0]
+    assert told["brief"]["proof"] == told["reasons"][0]
+    assert told["brief"]["runner_up"] in told["reasons"]
     assert min(told["runs"].values()) >= 4
     one, quorum = (row["year"]["p50(push)"]["value"] for row in told["settings"])
     assert one < 0.0005 < quorum, "at DC_ONE no push waits for a link: the rows are in their places"
     page = (folder / "report.html").read_text()
+    assert page.count('<svg class="bar"') == 4 + len(told["settings"]) * len(told["objectives"])
+    for state in ("met", "open", "not met"):
+        assert f'<span class="tone">{state}</span></li>' in page, "the legend has every state"
+    assert page.index("What is left out") < page.index("<h2>Objectives") < page.index("What would change the answer")
+    every_day, _, _ = page.partition("<h2>For experts")
+    assert not re.search("clump|design effect", every_day)
     for words in (told["answer"], *SECTION["objectives"], "level=DC_QUORUM", told["settings"][0]["told"]["p99(push)"]):
         assert escape(words) in page
     assert {cost["figure"] for cost in told["settings"][0]["faults"]} >= {"unavailable"}

@@ -13,7 +13,7 @@ SENTENCES = {
     },
     "a tie": {"twin": "twin is tied with it: p99(push) is ", "slow": "slow is not taken: p99(push) is "},
     "loss decides": {
-        "quorum": "quorum is taken: nothing seen speaks against it, though open of it: 1 objective; p99(push) is ",
+        "quorum": "quorum is taken: nothing seen speaks against it, though open of it: lost == 0 with ",
         "one": f"one is rejected: lost == 0 with {DOWN} is not met, ",
     },
     "none qualifies": {"quorum": "quorum is rejected: p99(push) < 2ms is not met, "},
