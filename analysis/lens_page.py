@@ -26,21 +26,31 @@ _NAMED = 6.0
 def write_lens_page(shown: Mapping[str, Any], path: Path) -> Path:
     """Write the page of what ``zonelab lens --json`` prints to ``path``. Raises ``OSError``."""
     path.parent.mkdir(parents=True, exist_ok=True)
+    page = (
+        environment()
+        .get_template("lens.html")
+        .render(
+            title=f"{shown['message']}: {shown['scenario']} at {shown['level']}",
+            script=Script.of_templates("lens.js", "copy.js"),
+            **lens_parts(shown),
+        )
+    )
+    return write_whole(path, page)
+
+
+def lens_parts(shown: Mapping[str, Any]) -> dict[str, Any]:
+    """Return what the macro ``lens`` of the templates draws: strips and leases by their places, and the steps."""
     times = [step["at_s"] for step in shown["steps"] if step["who"] != FAULT]
     first, last = min(times, default=0.0), max(times, default=1.0)
     margin = max(0.0005, 0.03 * (last - first))
     window = (first - margin, last + margin)
-    template = environment().get_template("lens.html")
-    script = Script.of_template("lens.js")
-    page = template.render(
-        title=f"{shown['message']}: {shown['scenario']} at {shown['level']}",
-        told=shown,
-        strips={zone: list(_parts(shown["strips"].get(zone, ()), window)) for zone in shown["zones"]},
-        leases=list(_parts(shown["leases"], window)),
-        steps=[{**step, "percent": _percent(step["at_s"], window)} for step in shown["steps"]],
-        script=script,
-    )
-    return write_whole(path, page)
+    return {
+        "told": shown,
+        "strips": {zone: list(_parts(shown["strips"].get(zone, ()), window)) for zone in shown["zones"]},
+        "leases": list(_parts(shown["leases"], window)),
+        "steps": [{**step, "percent": _percent(step["at_s"], window)} for step in shown["steps"]],
+        "span_s": (max(0.0, window[0]), window[1]),
+    }
 
 
 def _percent(at_s: float, window: tuple[float, float]) -> float:

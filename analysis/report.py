@@ -5,7 +5,7 @@ The one script is that of the timeline. The policy of the page names its hash, s
 
 import base64
 import os
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from functools import partial
 from pathlib import Path
@@ -25,6 +25,7 @@ from zonelab.analysis.figures.timeline import timeline
 from zonelab.analysis.figures.timeline_svg import picture
 from zonelab.analysis.first_screen.answers import Answers, answers
 from zonelab.analysis.first_screen.next_steps import lens_command
+from zonelab.analysis.lens_page import lens_parts
 from zonelab.analysis.message_classes import MessageClass
 from zonelab.analysis.number_text import bounds, digits
 from zonelab.analysis.pages import Script, environment
@@ -78,19 +79,32 @@ class ClassRow:
     stories: tuple[Story, ...]
 
 
-def build_report(run: Path) -> Path:
-    """Write ``report.html`` of the run in ``run`` from its files; draw its figures anew. Raises ``RunError``."""
+Lenses = Callable[[RunDirectory, Sequence[str]], Mapping[str, Mapping[str, Any]]]
+"""Gives of messages what ``zonelab lens --json`` prints of each, as far as it is known."""
+
+
+def _no_lenses(run: RunDirectory, message_ids: Sequence[str]) -> Mapping[str, Mapping[str, Any]]:
+    return {}
+
+
+def build_report(run: Path, *, lenses: Lenses = _no_lenses) -> Path:
+    """Write ``report.html`` of the run in ``run`` from its files; draw its figures anew. Raises ``RunError``.
+
+    ``lenses``: of messages with which something forbidden happened, which are told with what each zone held.
+    """
     directory = RunDirectory.open(run)
     if directory.info.session is not None:
         page = _session_page(directory)
     else:
-        page = _queue_page(directory) if directory.info.workload is None else _access_page(directory)
+        page = _queue_page(directory, lenses) if directory.info.workload is None else _access_page(directory)
     return write_whole(directory.path / "report.html", page)
 
 
-def _queue_page(directory: RunDirectory) -> str:
+def _queue_page(directory: RunDirectory, lenses: Lenses) -> str:
     result = Result.recorded(directory)
     verdict, summary, found = result.verdict, result.summary, answers(directory, result)
+    stories = _titled(message_stories(directory, _told_cases(found)), found)
+    looked_at = dict.fromkeys(story.subject for name in verdict.violated for story in stories.get(name, ()))
     return _judged_page(
         "report.html",
         directory,
@@ -99,7 +113,8 @@ def _queue_page(directory: RunDirectory) -> str:
         figures=[*plot_run(directory.path), plot_rates(directory)],
         totals=asdict(verdict.totals),
         duplicates=list(_rates(summary)),
-        classes=list(_classes(verdict, summary, _titled(message_stories(directory, _told_cases(found)), found))),
+        classes=list(_classes(verdict, summary, stories)),
+        lenses={name: lens_parts(shown) for name, shown in lenses(directory, list(looked_at)).items()},
         absent=[name.replace("_", " ") for name in MessageClass if not verdict.counts[name]],
         order=verdict.order and list(_order(verdict.order)),
     )
@@ -114,6 +129,7 @@ def _access_page(directory: RunDirectory) -> str:
         directory,
         result,
         answers=found,
+        lenses={},
         figures=[*plot_accesses(directory.path), plot_rates(directory), *_staleness(directory)],
         anomalies=[
             {
@@ -186,7 +202,7 @@ def _judged_page(template: str, directory: RunDirectory, result: Result, **found
         quantiles=tuple(QUANTILES),
         timeline=shown,
         picture=picture(shown),
-        script=Script.of_templates("timeline.js", "copy.js"),
+        script=Script.of_templates("timeline.js", "lens.js", "copy.js"),
         **found,
     )
 

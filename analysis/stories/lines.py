@@ -29,6 +29,7 @@ _OUTCOMES = {"ok": "done", "fail": "failed", "info": "nobody knows"}
 
 
 FAULT = "FAULT"
+CLOCK = "CLOCK"
 
 
 class StorySource(Protocol):
@@ -69,6 +70,13 @@ class Story:
         begin_s, end_s = min(own) / 1e9, max(own) / 1e9
         margin_s = max(0.001, 0.05 * (end_s - begin_s))
         return max(0.0, begin_s - margin_s), end_s + margin_s
+
+    @property
+    def moments_s(self) -> tuple[float, ...]:
+        """The times of what clients did, each once."""
+        return tuple(
+            dict.fromkeys(round(line.time_ns / 1e9, 6) for line in self.lines if line.who not in (FAULT, CLOCK))
+        )
 
 
 @dataclass(slots=True)

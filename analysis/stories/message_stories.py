@@ -12,6 +12,7 @@ from typing import Any, Self
 from zonelab.analysis.checkers.judgement import Case
 from zonelab.analysis.runs.fault_bands import FaultBand
 from zonelab.analysis.stories.lines import (
+    CLOCK,
     STORIES_MAX,
     CaseRows,
     Line,
@@ -24,7 +25,6 @@ from zonelab.analysis.stories.lines import (
 )
 from zonelab.analysis.units import NS_PER_MS, NS_PER_S
 
-_CLOCK = "CLOCK"
 _COLUMNS = (
     *("index", "time_ns", "process", "f", "type", "op_id", "message_id"),
     *("shard", "delivery", "due_ms", "lease_end_ms", "error"),
@@ -139,7 +139,7 @@ class _MessageTeller:
             if row["f"] == "push" and row["type"] == "ok" and row["due_ms"] is not None:
                 due_ns = self._run_ns(row["due_ms"])
                 if due_ns > row["time_ns"]:
-                    yield Line(due_ns, _CLOCK, "it is due")
+                    yield Line(due_ns, CLOCK, "it is due")
                 return
 
     def _lease_ends(self, rows: Sequence[Mapping[str, Any]]) -> Iterator[Line]:
@@ -157,7 +157,7 @@ class _MessageTeller:
         last_ns = max((end for _, end in self.run.info.phases.values()), default=0)
         for number, end_ns in ends.items():
             if end_ns <= last_ns:
-                yield Line(end_ns, _CLOCK, f"the lease of delivery {number} ends")
+                yield Line(end_ns, CLOCK, f"the lease of delivery {number} ends")
 
     def _run_ns(self, wall_ms: int) -> int:
         return wall_ms * NS_PER_MS - self.run.info.epoch_ns

@@ -72,6 +72,20 @@
     say(row, mark);
   };
 
+  // The events of the chosen case, as lines across all rows.
+  const mark = times => {
+    const svg = box.querySelector("svg");
+    for (const old of svg.querySelectorAll(".chosen")) old.remove();
+    for (const at of times.split(" ").filter(Boolean)) {
+      const line = document.createElementNS(svg.namespaceURI, "rect");
+      line.setAttribute("class", "chosen");
+      line.setAttribute("y", 0);
+      line.setAttribute("height", svg.getAttribute("height"));
+      line.dataset.begin = line.dataset.end = at;
+      svg.append(line);
+    }
+  };
+
   const time = event => {
     const frame = plot.getBoundingClientRect();
     return from + (to - from) * (event.clientX - frame.left) / frame.width;
@@ -121,6 +135,6 @@
     zoom(event.deltaY < 0 ? 0.7 : 1 / 0.7, time(event));
   }, { passive: false });
   for (const link of document.querySelectorAll("a[data-from]")) {
-    link.addEventListener("click", () => show(+link.dataset.from, +link.dataset.until));
+    link.addEventListener("click", () => { mark(link.dataset.marks); show(+link.dataset.from, +link.dataset.until); });
   }
 })();

@@ -95,8 +95,9 @@ def compare(
 def report(run: RunPath, *, as_json: AsJson = False) -> None:
     """Draw a run's plots and write its report again, from its directory alone."""
     from zonelab.analysis.report import build_report
+    from zonelab.app.verbs.lens import lens_contents
 
-    page = build_report(run_directory(run))
+    page = build_report(run_directory(run), lenses=lens_contents)
     plots = sorted((page.parent / "plots").glob("*.png"))
     if as_json:
         print_json({"report": str(page), "plots": [str(path) for path in plots]})

@@ -10,6 +10,7 @@ from zonelab.analysis.summary.narrative import narrative
 from zonelab.analysis.summary.result import Result
 from zonelab.app.terminal.run_table import result_table
 from zonelab.app.terminal.workload_table import access_table, counterexamples
+from zonelab.app.verbs.lens import lens_contents
 from zonelab.scenarios.errors import explain
 from zonelab.scenarios.logs import LOGGER
 from zonelab.studies.reporting.console import print_lines, print_table
@@ -49,7 +50,7 @@ def illustrate(directory: Path) -> Illustrations:
 
     pa.default_memory_pool().release_unused()  # what checking a long run took, some 50 MB
     try:
-        report = build_report(directory)
+        report = build_report(directory, lenses=lens_contents)
     except Exception as error:  # whatever keeps a run from being drawn must not hide its verdict
         LOGGER.error("the report of %s could not be made", directory, exc_info=error)
         return Illustrations(problem=f"the report could not be made: {explain(error)}")

@@ -1,6 +1,6 @@
 """``zonelab lens``: one message of a run, on the terminal, as JSON and as a page."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
@@ -10,7 +10,7 @@ from zonelab.analysis.lens_page import write_lens_page
 from zonelab.analysis.runs.directory import RunDirectory
 from zonelab.engine.units import NS_PER_S
 from zonelab.studies.reporting.console import print_lines
-from zonelab.studies.stories.lens import Lens, lens
+from zonelab.studies.stories.lens import Lens, is_made_again, lens, lenses
 
 FOLDER = "lens"
 
@@ -32,18 +32,29 @@ class LensResult:
         directory = RunDirectory.open(run)
         found = lens(directory, message_id)
         page = directory.path / FOLDER / f"{quote(message_id, safe='')}.html"
-        write_lens_page(_content(directory.path, found), page)
+        write_lens_page(lens_content(directory.path, found), page)
         return cls(run=directory.path, lens=found, page=page)
 
     def to_json(self) -> dict[str, Any]:
-        return {**_content(self.run, self.lens), "page": str(self.page)}
+        return {**lens_content(self.run, self.lens), "page": str(self.page)}
 
     def print(self) -> None:
         print_lines(*_lines(self.lens), "", str(self.page))
 
 
-def _content(run: Path, found: Lens) -> dict[str, Any]:
-    """Return all that the page shows."""
+def lens_contents(run: RunDirectory, message_ids: Sequence[str]) -> dict[str, dict[str, Any]]:
+    """Return what pages show of several messages of a run that is made again; of any other run none.
+
+    Raises ``RunError``.
+    """
+    if not message_ids or not is_made_again(run):
+        return {}
+    found = lenses(run, message_ids)
+    return {message_id: lens_content(run.path, one) for message_id, one in found.items() if one.strips}
+
+
+def lens_content(run: Path, found: Lens) -> dict[str, Any]:
+    """Return all that a page shows of one message."""
     info = found.info
     return {
         "run": str(run),

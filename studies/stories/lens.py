@@ -4,7 +4,7 @@ A simulated run is made again from its ``scenario.yaml`` and watched meanwhile; 
 of the run on disk. Of any other run the history tells what its clients saw, and what zones held in between is unknown.
 """
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import pairwise
 
@@ -15,7 +15,7 @@ from zonelab.analysis.near_names import did_you_mean
 from zonelab.analysis.number_text import counted
 from zonelab.analysis.runs.directory import RunDirectory
 from zonelab.analysis.runs.info import RunInfo
-from zonelab.analysis.stories.lines import Line, Story, StorySource, rows_with
+from zonelab.analysis.stories.lines import Line, StorySource, rows_with
 from zonelab.analysis.stories.message_stories import message_story
 from zonelab.analysis.summary.run_summary import load_verdict
 from zonelab.cluster.sim.cluster import SimCluster
@@ -27,7 +27,7 @@ from zonelab.scenarios.queues.places import places_of
 from zonelab.scenarios.run.trial import Trial, attempt
 from zonelab.scenarios.spec.reading import RESOLVED_NAME, load_scenario
 from zonelab.scenarios.spec.scenario import Scenario
-from zonelab.studies.stories.command_log import CommandLog
+from zonelab.studies.stories.command_log import CommandLog, touches
 from zonelab.studies.stories.naming import MessageNaming
 from zonelab.studies.stories.timeline import command_lines
 from zonelab.studies.stories.zone_strips import Span, ZoneStrips
@@ -77,22 +77,37 @@ def lens(run: RunDirectory, message_id: str) -> Lens:
     Raises ``NotAccepted`` if the run has no such message, ``RunError`` if its files cannot be read or its clients used
     no queue.
     """
+    return lenses(run, [message_id])[message_id]
+
+
+def lenses(run: RunDirectory, message_ids: Sequence[str]) -> dict[str, Lens]:
+    """Look at several messages of a run of a queue, which is made again once. Raises what ``lens`` does."""
     verdict = load_verdict(run)
+    told = {message_id: _from_history(run, verdict, message_id) for message_id in message_ids}
+    again = _Again.of(run, message_ids)
+    return {message_id: again.seen(message_id, history) for message_id, history in told.items()}
+
+
+def is_made_again(run: RunDirectory) -> bool:
+    """Return whether the lens makes ``run`` again: it was simulated, and is not too long."""
+    return run.info.arm == Arm.SIM and run.info.workload is None and load_verdict(run).begun <= MESSAGES_MAX
+
+
+def _from_history(run: RunDirectory, verdict: Verdict, message_id: str) -> Lens:
+    """Return the lens of a message without what its zones held in between."""
     cases = (*cases_of_message(run.path, message_id), *_of_order(verdict, message_id))
     telling = {one.operation_index for _, one in cases if one.operation_index is not None}
     story = message_story(run, message_id, telling=telling)
     if not story.lines and not any("nothing" not in one for one in story.at_rest):
         raise NotAccepted(f"{run.path} has no message {message_id!r}{_nearest(run, message_id)}")
-    again = _Again.of(run, message_id)
-    lines = [*story.lines, *again.lines(story)]
     return Lens(
         info=run.info,
         message_id=message_id,
         cases=cases,
-        strips=again.strips,
-        unknown=again.unknown,
+        strips={},
+        unknown="",
         leases=tuple(_leases(run, message_id)),
-        lines=tuple(sorted(lines, key=lambda line: line.time_ns)),
+        lines=story.lines,
         left_out=story.left_out,
         at_rest=story.at_rest,
     )
@@ -100,15 +115,15 @@ def lens(run: RunDirectory, message_id: str) -> Lens:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class _Again:
-    """The run made again, and watched: or why it was not, or is another one."""
+    """The run made again, and watched: or why it was not, or is another one. ``strips``: by message and zone."""
 
     log: CommandLog | None = None
     scenario: Scenario | None = None
-    strips: Mapping[str, tuple[Span, ...]]
+    strips: Mapping[str, Mapping[str, tuple[Span, ...]]]
     unknown: str
 
     @classmethod
-    def of(cls, run: RunDirectory, message_id: str) -> "_Again":
+    def of(cls, run: RunDirectory, message_ids: Sequence[str]) -> "_Again":
         if run.info.arm != Arm.SIM:
             return cls(strips={}, unknown=ON_REAL_SERVERS)
         pushed = load_verdict(run).begun
@@ -118,34 +133,46 @@ class _Again:
             scenario = load_scenario(str(run.path / RESOLVED_NAME))
         except ScenarioError as error:
             return cls(strips={}, unknown=f"the run cannot be made again: {error.lines[0]}")
-        return cls._made(run, message_id, scenario)
+        return cls._made(run, message_ids, scenario)
 
     @classmethod
-    def _made(cls, run: RunDirectory, message_id: str, scenario: Scenario) -> "_Again":
-        log = CommandLog([MessageNaming(message_id)])
+    def _made(cls, run: RunDirectory, message_ids: Sequence[str], scenario: Scenario) -> "_Again":
+        log = CommandLog(list(map(MessageNaming, message_ids)))
         places = places_of(scenario.queue, scenario.zones)
-        watched = ZoneStrips(message_id, places)
+        watched = {message_id: ZoneStrips(message_id, places) for message_id in message_ids}
 
         def observe(cluster: SimCluster) -> Testbed:
-            watched.watch(cluster)
+            for one in watched.values():
+                one.watch(cluster)
             return log.testbed(cluster)
 
         trial = attempt(scenario, observe=observe)
         if trial.run.trace_hash != getattr(run.info, "trace_hash", None):
             return cls(strips={}, unknown=_another(run, trial))
         end_ns = max(end for _, end in trial.run.record.phases.values())
+        strips = {message_id: one.spans(end_ns=end_ns) for message_id, one in watched.items()} if places else {}
         unknown = "" if places else f"the engine {scenario.queue.engine} does not say where it keeps messages"
-        return cls(log=log, scenario=scenario, strips=watched.spans(end_ns=end_ns) if places else {}, unknown=unknown)
+        return cls(log=log, scenario=scenario, strips=strips, unknown=unknown)
 
-    def lines(self, story: Story) -> Iterator[Line]:
+    def seen(self, message_id: str, history: Lens) -> Lens:
+        """Return the lens of a message with what was seen of it when the run was made again."""
+        strips = self.strips.get(message_id, {})
+        lines = [*history.lines, *self._lines(message_id, history.lines, strips)]
+        return replace(
+            history, strips=strips, unknown=self.unknown, lines=tuple(sorted(lines, key=lambda line: line.time_ns))
+        )
+
+    def _lines(self, message_id: str, known: Sequence[Line], strips: Mapping[str, tuple[Span, ...]]) -> Iterator[Line]:
         """Commands that name the message, each zone's answers, and from the first of all that on what a zone holds."""
         if self.log is None or self.scenario is None:
             return
-        between = [line.time_ns for line in story.lines]
-        commands = list(command_lines(self.log.commands, through=not self.scenario.clients.as_usual, between=between))
+        naming = [MessageNaming(message_id)]
+        sent = [one for one in self.log.commands if touches(one, naming)]
+        between = [line.time_ns for line in known]
+        commands = list(command_lines(sent, through=not self.scenario.clients.as_usual, between=between))
         yield from commands
-        first_ns = min([line.time_ns for line in (*story.lines, *commands)], default=0)
-        for zone, spans in self.strips.items():
+        first_ns = min([line.time_ns for line in (*known, *commands)], default=0)
+        for zone, spans in strips.items():
             for before, after in pairwise(spans):
                 if after.begin_ns >= first_ns:
                     yield Line(after.begin_ns, f"zone {zone}", f"{before.state} → {after.state}")

@@ -24,9 +24,11 @@ from zonelab.analysis.report import build_report
 from zonelab.analysis.runs.builder import RunBuilder
 from zonelab.analysis.runs.directory import RunDirectory
 from zonelab.analysis.summary.result import Result
+from zonelab.app.verbs.lens import lens_content, lens_contents
 from zonelab.scenarios.run.simulated import NullWatcher, run_in_sim
 from zonelab.scenarios.spec.engines import ENGINES
 from zonelab.scenarios.spec.reading import load_scenario
+from zonelab.studies.stories.lens import lens
 
 OVERLOADED = ("consumers.per_zone=1", "consumers.batch=1", "consumers.processing=constant:300ms")
 RUNS = {
@@ -88,6 +90,7 @@ def pages(tmp_path_factory: pytest.TempPathFactory) -> Iterator[dict[str, Path]]
             run, _ = run_in_sim(scenario, runs=folder, watcher=NullWatcher(), command="")
             check(run)
             made[name] = build_report(run)
+        build_report(made["zone-crash"].parent, lenses=lens_contents)
         yield made
 
 
@@ -129,6 +132,36 @@ def test_a_command_is_copied_by_its_button(pages: dict[str, Path], browser: Brow
         chosen = page.evaluate("() => getSelection().toString()")
         assert chosen == page.locator(".next code.command").first.text_content()
         assert page.locator(".next button.copy").first.text_content() in ("copied", "selected")
+
+
+def test_told_cases_have_their_lens_each_story_once(pages: dict[str, Path]) -> None:
+    """Of the first case of each story of what is forbidden; it is that of ``zonelab lens``, from one run made again."""
+    run = RunDirectory.open(pages["zone-crash"].parent)
+    page = Page(pages["zone-crash"])
+    told = [one for one in page.named("div") if one.get("class") == "lens"]
+    assert len(told) == 2  # pushed during the fault, and just after it
+    found = lens(run, "c-000102")
+    assert lens_contents(run, ["c-000222", "c-000102"])["c-000102"] == lens_content(run.path, found)
+    steps = page.text.partition("What happened to c-000102")[2].partition("What happened to c-000222")[0]
+    for line in found.lines:
+        assert line.what.strip() in steps
+    assert lens_contents(RunDirectory.open(pages["lock-race"].parent), ["1"]) == {}
+
+
+@pytest.mark.chromium
+def test_a_chosen_case_is_marked_in_the_timeline_and_its_steps_are_walked(
+    pages: dict[str, Path], browser: Browser
+) -> None:
+    with opened(browser, pages["zone-crash"].as_uri()) as page:
+        assert page.locator("#timeline rect.chosen").count() == 0
+        first = page.locator(".story").first
+        first.get_by_text("Show in the timeline").click()
+        assert page.locator("#timeline rect.chosen").count() == 2  # begin and end of its push
+        lens_box = first.locator(".lens")
+        before = lens_box.locator(".step").text_content()
+        lens_box.locator(".steps").press("ArrowRight")
+        assert lens_box.locator(".step").text_content() != before
+        assert page.locator(".story .step").nth(1).text_content() != lens_box.locator(".step").text_content()
 
 
 def at_push(path: Path, *, faults: tuple[tuple[str, str, float, float], ...]) -> list[str]:

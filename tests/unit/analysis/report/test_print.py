@@ -1,13 +1,17 @@
-"""Goal: nothing of a page is cut on paper. Method: Chromium lays pages out as it prints them, on A4 and Letter."""
+"""Goal: a page of every kind can be read on paper, where nothing of it is cut, and by whoever does not see it.
+
+Method: Chromium lays pages out as it prints them, on A4 and Letter; axe-core looks at them on a desk and on a phone.
+"""
 
 from collections.abc import Iterator
+from importlib.resources import files
 from pathlib import Path
 
 import pytest
 import yaml
 from playwright.sync_api import Browser
 from support.analysis.runs import eventful_run
-from support.app.browser import chromium
+from support.app.browser import chromium, opened
 from support.app.commands import zonelab_here
 from support.scenarios.sim_runs import SMALL
 
@@ -39,6 +43,8 @@ ROLLOUT = {
 }
 """Six settings and five objectives, as the template has them, of the shortest runs."""
 
+KINDS = ["run", "accesses", "comparison", "index", "evaluation", "lens"]
+
 CUT = """(width) => {
   const right = (one) => one.getBoundingClientRect().right;
   const hidden = (one) => {
@@ -68,7 +74,9 @@ def pages(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
     zonelab_here("run", "lock-race", "--on", "sim", "--seed", "1", "--dir", "locks", cwd=folder)
     (folder / "rollout.yaml").write_text(yaml.safe_dump(ROLLOUT), encoding="utf-8")
     zonelab_here("evaluate", "rollout.yaml", "--runs", "16", "--dir", "evaluated", cwd=folder)
+    lens = zonelab_here("lens", str(runs[0]), "in-doubt", cwd=folder)
     return {
+        "lens": Path(lens.stdout.strip().splitlines()[-1]),
         "run": build_report(runs[0]),
         "accesses": next((folder / "locks").rglob("report.html")),
         "comparison": build_comparison(runs, folder / "all.html"),
@@ -89,7 +97,7 @@ def cut(browser: Browser, page: Path, paper: str) -> list[str]:
 
 
 @pytest.mark.parametrize("paper", PAPERS)
-@pytest.mark.parametrize("kind", ["run", "accesses", "comparison", "index", "evaluation"])
+@pytest.mark.parametrize("kind", KINDS)
 def test_nothing_is_cut_on_paper(browser: Browser, pages: dict[str, Path], kind: str, paper: str) -> None:
     assert cut(browser, pages[kind], paper) == []
 
@@ -99,3 +107,39 @@ def test_a_table_that_scrolls_on_paper_is_found(browser: Browser, pages: dict[st
     text = pages["run"].read_text(encoding="utf-8").replace("@media print", "@media speech")
     page.write_text(text, encoding="utf-8")
     assert cut(browser, page, "A4")
+
+
+VIOLATIONS = """async () => {
+  const found = await axe.run();
+  return found.violations.flatMap(rule => rule.nodes.map(node => `${rule.id}: ${node.html.slice(0, 80)}`));
+}"""
+
+
+def violations(browser: Browser, page: Path, *, width: int, dark: bool) -> list[str]:
+    """What axe-core finds; it is given to the page by the driver, so that the page's own policy stays."""
+    with opened(browser, page.as_uri(), width=width, dark=dark) as shown:
+        shown.evaluate(files("axe_playwright_python").joinpath("axe.min.js").read_text(encoding="utf-8"))
+        found: list[str] = shown.evaluate(VIOLATIONS)
+    return found
+
+
+@pytest.mark.parametrize(("width", "dark"), [(1440, False), (1440, True), (390, False), (390, True)])
+@pytest.mark.parametrize("kind", KINDS)
+def test_axe_finds_nothing_in_a_page(browser: Browser, pages: dict[str, Path], kind: str, width: int, dark: bool):
+    assert violations(browser, pages[kind], width=width, dark=dark) == []
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "rule"),
+    [
+        ("<main>", "<div>", "region"),
+        ("--muted: #5b6670", "--muted: #b0b8c0", "color-contrast"),
+        (' tabindex="0"', "", "scrollable-region-focusable"),
+    ],
+)
+def test_a_page_without_landmark_contrast_or_keyboard_is_found(
+    browser: Browser, pages: dict[str, Path], tmp_path: Path, before: str, after: str, rule: str
+) -> None:
+    page = tmp_path / "page.html"
+    page.write_text(pages["run"].read_text(encoding="utf-8").replace(before, after), encoding="utf-8")
+    assert any(one.startswith(rule) for one in violations(browser, page, width=390, dark=False))
