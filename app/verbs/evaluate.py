@@ -14,6 +14,7 @@ from zonelab.analysis.whole_files import write_json
 from zonelab.scenarios.arms import Arm, ZoneKind
 from zonelab.scenarios.errors import ScenarioError
 from zonelab.scenarios.spec.rules import problems
+from zonelab.studies.evaluate.ablation_runs import AblationRuns
 from zonelab.studies.evaluate.budget import Budget
 from zonelab.studies.evaluate.confirming import ConfirmationRuns
 from zonelab.studies.evaluate.evaluation import Evaluation
@@ -83,7 +84,8 @@ def run_evaluation(
             evaluation.progress = bar.show
             evaluation.first_answer = partial(_tell_first, bar)
             evaluation.begins = partial(bar.tell, f"evaluate: {_words_before(rollout, budget)}")
-            done = evaluation.run(budget, state=state)
+            ablations = AblationRuns.within(budget, evaluation)
+            done = evaluation.run(ablations.rest(budget), state=state)
         evaluate, found = rollout.evaluate, done.found
         question = RolloutQuestion(settings=done.measured, objectives=evaluate.objectives, prefer=evaluate.prefer)
         alike = () if found.recommended is None else (found.recommended, *found.tied)
@@ -100,6 +102,9 @@ def run_evaluation(
             environment=evaluation.experiment.environment.parts,
         )
         _write(result)
+        if done.complete:
+            result = replace(result, ablations=ablations.made(done, directory))
+            _write(result)
         if limit_seeds and done.complete:
             result = replace(result, limits=_limits(rollout, first_seed, limit_seeds, where, directory))
             _write(result)

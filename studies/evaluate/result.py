@@ -15,6 +15,8 @@ from zonelab.analysis.rates.neighbours import SettingNeighbour, neighbours
 from zonelab.analysis.rates.objectives import COMMANDS, DUPLICATES, Figure
 from zonelab.analysis.rates.recommendation import SettingChoice
 from zonelab.analysis.rates.samples import Estimate
+from zonelab.engine.dyno.hardened import Hardening
+from zonelab.studies.evaluate.ablations import Ablations
 from zonelab.studies.evaluate.confirmation import Confirmation
 from zonelab.studies.evaluate.decision_brief import DecisionBrief, nearest_change, runner_up
 from zonelab.studies.evaluate.drawn_told import drawn_json, drawn_sentences, drawn_table
@@ -40,12 +42,16 @@ OVERLAP_ASSUMED = (
 )
 
 
+RENEWALS = str(Hardening.LEASE_HEARTBEAT)
+
+
 @dataclass(frozen=True, kw_only=True)
 class EvaluationResult:
     """``changes``: inputs that would change the answer. ``drawn``: what the file's intervals leave open, if it has any.
     ``values``: by setting and figure, of the year.
 
-    ``assumed``: no file was given. ``confirmation``: by real zones, and ``limits``: of throughput, if asked for.
+    ``assumed``: no file was given. ``ablations``: of the recommended setting. ``confirmation``: by real zones, and
+    ``limits``: of throughput, if asked for.
     """
 
     rollout: Rollout
@@ -58,6 +64,7 @@ class EvaluationResult:
     first_seed: int
     assumed: bool
     environment: Mapping[str, str]
+    ablations: Ablations | None = None
     confirmation: Confirmation | None = None
     limits: tuple[LimitRow, ...] = ()
 
@@ -182,7 +189,8 @@ class EvaluationResult:
             "seconds_a_run": self.done.seconds_a_run,
             "changes": [str(change) for change in self.changes],
             "flips": [change.to_json() for change in self.changes],
-            "neighbours": [str(one) for one in self._neighbours],
+            "neighbours": self.explained_neighbours,
+            "ablations": None if self.ablations is None else self.ablations.to_json(),
             "drawn": None if self.drawn is None else drawn_json(self.drawn),
             "cost": None if self._cost is None else self._cost.to_json(),
             "assumptions": self.assumptions,
@@ -225,7 +233,10 @@ class EvaluationResult:
             yield from (f"  {one}" for one in self._cost.sentences())
         if self._neighbours:
             yield f"\nBeside {self.done.found.recommended}, one value changed, of the year:"
-            yield from (f"  {one}" for one in self._neighbours)
+            yield from (f"  {one}" for one in self.explained_neighbours)
+        if self.ablations is not None:
+            yield f"\n{self.ablations.setting} without a mechanism of its queue, by runs of the same seeds:"
+            yield from (f"  {one}" for one in self.ablations.sentences())
         if self.drawn is not None:
             yield from ("", *drawn_sentences(self.drawn))
         if self.changes:
@@ -259,6 +270,17 @@ class EvaluationResult:
         asked = (one.figure for one in evaluate.objectives if one.condition is None)
         figures = list(dict.fromkeys((*evaluate.prefer, *asked, Figure.parsed(DUPLICATES))))
         return () if best is None else tuple(neighbours(self.done.measured, best, figures))
+
+    @property
+    def explained_neighbours(self) -> list[str]:
+        """Return the settings one value away, with the ablation that says why a lease makes no difference."""
+        renewed = None if self.ablations is None else self.ablations.more_of(Figure.parsed(DUPLICATES), RENEWALS)
+        return [
+            f"{one}; leases are renewed ({renewed})"
+            if renewed is not None and not one.differs and one.changed.startswith("queue.unack_ms=")
+            else str(one)
+            for one in self._neighbours
+        ]
 
     @cached_property
     def _year(self) -> YearTables:
