@@ -49,7 +49,8 @@ class ObjectiveJudgement:
     open, but only since too few runs show no case. ``hidden``: runs were thinned, so that they do not show it.
     ``passes``: times of the scenario that its faults reach, and no simulated one, in words; empty if none.
     ``cases`` in ``messages`` of ``runs`` are what it rests on. ``unconfirmed``: where a time has no end, the share of
-    operations that are never confirmed. ``parts``: of losses of the year, what faults cost and what comes without one.
+    operations that are never confirmed. ``at_ends``: ends of inputs at which it is not met. ``parts``: of losses of
+    the year, what faults cost and what comes without one.
     ``needs``: so many runs of each kind would decide it if the estimate is right;
     of none if that cannot be told.
     """
@@ -67,6 +68,7 @@ class ObjectiveJudgement:
     passes: str = ""
     unconfirmed: float | None = None
     parts: CaseParts | None = None
+    at_ends: tuple[str, ...] = ()
     needs: Mapping[RunKind, int] = field(default_factory=dict)
 
     @property
@@ -104,6 +106,8 @@ class ObjectiveJudgement:
         """Return what was seen, without the status; if it is open, also how far that may be from the bound."""
         if not self.is_open:
             return self.seen
+        if self.at_ends:
+            return f"{self.seen}; {'; '.join(self.at_ends)}"
         if self.hidden:
             return f"{self.seen}; {HIDDEN}"
         if self.passes:

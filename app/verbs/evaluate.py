@@ -21,6 +21,7 @@ from zonelab.studies.evaluate.evaluation import Evaluation
 from zonelab.studies.evaluate.real_run import RealRuns
 from zonelab.studies.evaluate.result import EvaluationResult
 from zonelab.studies.evaluate.rollout import Rollout
+from zonelab.studies.evaluate.simulated_inputs import InputRuns, at_every_end, check_inputs
 from zonelab.studies.evaluate.year_tables import of_year
 from zonelab.studies.limit.limits import limit_rows, limits_of
 from zonelab.studies.limit.rows import LimitRow
@@ -84,8 +85,12 @@ def run_evaluation(
             evaluation.progress = bar.show
             evaluation.first_answer = partial(_tell_first, bar)
             evaluation.begins = partial(bar.tell, f"evaluate: {_words_before(rollout, budget)}")
+            check_inputs(rollout)
             ablations = AblationRuns.within(budget, evaluation)
-            done = evaluation.run(ablations.rest(budget), state=state)
+            inputs = InputRuns.within(budget, evaluation)
+            done = evaluation.run(inputs.rest(ablations.rest(budget)), state=state)
+        ends = inputs.made(done, directory) if done.complete else ()
+        done = replace(done, found=at_every_end(done.found, ends))
         evaluate, found = rollout.evaluate, done.found
         question = RolloutQuestion(settings=done.measured, objectives=evaluate.objectives, prefer=evaluate.prefer)
         alike = () if found.recommended is None else (found.recommended, *found.tied)
@@ -99,6 +104,7 @@ def run_evaluation(
             command=command,
             first_seed=first_seed,
             assumed=assumed,
+            ends=ends,
             environment=evaluation.experiment.environment.parts,
         )
         _write(result)

@@ -58,6 +58,13 @@ def _time_range(value: Any) -> InputRange:
     return found
 
 
+def _factors(value: Any) -> InputRange:
+    found = InputRange.parsed(value)
+    if not 0 < found.low <= 1 <= found.high:
+        raise ValueError(f"got {value!r}; accepted: factors around 1, which is what the file says, e.g. 0.5..2")
+    return found
+
+
 def _number_or_text(one: InputRange) -> float | str:
     return one.low if one.is_known else str(one)
 
@@ -232,6 +239,7 @@ class ExpectedFaults(Section):
         )
 
 
+Factors = Annotated[InputRange, PlainValidator(_factors), PlainSerializer(_number_or_text)]
 Price = Annotated[InputRange, PlainValidator(InputRange.parsed), PlainSerializer(_number_or_text)]
 _Objective = Annotated[Objective, PlainValidator(_objective), PlainSerializer(str)]
 _Figure = Annotated[Figure, PlainValidator(_figure), PlainSerializer(str)]
@@ -246,6 +254,17 @@ class Prices(Section):
     million_commands: Price | None = None
     memory_gb: Price | None = None
     program: Price | None = None
+
+
+class UncertainInputs(Section):
+    """Factors, such as ``0.5..2``, by which what the file says of the load may be wrong; 1 is what it says.
+
+    ``rate``: of messages; ``lag``: of every link; ``work``: of every message.
+    """
+
+    rate: Factors | None = None
+    lag: Factors | None = None
+    work: Factors | None = None
 
 
 class AcceptedOpen(StrEnum):
@@ -268,6 +287,7 @@ class Evaluate(Section):
     faults: dict[str, ExpectedFaults] = Field(default_factory=dict)
     """By name, which objectives use: ``lost == 0 with NAME``."""
     prices: Prices | None = None
+    inputs: UncertainInputs | None = None
 
     verify: Annotated[dict[str, str], PlainValidator(_queries)] = Field(default_factory=dict)
     """By figure, and for ``messages``: the PromQL that says what production showed, for ``zonelab verify``."""

@@ -25,6 +25,7 @@ from zonelab.studies.evaluate.given_faults import RatesGivenFaults
 from zonelab.studies.evaluate.outage_limits import beyond, shortened
 from zonelab.studies.evaluate.reasons import AnswerReasons
 from zonelab.studies.evaluate.rollout import SEEDS_OF_CELL, Rollout
+from zonelab.studies.evaluate.simulated_inputs import InputEnd
 from zonelab.studies.evaluate.year_tables import YEAR_MEANS, YearTables
 from zonelab.studies.evaluate.yearly_cost import YearlyCost
 from zonelab.studies.limit.result import MEANS, limit_table
@@ -50,7 +51,8 @@ class EvaluationResult:
     """``changes``: inputs that would change the answer. ``drawn``: what the file's intervals leave open, if it has any.
     ``values``: by setting and figure, of the year.
 
-    ``assumed``: no file was given. ``ablations``: of the recommended setting. ``confirmation``: by real zones, and
+    ``ends``: of rate, lag and work, at which finalists were run, too. ``assumed``: no file was given.
+    ``ablations``: of the recommended setting. ``confirmation``: by real zones, and
     ``limits``: of throughput, if asked for.
     """
 
@@ -64,6 +66,7 @@ class EvaluationResult:
     first_seed: int
     assumed: bool
     environment: Mapping[str, str]
+    ends: tuple[InputEnd, ...] = ()
     ablations: Ablations | None = None
     confirmation: Confirmation | None = None
     limits: tuple[LimitRow, ...] = ()
@@ -148,6 +151,7 @@ class EvaluationResult:
         """Return what was asked and not made, or not long enough, a sentence each."""
         never = [str(cell) for cell, count in self.done.runs.items() if not count]
         told = [f"The budget had no time for runs with {listed(never)}: nothing is known of them."] if never else []
+        told += [f"The budget had no time for runs {end.name}." for end in self.ends if end.found is None]
         if self.done.left:
             told.append(f"Fewer runs were made of what others are preferred to: {', '.join(self.done.left)}.")
         return told
@@ -192,6 +196,7 @@ class EvaluationResult:
             "neighbours": self.explained_neighbours,
             "ablations": None if self.ablations is None else self.ablations.to_json(),
             "drawn": None if self.drawn is None else drawn_json(self.drawn),
+            "ends": [end.to_json() for end in self.ends],
             "cost": None if self._cost is None else self._cost.to_json(),
             "assumptions": self.assumptions,
             "doubts": self.doubts,
