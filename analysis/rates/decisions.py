@@ -169,14 +169,14 @@ def judge(
         cases=cases,
         parts=CaseParts.of(measured, figure) if condition is None else None,
     )
+    if figure.percentile is not None and float(value.value) == float("inf"):
+        open_ = replace(open_, unconfirmed=float(measured.rate(figure, condition, at_s=ENDLESS_S).value))
     hidden = not figure.survives_thinning and measured.is_thinned(figure, condition)
     passes = measured.passes(condition)
     undecidable = replace(open_, hidden=hidden, passes=passes)
     if objective.is_zero:
         broken = replace(open_, status=ObjectiveStatus.NOT_MET, ratio=float("inf"))
         return broken if cases else replace(undecidable, unseen=runs > 0 and not hidden and not passes)
-    if figure.percentile is not None and float(value.value) == float("inf"):
-        open_ = replace(open_, unconfirmed=float(measured.rate(figure, condition, at_s=ENDLESS_S).value))
     percentile, confidence = figure.percentile, 1 - 2 * error
     at_s, limit = (0.0, objective.limit) if percentile is None else (objective.bound, 1 - percentile)
     rate, seen = (

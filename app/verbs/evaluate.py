@@ -1,5 +1,6 @@
 """``zonelab evaluate``: runs of every setting until the objectives are decided or the budget is spent."""
 
+from contextlib import ExitStack
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
@@ -21,6 +22,7 @@ from zonelab.studies.evaluate.evaluation import Evaluation
 from zonelab.studies.evaluate.real_run import RealRuns
 from zonelab.studies.evaluate.result import EvaluationResult
 from zonelab.studies.evaluate.rollout import Rollout
+from zonelab.studies.evaluate.short_rollout import short_rollout
 from zonelab.studies.evaluate.simulated_inputs import InputRuns, at_every_end, check_inputs
 from zonelab.studies.evaluate.year_tables import of_year
 from zonelab.studies.limit.limits import limit_rows, limits_of
@@ -29,6 +31,7 @@ from zonelab.studies.many_runs.where import HERE, Where
 from zonelab.studies.reporting.progress import RunBar
 
 SUMMARY_NAME = "evaluate.json"
+PREDICTED_NAME = "confirm-predicted.jsonl"
 LIMITS_NAME = "limit.jsonl"
 
 
@@ -116,8 +119,13 @@ def run_evaluation(
             _write(result)
         if confirm is not None and done.complete:
             real = RealRuns(on=confirm.on, runs=runs, command=command)
-            confirming = ConfirmationRuns(evaluation=evaluation, real=real, repeats=confirm.repeats)
-            confirmation = confirming.confirmed(done, simulated=state, directory=directory)
+            short = short_rollout(rollout)
+            with ExitStack() as opened:
+                if short is not rollout:
+                    evaluation = Evaluation(short, first_seed=first_seed, workers=where.workers)
+                    state = opened.enter_context(evaluation.experiment.state(directory, name=PREDICTED_NAME))
+                confirming = ConfirmationRuns(evaluation=evaluation, real=real, repeats=confirm.repeats)
+                confirmation = confirming.confirmed(done, simulated=state, directory=directory)
             result = replace(result, confirmation=confirmation)
             _write(result)
     return result

@@ -1,11 +1,14 @@
 """The best settings of an evaluation on real zones: the same scenarios and seeds, in processes or containers."""
 
-from collections.abc import Iterator, Mapping, Sequence
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from math import ceil
 from pathlib import Path
 
 from zonelab.analysis.comparison.confirmation import ConfirmationStatus, MedianPair, decided, medians_ms, pairs_of
 from zonelab.analysis.lags.distributions import quantiles_ms
+from zonelab.analysis.number_text import counted
 from zonelab.analysis.observation import Observation
 from zonelab.analysis.rates.decisions import ObjectiveStatus
 from zonelab.analysis.rates.outcomes import Outcomes
@@ -36,16 +39,24 @@ QUIET = 6
 LINKS_MS = 2.0
 """Lag between zones below which the work of programs and servers is a good part of every time."""
 
+CONFIRM_S = 600.0
+"""Time for real runs."""
+
+START_S = 4.0
+"""What a real run takes beside its load and the half of its drain, about."""
+
 _BEST_FIRST = (ObjectiveStatus.MET, ObjectiveStatus.OPEN, ObjectiveStatus.NOT_MET)
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class ConfirmationRuns:
-    """``repeats``: runs of each kind."""
+    """``repeats``: runs of each kind, as long as ``seconds`` last. ``evaluation``: of what real zones run."""
 
     evaluation: Evaluation
     real: RealRuns
     repeats: int
+    seconds: float = CONFIRM_S
+    now_s: Callable[[], float] = time.monotonic
 
     @property
     def _rollout(self) -> Rollout:
@@ -58,7 +69,7 @@ class ConfirmationRuns:
         """
         settings = best_settings(evaluated, self._rollout)
         known: dict[Key, Observation] = {}
-        counts = {cell: max(PREDICTED, evaluated.runs[cell]) for cell in self._cells()}
+        counts = {cell: max(PREDICTED, evaluated.runs.get(cell, 0)) for cell in self._cells()}
         with RunBar(f"{self._rollout.scenario.name} predict") as bar:
             self.evaluation.progress = bar.show
             predicted, complete = self.evaluation.at_least(counts, settings=settings, state=simulated)
@@ -80,23 +91,33 @@ class ConfirmationRuns:
         )
 
     def _make(self, settings: Sequence[str], state: RunState, known: dict[Key, Observation]) -> None:
-        """Seed by seed, so that what is there when it ends is of all kinds. Raises ``RealRunsEnded``."""
+        """Row by row, so that as many as there is time for are decided. Raises ``RealRunsEnded``."""
         planned = dict(self._planned(settings))
         known.update({key: state.results[key] for key in planned if key in state.results})
         missing = {key: scenario for key, scenario in planned.items() if key not in known}
+        begin_s, made = self.now_s(), 0
         with Display() as shown:
             shown.announce("confirm", list(missing.values()))
+            shown.tell(f"confirm: {self._words_before(list(missing.values()))}")
             for key, scenario in missing.items():
+                if made and (self.now_s() - begin_s) * (1 + 1 / made) > self.seconds:
+                    break
+                made += 1
                 run = known[key] = self.real.make(scenario, title=f"{key[0]}, seed {key[1]}", shown=shown)
                 if run.problem is None:
                     state.add(FinishedTask(key=key, result=run))
 
+    def _words_before(self, missing: Sequence[Scenario]) -> str:
+        """Return how long the runs may take, before the first one."""
+        needed_s = sum(map(_about_s, missing))
+        runs = f"{counted(len(missing), 'real run')}, about {ceil(needed_s / 60)}min"
+        return runs if needed_s <= self.seconds else f"{runs}; as many as fit into {self.seconds / 60:g}min"
+
     def _planned(self, settings: Sequence[str]) -> Iterator[tuple[Key, Scenario]]:
         names = [one.name for one in self._rollout.settings]
-        for place in range(self.repeats):
+        for cell in self._cells():
             for name in settings:
-                for cell in self._cells():
-                    seed = self._rollout.seeds(cell, self.repeats, first=self.evaluation.first_seed)[place]
+                for seed in self._rollout.seeds(cell, self.repeats, first=self.evaluation.first_seed):
                     scenario = self._rollout.run(names.index(name), cell, seed)
                     yield self._key(name, cell, seed), scenario.model_copy(update={"arm": Arm.REAL})
 
@@ -128,6 +149,9 @@ class ConfirmationRuns:
             measured = quiet if len(quiet) >= QUIET else made
             pairs = pairs_of(predicted, [run.numbers for run in measured])
             status, why = decided(pairs, busy=len(quiet) < len(measured))
+            if status is ConfirmationStatus.UNDECIDED and len(made) < self.repeats:
+                lacking_s = (self.repeats - len(made)) * _about_s(self._scenario(name))
+                why = "; ".join(filter(None, (why, f"needs {ceil(lacking_s / 60)}min")))
             notes = self._notes(name, measured, pairs) if status is ConfirmationStatus.NOT else ()
             yield ConfirmationRow(
                 setting=name,
@@ -146,11 +170,14 @@ class ConfirmationRuns:
                     why=reason,
                 )
 
+    def _scenario(self, name: str) -> Scenario:
+        return next(one.scenario for one in self._rollout.settings if one.name == name)
+
     def _notes(self, name: str, measured: Sequence[Observation], pairs: Sequence[MedianPair]) -> Iterator[str]:
         """Yield what may make real zones slower than simulated ones."""
         if all(pair.relative < 0 for pair in pairs):
             return
-        scenario = next(one.scenario for one in self._rollout.settings if one.name == name)
+        scenario = self._scenario(name)
         shortest_ms = min(map(_median_ms, (scenario.links.lag, *scenario.links.overrides.values())))
         if shortest_ms < LINKS_MS:
             yield f"links have a median of {shortest_ms:.2g} ms, and agreement is expected from {LINKS_MS:g} ms on"
@@ -170,6 +197,10 @@ def best_settings(evaluated: EvaluationRounds, rollout: Rollout) -> list[str]:
         return (name != found.recommended, _BEST_FIRST.index(status), name not in found.tied, *values)
 
     return sorted(evaluated.measured, key=place)[:SETTINGS]
+
+
+def _about_s(scenario: Scenario) -> float:
+    return START_S + scenario.load.duration_s + scenario.drain.bound_s / 2
 
 
 def _median_ms(lag: str) -> float:

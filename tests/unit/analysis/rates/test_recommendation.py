@@ -109,6 +109,15 @@ def test_a_zero_is_open_and_never_met_unless_there_is_a_tolerance():
     assert judge(one, Objective.parsed("lost == 0"), error=ERROR).status is ObjectiveStatus.NOT_MET
 
 
+def test_an_open_percentile_without_an_end_says_how_many_are_never_confirmed():
+    """A run with a fault and one without, so that nothing bounds it; a tenth of the pushes is not confirmed."""
+    year = ROLLOUTS["loss decides"].year
+    runs = {cell: {1: Observation(begun=10, samples={"push": [1000] * 9 + [-1]})} for cell in year.cells}
+    judged = judge(SettingRates(Outcomes(runs), year), Objective.parsed("p99(push) < 30ms"), error=ERROR)
+    assert judged.status is ObjectiveStatus.OPEN
+    assert str(judged) == "10.0% never confirmed, too few runs to bound it, bound 30ms"
+
+
 def test_an_open_availability_says_what_is_left_at_least():
     measured = ROLLOUTS["outages decide"].measured(1)["one"]
     objective = Objective.parsed("availability > 99.99%")

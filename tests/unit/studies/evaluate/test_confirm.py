@@ -4,8 +4,10 @@ Method: simulated runs in place of real ones, by the same door; the model that p
 """
 
 from dataclasses import dataclass, field, replace
+from itertools import count
 from pathlib import Path
 
+import pytest
 import yaml
 from support.scenarios.sim_runs import SMALL, tell_as_busy
 from support.studies.planted_outcomes import Planted, outcome
@@ -57,7 +59,14 @@ class StandIn:
 
 
 def confirmed(
-    folder: Path, real: StandIn, *, lag: str = LAG, workers: Workers = IN_THIS_PROCESS, repeats: int = 2, **changes
+    folder: Path,
+    real: StandIn,
+    *,
+    lag: str = LAG,
+    workers: Workers = IN_THIS_PROCESS,
+    repeats: int = 2,
+    timed=None,
+    **changes,
 ) -> Confirmation:
     """By the model with ``lag``, whose runs ``workers`` make."""
     section = {"vary": {"level": ["DC_QUORUM"]}, "objectives": ["losses == 0"], "faults": {}, **changes}
@@ -69,7 +78,7 @@ def confirmed(
     with evaluation.experiment.state(folder / lag) as state:
         done = evaluation.run(Budget(runs=runs), state=state)
         servers = RealRuns(on=ZoneKind.PROCESS, runs=folder, command="again", run_real=real)
-        confirming = ConfirmationRuns(evaluation=evaluation, real=servers, repeats=repeats)
+        confirming = ConfirmationRuns(evaluation=evaluation, real=servers, repeats=repeats, **(timed or {}))
         return confirming.confirmed(done, simulated=state, directory=folder / lag)
 
 
@@ -131,6 +140,22 @@ def test_zones_that_cannot_be_run_end_it_and_are_told(tmp_path: Path):
     assert found.failure is not None
     assert found.failure.startswith("no server; see ")
     assert found.rows[0].status is ConfirmationStatus.UNDECIDED
+
+
+def test_rows_that_the_time_does_not_reach_say_what_they_need(tmp_path: Path, capsys: pytest.CaptureFixture[str]):
+    """A clock that goes on by 20 s at every look, so that two runs fit."""
+    levels = ["DC_ONE", "DC_QUORUM"]
+    asked = {"vary": {"level": levels}, "objectives": ["p50(push) < 1s"]}
+    clock = count(0, 20)
+    timed = {"seconds": 55.0, "now_s": lambda: float(next(clock))}
+    found = confirmed(tmp_path, StandIn(), workers=Planted(outcome), repeats=2, timed=timed, **asked)
+    first, second = found.rows
+    assert first.runs
+    assert len(first.runs) == 2, "row by row"
+    assert (second.status, second.runs) == (ConfirmationStatus.UNDECIDED, ())
+    assert second.why.endswith("; needs 1min")
+    assert not found.holds
+    assert "confirm: 4 real runs, about 1min" in capsys.readouterr().err
 
 
 def test_nothing_is_confirmed_where_nothing_could_be():
