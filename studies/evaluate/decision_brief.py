@@ -10,6 +10,8 @@ from zonelab.analysis.rates.recommendation import Recommendation, SettingChoice
 
 NO_CHANGE = "no rate, duration or bound by itself, changed by factors of up to 130"
 
+NOT_YET = "none is recommended; the nearest:"
+
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class DecisionBrief:

@@ -18,7 +18,7 @@ from zonelab.analysis.rates.samples import Estimate
 from zonelab.engine.dyno.hardened import Hardening
 from zonelab.studies.evaluate.ablations import Ablations
 from zonelab.studies.evaluate.confirmation import Confirmation
-from zonelab.studies.evaluate.decision_brief import DecisionBrief, nearest_change, runner_up
+from zonelab.studies.evaluate.decision_brief import NOT_YET, DecisionBrief, nearest_change, runner_up
 from zonelab.studies.evaluate.drawn_told import drawn_json, drawn_sentences, drawn_table
 from zonelab.studies.evaluate.evaluation import EvaluationRounds
 from zonelab.studies.evaluate.given_faults import RatesGivenFaults
@@ -127,10 +127,12 @@ class EvaluationResult:
     def brief(self) -> DecisionBrief:
         """Return what whoever decides reads first."""
         found = self.done.found
-        proof, other = "" if found.recommended is None else self.reasons[0], runner_up(found)
+        other = runner_up(found)
+        beside = "" if other is None else next(line for line in self.reasons if line.startswith(f"{other} is "))
+        proof, first = ("", f"{NOT_YET} {beside}") if found.recommended is None else (self.reasons[0], beside)
         return DecisionBrief(
             proof=proof,
-            runner_up="" if other is None else next(line for line in self.reasons if line.startswith(f"{other} is ")),
+            runner_up=first,
             costs=tuple(self._cost.sentences()) if self._cost is not None else (),
             change=nearest_change(self.changes),
             left_out=tuple(self.left_out),
