@@ -38,7 +38,7 @@ NOTHING_OFF = "nothing"
 Subject = tuple[int, str, RunKind, int]
 
 
-class _TimeIsUp(Exception):
+class _PartIsSpent(Exception):
     """Raised in between runs, as their part of the budget is spent."""
 
 
@@ -85,11 +85,13 @@ class AblationRuns:
         if budget.runs is not None:
             return cls(evaluation=evaluation, pairs=min(PAIRS_MOST, budget.runs // RUNS_A_PAIR), seconds=float("inf"))
         seconds = UNBOUNDED_S if budget.seconds is None else PART * budget.seconds
-        return cls(evaluation=evaluation, pairs=PAIRS_MOST, seconds=seconds)
+        pairs = 0 if budget.is_short else PAIRS_MOST
+        return cls(evaluation=evaluation, pairs=pairs, seconds=seconds)
 
     def rest(self, budget: Budget) -> Budget:
         """Return what is left of ``budget`` for the evaluation itself."""
-        if budget.seconds is None or not any(mechanisms_off(one.scenario) for one in self.evaluation.rollout.settings):
+        ablated = any(mechanisms_off(one.scenario) for one in self.evaluation.rollout.settings)
+        if budget.seconds is None or budget.is_short or not ablated:
             return budget
         return replace(budget, seconds=(1 - PART) * budget.seconds)
 
@@ -114,12 +116,12 @@ class AblationRuns:
                 def show(done: int, total: int) -> None:
                     bar.show(done, total)
                     if self.now_s() >= end_s:
-                        raise _TimeIsUp
+                        raise _PartIsSpent
 
                 try:
                     tasks = list(self._tasks(place, mechanisms, own))
                     experiment.run(tasks, state=state, workers=self.evaluation.workers, progress=show)
-                except _TimeIsUp:
+                except _PartIsSpent:
                     pass
             made = {one: self._runs(one, place, state.results) for one in (NOTHING_OFF, *mechanisms)}
         whole = {cell: {**runs, **own.runs.get(cell, {})} for cell, runs in made.pop(NOTHING_OFF).items()}

@@ -24,7 +24,7 @@ FIGURES = tuple(map(Figure.parsed, (LOSSES, DUPLICATES, UNAVAILABLE, COMMANDS)))
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class AblationEffect:
-    """What a setting has more of without a mechanism, in ``runs`` with it and as many without.
+    """Effect of a mechanism: what a setting has more of without it, in ``runs`` with it and as many without.
 
     ``more``: of ``figure``, a message or a run; less than 0 if it has less.
     """

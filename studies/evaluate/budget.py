@@ -22,6 +22,9 @@ FEWEST = 2
 FIRST_ANSWER_S = 60.0
 """After so long there is a first answer, if the fewest runs of each setting allow it."""
 
+SHORT_S = 30.0
+"""Below so long a budget all of it goes to the runs that decide."""
+
 DAY_S = 86_400.0
 """Longest time for which ``--until decided`` goes on for one objective."""
 
@@ -37,6 +40,11 @@ class Budget:
     @property
     def until_decided(self) -> bool:
         return self.seconds is None and self.runs is None
+
+    @property
+    def is_short(self) -> bool:
+        """Return whether it is a time of which no part is kept for anything beside the runs that decide."""
+        return self.seconds is not None and self.seconds < SHORT_S
 
     def looks(self, stages: int) -> int | None:
         """Return how many there are at most, with one after each of ``stages`` of first runs; None: nobody knows."""

@@ -43,7 +43,7 @@ CONFIRM_S = 600.0
 """Time for real runs."""
 
 START_S = 4.0
-"""What a real run takes beside its load and the half of its drain, about."""
+"""Time of a real run beside its load and the half of its drain, about."""
 
 _BEST_FIRST = (ObjectiveStatus.MET, ObjectiveStatus.OPEN, ObjectiveStatus.NOT_MET)
 

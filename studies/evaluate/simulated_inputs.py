@@ -108,7 +108,8 @@ class InputRuns:
     def rest(self, budget: Budget) -> Budget:
         """Return what is left of ``budget`` for the evaluation itself."""
         asked = list(_ends(self.evaluation.rollout.evaluate.inputs))
-        return budget if budget.seconds is None or not asked else replace(budget, seconds=(1 - PART) * budget.seconds)
+        whole = budget.seconds is None or budget.is_short or not asked
+        return budget if whole else replace(budget, seconds=(1 - PART) * (budget.seconds or 0.0))
 
     def made(self, evaluated: EvaluationRounds, directory: Path) -> tuple[InputEnd, ...]:
         """Evaluate the finalists at every end. Raises ``OSError``, ``ManyRunsFailed``."""
