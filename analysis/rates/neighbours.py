@@ -26,19 +26,25 @@ class SettingNeighbour:
 def neighbours(
     settings: Mapping[str, SettingRates], name: str, figures: Sequence[Figure]
 ) -> Iterator[SettingNeighbour]:
-    """Yield the settings that differ from ``name`` in one value, compared by seed at 95 % for all figures of it."""
+    """Yield the settings that differ from ``name`` in one value, compared by seed at 95 % for all figures of it.
+
+    What differs by less than the digits that are told is alike.
+    """
     own = set(name.split())
     for other, measured in settings.items():
         changed = set(other.split()) - own
         if len(changed) != 1 or len(own) != len(other.split()):
             continue
-        differing = {one for one in figures if apart(settings[name], measured, one, pairs=1 + len(figures))}
+        values = {one: [told(one, of.estimate(one)) for of in (measured, settings[name])] for one in figures}
+        differing = {
+            one
+            for one, (there, here) in values.items()
+            if there != here and apart(settings[name], measured, one, pairs=1 + len(figures))
+        }
         yield SettingNeighbour(
             changed=changed.pop(),
             differs=tuple(
-                f"{one} {told(one, measured.estimate(one))} instead of {told(one, settings[name].estimate(one))}"
-                for one in figures
-                if one in differing
+                f"{one} {there} instead of {here}" for one, (there, here) in values.items() if one in differing
             ),
             alike=tuple(str(one) for one in figures if one not in differing),
         )

@@ -64,7 +64,7 @@ class Ablations:
             figures = listed([str(figure) for figure in FIGURES])
             yield f"{', '.join(self.alike)} off: no difference in {figures} is seen in pairs of runs ({runs})"
         if self.missing:
-            yield f"no time for runs with {listed([str(kind) for kind in self.missing])}"
+            yield f"no time for enough pairs of runs: {', '.join(map(str, self.missing))}"
 
     def more_of(self, figure: Figure, mechanism: str) -> AblationEffect | None:
         """Return the largest effect of ``mechanism`` on ``figure`` that there is more of without it."""

@@ -54,7 +54,7 @@ def test_kinds_with_too_few_pairs_are_missing_and_not_alike() -> None:
     calm = outcomes(again=0.07, kinds=(NO_FAULT,))
     found = ablations_of("x", outcomes(), {"renews": calm}, [NO_FAULT, KILL])
     assert found.missing == (KILL,)
-    assert list(found.sentences())[-1] == "no time for runs with kill for 5 s"
+    assert list(found.sentences())[-1] == "no time for enough pairs of runs: kill for 5 s"
 
 
 def test_chance_is_no_effect_in_nineteen_of_twenty_tables() -> None:
