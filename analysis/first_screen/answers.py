@@ -22,6 +22,7 @@ CLASSES_MAX = 4
 OUTAGES_MAX = 6
 ABOUT_CHARACTERS_MAX = 480
 FAULTS_MAX = 3
+NO_CASES = "There is no case of any class."
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -49,7 +50,7 @@ def answers(run: RunDirectory, result: Result) -> Answers:
         strip=strip(run, outages, shown),
         when=(*_outages(outages), *(words for one in shown for words in _cases(one, run))),
         about=_about(str(values.get("about") or "")),
-        why=tuple(words for one in shown for words in _story(one)),
+        why=tuple(words for one in shown for words in _story(one)) if cases else (NO_CASES,),
         steps=next_steps(run, result, values),
         cases=cases,
         load_begin_s=None if load_ns is None else load_ns[0] / NS_PER_S,

@@ -1,10 +1,12 @@
 """The faults of a run as they were in force: bands in figures, lines in stories."""
 
+import json
 import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
+_TOLD = ("kind", "at_s", "for_s")
 NO_COLOUR = "#777777"
 
 
@@ -23,6 +25,18 @@ class FaultBand:
     def __post_init__(self) -> None:
         if not re.fullmatch(r"#[0-9a-fA-F]{6}", self.colour):  # it goes into figures and into styles of pages
             object.__setattr__(self, "colour", NO_COLOUR)
+
+    @property
+    def particulars(self) -> str:
+        """Return the detail without kind and times: those of a scenario count from the begin of the load."""
+        try:
+            told = json.loads(self.detail)
+        except ValueError:
+            return self.detail
+        if not isinstance(told, dict):
+            return self.detail
+        left = {name: value for name, value in told.items() if name not in _TOLD}
+        return json.dumps(left) if left else ""
 
 
 def fault_bands(rows: Iterable[Mapping[str, Any]]) -> list[FaultBand]:

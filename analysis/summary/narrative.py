@@ -79,7 +79,8 @@ def _tried(result: Result) -> str:
     if "queue" not in verdict.sections:
         return f"Clients of a {verdict.consistency.workload} began {verdict.begun:,} operations"
     totals = verdict.totals
-    return f"{totals.pushed:,} messages were sent to the queue, and {totals.acknowledged:,} of them accepted"
+    sent = f"{counted(totals.pushed, 'message')} {'was' if totals.pushed == 1 else 'were'} sent to the queue"
+    return f"{sent}, and {totals.acknowledged:,} of them accepted"
 
 
 def _setting(result: Result) -> str:
@@ -100,7 +101,8 @@ def _cases(name: CaseClass, result: Result) -> str:
         of_accepted = f"{count:,} of {accepted:,} accepted messages{share}"
     zones = listed_by(result.directory, MessageClass.STUCK) if name is MessageClass.STUCK else ""
     known = f"{name.replace('_', ' ')}{f'; most are listed by {zones}' if zones else ''}"
-    return f"{name.plain.format(count=f'{count:,}', of_accepted=of_accepted)} ({known})"
+    words = name.plain.format(count=f"{count:,}", of_accepted=of_accepted)
+    return f"{words.replace('1 times', 'Once', 1) if count == 1 else words} ({known})"
 
 
 def _order(result: Result) -> Iterator[str]:
@@ -110,7 +112,8 @@ def _order(result: Result) -> Iterator[str]:
         if untried := [str(name) for name in order.not_exercised if name in order.forbid]:
             yield f"Not exercised, so nothing is known of: {listed(untried)}."
         for cause, times in Counter(one.cause for one in order.blocked).items():
-            yield f"{times:,} times a partition stood still ({cause}); see zonelab partitions."
+            often = "Once" if times == 1 else f"{times:,} times"
+            yield f"{often} a partition stood still ({cause}); see zonelab partitions."
 
 
 def _noticed(result: Result) -> Iterator[str]:
@@ -120,8 +123,11 @@ def _noticed(result: Result) -> Iterator[str]:
     timed = [(row.f, took) for row in found if (took := _time_ms(row)).get("count")]
     times = ", ".join(f"{f} {digits(took['p50'])} and {digits(took['p99'])} ms" for f, took in timed)
     if times:
-        waits = " (a pop waits for a message)" * any(f == "pop" for f, _ in timed)
-        yield f"Half of the operations took at most, and 99 in 100 at most: {times}{waits}."
+        planned = [row.f for row in found if row.response_ms.get("count")]
+        asides = [f"{listed(planned)} from when it was planned"] if planned else []
+        asides += ["a pop waits for a message"] if any(f == "pop" for f, _ in timed) else []
+        told = f" ({'; '.join(asides)})" if asides else ""
+        yield f"Half of the operations took at most, and 99 in 100 at most: {times}{told}."
     outages = [f"{row.f} {digits(row.unavailability_s)} s" for row in found if row.unavailability_s >= 0.05]
     if outages:
         yield f"Operations did not work for some of the time, added up over the zones: {', '.join(outages)}."

@@ -31,7 +31,8 @@ def _cell(name: Property, result: Result) -> Cell:
         return "not exercised"
     if held == "holds":
         return f"holds in {tries:,}"
-    text = f"broken {order.counts[name]:,} in {tries:,}"
+    cases = order.counts[name]  # one opportunity, such as a takeover, may bring many
+    text = f"broken {cases:,} in {tries:,}" if cases <= tries else f"broken {cases:,} times"
     return styled(text, BAD) if name in order.forbid else text
 
 

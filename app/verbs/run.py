@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from zonelab.analysis.runs.directory import RunDirectory
+from zonelab.analysis.runs.settings import used_words
 from zonelab.analysis.summary.narrative import narrative
 from zonelab.analysis.summary.result import Result
 from zonelab.app.monitor.run_page import RunPage
@@ -73,7 +74,7 @@ class RunResult:
 
     def print(self) -> None:
         if self.result is not None:
-            print_result(self.result, title=self.scenario.name)
+            print_result(self.result, title=f"{self.scenario.name}, {used_words(RunDirectory.open(self.directory))}")
         print_lines(*map(str, (self.directory, *self.illustrations.paths)))
         if self.illustrations.problem:
             print_lines(self.illustrations.problem)

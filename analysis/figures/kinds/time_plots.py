@@ -127,7 +127,7 @@ def plot_rate(lines: PlotLines, path: Path, *, width: float) -> Path:
         curves = []
         for position, line in enumerate(lines.lines):
             for name, types, dashes in _OUTCOMES:
-                events = [(_times_s(line, run, f, types, data), end_s(run, data[run.path])) for run in line.runs]
+                events = [(_times_s(line, run, f, types, data), _end_s(run, lines.runs, data)) for run in line.runs]
                 curves.append(rate_curve(line, events, windows))
                 draw(axis, curves[-1], position, linestyle=dashes, label=f"{curves[-1].label} {name}")
         axis.set_ylim(bottom=0)
@@ -148,7 +148,7 @@ def plot_depth_lines(lines: PlotLines, path: Path, *, width: float) -> Path:
     def panel(axis: Axes, column: str) -> Sequence[Curve]:
         curves = []
         for position, line in enumerate(lines.lines):
-            curves.append(depth_curve(line, column, windows))
+            curves.append(depth_curve(line, column, windows, first=lines.runs[0]))
             draw(axis, curves[-1], position)
         axis.set_ylim(bottom=0)
         return curves
@@ -161,13 +161,14 @@ def plot_depth_lines(lines: PlotLines, path: Path, *, width: float) -> Path:
     return figure.drawn(_DEPTHS, panel, path, y="messages", what="samples of depth")
 
 
-def depth_curve(line: PlotLine, column: str, windows: Windows) -> Curve:
+def depth_curve(line: PlotLine, column: str, windows: Windows, *, first: RunDirectory) -> Curve:
+    """Return the mean depth in each window; ``first``: the run with whose load that of the others begins."""
     rows, count = [], 0
     for run in line.runs:
         table = run.depth()
         zones = np.array(table["zone"].to_pylist(), dtype=object)
         chosen = [line.zone] if line.zone is not None else sorted(set(zones.tolist()))
-        time_s = table["time_ns"].to_numpy() / NS_PER_S
+        time_s = (table["time_ns"].to_numpy() + _shift_ns(run, first)) / NS_PER_S
         depth = table[column].to_numpy(zero_copy_only=False).astype(np.float64)  # null becomes NaN: a gap
         count += int(np.isin(zones, chosen).sum())
         of_zones = [windows.means(time_s[zones == zone], depth[zones == zone]) for zone in chosen]
@@ -212,32 +213,59 @@ class _Figure:
 
     def _notes(self) -> list[str]:
         several = any(len(line.runs) > 1 for line in self.lines.lines)
-        return [*([OF_RUNS] if several else []), "Dotted line: the load ends.", *self.lines.notes]
+        first, *others = self.lines.runs
+        aligned = any(_shift_ns(run, first) for run in others)
+        return [
+            *([OF_RUNS] if several else []),
+            *(["Times are those of the first run; the load of the others begins with its own."] if aligned else []),
+            "Dotted line: the load ends.",
+            *self.lines.notes,
+        ]
+
+
+def _shift_ns(run: RunDirectory, first: RunDirectory) -> int:
+    """Return how much later the load of ``first`` begins than that of ``run``; 0 if either never began."""
+    begins = [one.info.phases.get("load") for one in (first, run)]
+    return 0 if begins[0] is None or begins[1] is None else begins[0][0] - begins[1][0]
 
 
 def shared_faults(runs: Sequence[RunDirectory], *, length_s: float) -> list[FaultBand] | None:
-    """The faults of the first run if all runs have the same at the same times, or nearly; None if they have not."""
-    first, *others = (run.faults() for run in runs)
-    apart_ns = _SAME_FAULT * length_s * NS_PER_S
-    alike = all(
-        len(other) == len(first)
-        and all(
-            (one.kind, one.target) == (two.kind, two.target)
-            and abs(one.begin_ns - two.begin_ns) <= apart_ns
-            and abs((one.end_ns or 0) - (two.end_ns or 0)) <= apart_ns
-            for one, two in zip(first, other, strict=True)
-        )
-        for other in others
-    )
+    """The faults of the first run if all have the same as long after their load began, or nearly; None if not."""
+    first, apart_ns = runs[0].faults(), _SAME_FAULT * length_s * NS_PER_S
+    alike = all(_are_same(first, run.faults(), _shift_ns(run, runs[0]), apart_ns) for run in runs[1:])
     return first if alike else None
 
 
+def _are_same(first: Sequence[FaultBand], others: Sequence[FaultBand], shift_ns: int, apart_ns: float) -> bool:
+    """Return whether the faults are the same, and each as long after the begin of the load."""
+    return len(others) == len(first) and all(
+        (one.kind, one.target) == (two.kind, two.target)
+        and abs(one.begin_ns - two.begin_ns - shift_ns) <= apart_ns
+        and (one.end_ns is None) == (two.end_ns is None)
+        and abs((one.end_ns or 0) - (two.end_ns or 0) - shift_ns * (one.end_ns is not None)) <= apart_ns
+        for one, two in zip(first, others, strict=True)
+    )
+
+
 def _data(lines: PlotLines) -> Data:
-    return {run.path: completions(run) for run in lines.runs}
+    """Return the completions of each run, at the times of the first one, with whose load that of the others begins."""
+    first = lines.runs[0]
+    return {
+        run.path: {
+            f: replace(of, time_s=of.time_s + _shift_ns(run, first) / NS_PER_S) for f, of in completions(run).items()
+        }
+        for run in lines.runs
+    }
+
+
+def _end_s(run: RunDirectory, runs: Sequence[RunDirectory], data: Data) -> float:
+    """Return when ``run`` ends, at the times of the first one."""
+    ends_s = [float(of.time_s.max()) for of in data.get(run.path, {}).values() if len(of)]
+    return max(end_s(run, {}) + _shift_ns(run, runs[0]) / NS_PER_S, *ends_s, 1e-3)
 
 
 def _windows(runs: Sequence[RunDirectory], data: Data, *, least_s: float = 0.0) -> Windows:
-    return Windows.over(max(end_s(run, data.get(run.path, {})) for run in runs), least_s=least_s)
+    return Windows.over(max(_end_s(run, runs, data) for run in runs), least_s=least_s)
 
 
 def _sampled_s(run: RunDirectory) -> float:

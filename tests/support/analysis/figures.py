@@ -81,6 +81,19 @@ def hidden_intervals(axis: Axes, expected: dict[str, tuple[np.ndarray, np.ndarra
     return found
 
 
+def outside_intervals(figure: Figure) -> list[str]:
+    """The lines of a figure that have a value outside its own drawn interval."""
+    found = []
+    for axis in figure.axes:
+        for label in dict.fromkeys(str(one.get_label()) for one in axis.lines):
+            places, values = line(axis, label)
+            for place, low, high in interval(axis, label):
+                beside = values[np.isclose(places, place, rtol=1e-9, atol=1e-12)]
+                if not all(low - 1e-6 * abs(low) <= one <= high + 1e-6 * abs(high) for one in beside):
+                    found.append(f"{label} at {place:g}: {beside} not in {low:g} to {high:g}")
+    return found
+
+
 def wrong_sizes(axis: Axes, sizes: list[int]) -> bool:
     """Whether the title of the panel tells other sample sizes than these."""
     return not axis.get_title(loc="left").endswith(f"n = {' / '.join(f'{size:,}' for size in sizes)}")

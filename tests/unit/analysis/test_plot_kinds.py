@@ -12,7 +12,15 @@ import pytest
 from matplotlib.figure import Figure
 from scipy import stats
 from support.analysis.accesses import Story
-from support.analysis.figures import hidden_intervals, interval, kept_figures, line, panel, wrong_sizes
+from support.analysis.figures import (
+    hidden_intervals,
+    interval,
+    kept_figures,
+    line,
+    outside_intervals,
+    panel,
+    wrong_sizes,
+)
 from support.analysis.runs import eventful_run, lognormal_run
 
 from zonelab.analysis.checkers.check import check
@@ -312,3 +320,49 @@ def test_a_run_that_has_nothing_of_the_kind_is_refused_and_leaves_no_file(kind: 
     with pytest.raises(RunError, match=r"nothing to draw|its clients used a queue"):
         draw([run], kind, tmp_path / "x.png")
     assert not (tmp_path / "x.png").exists()
+
+
+OVER_RUNS = [
+    one for one in PlotKind if one not in (PlotKind.DEPTH, PlotKind.STALENESS, PlotKind.DUPLICATES, PlotKind.LOSS)
+]
+
+
+@pytest.mark.parametrize("count", [1, 7])
+@pytest.mark.parametrize("kind", OVER_RUNS)
+def test_no_value_lies_outside_its_drawn_interval(
+    seven: list[Path], figures: dict[str, Figure], tmp_path: Path, kind: PlotKind, count: int
+) -> None:
+    draw(seven[:count], kind, tmp_path / "drawn.png")
+    assert outside_intervals(figures["drawn.png"]) == []
+
+
+def test_a_value_beside_its_interval_is_found(seven: list[Path], figures: dict[str, Figure], tmp_path: Path) -> None:
+    draw(seven, PlotKind.QUANTILES, tmp_path / "drawn.png")
+    shown = next(
+        one
+        for one in panel(figures["drawn.png"], "push").lines
+        if interval(panel(figures["drawn.png"], "push"), str(one.get_label()))
+    )
+    shown.set_ydata(100 * np.asarray(shown.get_ydata()))
+    assert outside_intervals(figures["drawn.png"])
+
+
+def test_runs_beside_each_other_begin_their_load_at_one_place(figures: dict[str, Figure], tmp_path: Path) -> None:
+    runs = []
+    for seed, late_ms in ((1, 0), (2, 600)):
+        builder = RunBuilder(tmp_path / str(seed), seed=seed, load_ms=2_000 + late_ms)
+        for number in range(20):
+            builder.push(f"m{number}", at_ms=100 + late_ms + 50 * number)
+        builder.fault("kill", "b", begin_ms=500 + late_ms, end_ms=900 + late_ms)
+        builder.depth("a", at_ms=500 + late_ms, waiting=5, leased=0)
+        builder.depth("a", at_ms=700 + late_ms, waiting=5, leased=0)
+        runs.append(builder.write(phases={"load": [late_ms * 1_000_000, (2_000 + late_ms) * 1_000_000]}))
+    for kind in (PlotKind.RATE, PlotKind.DEPTH):
+        draw(runs, kind, tmp_path / f"{kind}.png", by="seed")
+    for file, name, label in (("rate.png", "push", "seed {} ok"), ("depth.png", "waiting", "seed {}")):
+        first, second = (line(panel(figures[file], name), label.format(seed))[1] for seed in (1, 2))
+        np.testing.assert_allclose(first, second)
+        assert np.nansum(first) > 0
+    notes = " ".join(text.get_text() for text in figures["rate.png"].texts).replace("\n", " ")
+    assert "the load of the others begins with its own" in notes
+    assert "none is shown" not in notes

@@ -164,6 +164,15 @@ def test_a_chosen_case_is_marked_in_the_timeline_and_its_steps_are_walked(
         assert page.locator(".story .step").nth(1).text_content() != lens_box.locator(".step").text_content()
 
 
+def test_the_page_has_one_clock(pages: dict[str, Path]) -> None:
+    """The detail of a fault has no time of its own, which would count from the begin of the load."""
+    text = Page(pages["zone-crash"]).text
+    table = text[text.rindex("Faults") : text.index("Figures")]
+    assert '{"zone": "b", "restart": "keep"}' in table
+    assert "at_s" not in table
+    assert "at_s" in text[text.index("scenario.yaml") :]
+
+
 def at_push(path: Path, *, faults: tuple[tuple[str, str, float, float], ...]) -> list[str]:
     """The stories of two stuck messages that zone b lacks."""
     builder = RunBuilder(path)
@@ -199,6 +208,20 @@ LISTED = "never delivered; listed by a and c; b without it"
 )
 def test_cases_of_one_story_are_one_group(tmp_path: Path, faults, stories: list[str]) -> None:
     assert at_push(tmp_path / "run", faults=faults) == stories
+
+
+@pytest.mark.parametrize(("messages", "words"), [(0, "0 messages were sent"), (1, "1 message was sent")])
+def test_a_run_of_nothing_and_of_one_message_has_its_answers(tmp_path: Path, messages: int, words: str) -> None:
+    builder = RunBuilder(tmp_path / "run")
+    for number in range(messages):
+        builder.push(f"m{number}", at_ms=10)
+        builder.ack(f"m{number}", builder.pop(f"m{number}", at_ms=20), at_ms=30)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("zonelab.analysis.figures.plot_style.save", left_blank)
+        screen = first_screen(build_report(builder.write()))
+    for part in (words, "No zone was out during the load.", "There is no case of any class.", "zonelab hunt"):
+        assert part in screen
+    assert "zonelab lens" not in screen
 
 
 def test_every_case_is_in_a_group_and_every_moment_under_a_fault(tmp_path: Path) -> None:

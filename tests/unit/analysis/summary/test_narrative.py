@@ -48,7 +48,7 @@ def test_a_valid_run_says_what_was_tried_and_that_it_is_one_example(tmp_path: Pa
         "without a fault.",
         "Every acknowledged message was delivered and acknowledged by its consumer.",
         "Half of the operations took at most, and 99 in 100 at most: push 2 and 2 ms, pop 1 and 1 ms, ack 1 and 1 ms "
-        "(a pop waits for a message).",
+        "(push from when it was planned; a pop waits for a message).",
         "One run is one example: another seed may show what this one did not.",
     ]
 
@@ -69,7 +69,7 @@ def test_an_invalid_run_names_what_happened_with_its_share_and_the_faults(tmp_pa
     assert headline == "Something happened in this run that must not happen."
     assert tried.endswith("over 3 zones, with 1 fault (kill b).")
     assert lost == "1 of 5 accepted messages (20.0%) are gone, and nobody ever got them (lost)."
-    assert again == "1 times a message that was finished was handed out again (resurrected)."
+    assert again == "Once a message that was finished was handed out again (resurrected)."
 
 
 def test_faults_are_counted_and_each_kind_is_named_once_the_first_five(tmp_path: Path) -> None:
