@@ -21,6 +21,8 @@ class QueueInfo(BaseModel):
     """Which engine ran, which zone serves each shard, and what the engine promises (``zonelab.engine.queue.Features``).
 
     ``early_ms_max``: how long before it is due it may serve a message. ``lease_ms``: how long a lease lasts.
+    ``end_state``: what the zones held at the end was looked for. ``unstated``: classes of which the record of a queue
+    that is known by its events alone says nothing.
     """
 
     model_config = ConfigDict(extra="allow", frozen=True)
@@ -32,11 +34,14 @@ class QueueInfo(BaseModel):
     priorities: bool = True
     order: bool = False
     lease_ms: int | None = None
+    end_state: bool = True
+    unstated: tuple[MessageClass, ...] = ()
 
     @property
     def not_judged(self) -> tuple[MessageClass, ...]:
-        """The classes for which the engine lacks the means."""
-        return lacking_means(leases=self.leases, priorities=self.priorities, order=self.order)
+        """The classes for which the engine, or its record, lacks the means."""
+        lacking = lacking_means(leases=self.leases, priorities=self.priorities, order=self.order)
+        return tuple(dict.fromkeys((*lacking, *self.unstated)))
 
 
 class SessionInfo(BaseModel):
@@ -78,6 +83,7 @@ class RunInfo(BaseModel):
     ``phases`` maps a phase to its begin and end in run time (ns). ``drained``: the queue ran empty within its bound.
     ``deaths``: run time (ns) at which a consumer's program died, by program. ``late_ms``: how late after its due time a
     message may be delivered; None: as late as it comes.
+    ``doubts``: contradictions in the record of the run, in words.
     ``clients``: what the client policy did, by program; empty without a policy (docs/client-policy.md).
     ``keys``: of a session, what its zones held when they were compared last (``docs/cluster.md``).
     ``order``: settings by which a run with ordered messages is judged.
@@ -118,6 +124,7 @@ class RunInfo(BaseModel):
     keys: dict[str, Any] | None = None
     clients: dict[str, dict[str, int]] = {}
     deaths: dict[str, int] = {}
+    doubts: tuple[str, ...] = ()
     late_ms: float | None = None
     longest_stall_ms: float | None = None
     stall_p99_ms: float | None = None

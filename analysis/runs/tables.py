@@ -56,6 +56,19 @@ class MemoryTable:
         return pa.RecordBatch.from_arrays(arrays, schema=schema)
 
 
+def write_table(path: Path, table: pa.Table) -> None:
+    """Write a table that is there as a whole, as ``TableWriter`` would row by row."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    partial = path.with_name(path.name + ".partial")
+    marked = table.replace_schema_metadata(_metadata(path))
+    pq.write_table(marked, partial, compression="zstd", write_page_checksum=True, row_group_size=131_072)
+    partial.replace(path)
+
+
+def _metadata(path: Path) -> dict[bytes, bytes]:
+    return {FORMAT_KEY: str(FORMAT).encode(), WRITTEN_AS_KEY: path.stem.encode()}
+
+
 class TableWriter:
     """``Table`` that appends to one Parquet file, a row group every ``rows_per_group`` rows, so memory stays bounded.
 
@@ -72,7 +85,7 @@ class TableWriter:
         self._rows_per_group = rows_per_group
         self._rows: list[tuple[Any, ...]] = []
         self._batches: list[pa.RecordBatch] = []
-        marked = schema.with_metadata({FORMAT_KEY: str(FORMAT).encode(), WRITTEN_AS_KEY: path.stem.encode()})
+        marked = schema.with_metadata(_metadata(path))
         self._file = pq.ParquetWriter(self._partial, marked, compression="zstd", write_page_checksum=True)
         self._writing: Future[None] | None = None
         self._finished: Future[None] | None = None

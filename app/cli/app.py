@@ -9,7 +9,7 @@ from typing import Annotated
 
 import typer
 
-from zonelab.app.cli import evaluate, faults, gmq, predictions, results, runs, session, studies
+from zonelab.app.cli import evaluate, faults, gmq, judge, predictions, results, runs, session, studies
 from zonelab.app.cli.exits import CODES, EXIT_VALID
 from zonelab.app.cli.verb_groups import VerbGroups
 
@@ -62,6 +62,7 @@ for _heading, _verbs in {  # in the order in which --help lists them
     ),
     "Look": (
         results.check,
+        judge.judge,
         results.report,
         results.lens,
         results.partitions,

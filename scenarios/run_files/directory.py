@@ -11,7 +11,6 @@ from importlib.metadata import version
 from pathlib import Path
 from typing import Any, Protocol
 
-from zonelab.cluster.votes.levels import Level
 from zonelab.scenarios.errors import in_utf8
 from zonelab.scenarios.spec.queue_factory import sources
 
@@ -21,12 +20,12 @@ _ATTEMPTS_MAX = 100
 
 
 class RunOrigin(Protocol):
-    """Source of a run directory's name: a scenario, or the settings of a manual session."""
+    """Source of a run directory's name: a scenario, the settings of a manual session, or a log of events."""
 
     @property
     def name(self) -> str: ...
     @property
-    def level(self) -> Level: ...
+    def level(self) -> str: ...
     @property
     def seed(self) -> int: ...
 

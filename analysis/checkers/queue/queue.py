@@ -146,7 +146,7 @@ class _QueueCheck:
         self._report_inversions()
         self._report_waiting()
         return QueueSection(
-            doubts=(*_doubts(self._run, totals), *self._unserved()),
+            doubts=(*_doubts(self._run, totals), *self._unserved(), *self._undecided()),
             forbid=tuple(str(name) for name in info.forbid),
             totals=totals,
             counts=self._findings.counts(MessageClass),
@@ -169,6 +169,12 @@ class _QueueCheck:
                 f"{count:,} unserved: {MessageClass.UNSERVED.summary}; to see whether they come, raise "
                 f"drain.bound_s by at least {more_s:,} s (the drain took {took_s:,.1f} s)"
             )
+
+    def _undecided(self) -> Iterator[str]:
+        """Yield a caution if messages are unfinished and nobody looked where they are."""
+        count = self._findings.counts([MessageClass.UNDECIDED])[MessageClass.UNDECIDED]
+        if count and not self._run.info.queue.end_state:
+            yield f"{count:,} undecided: {MessageClass.UNDECIDED.summary}"
 
     def write_lateness(self, path: Path) -> None:
         self._lateness.write(path, self._zones)
@@ -266,15 +272,16 @@ class _Overlaps:
 
 def _end_state(run: RunTables, zones: NameTable, shards: NameTable) -> EndState:
     info = run.info
-    unread = set(info.unread_zones) if run.final_state_known else set(info.zone_names)
+    known = run.final_state_known and info.queue.end_state
+    unread = set(info.unread_zones) if known else set(info.zone_names)
     return EndState(
         drained=info.status == "complete",
-        complete=run.final_state_known and not unread,
+        complete=known and not unread,
         unread_shards=tuple(code for name, code in shards.codes.items() if info.queue.shards.get(name) in unread),
         zones=tuple(zones.codes),
         drained_ms=info.drain_end_ms,
         drained_ns=info.phases["drain"][1] if "drain" in info.phases else None,
-        zones_read=0 if unread or not run.final_state_known else len(info.zone_names),
+        zones_read=0 if unread or not known else len(info.zone_names),
     )
 
 
@@ -287,4 +294,4 @@ def _doubts(run: RunTables, totals: Totals) -> list[str]:
         doubts.append("no end state was recorded")
     if not totals.pushed:
         doubts.append("nothing was pushed")
-    return doubts
+    return [*doubts, *info.doubts]

@@ -40,6 +40,7 @@ WORDS = {
     "measure-lag": "127.0.0.1:1 --for 100ms",
     "measure-service": "short.yaml --runs 2",
     "check": "runs/short/latest",
+    "judge": "--schema",
     "report": "runs/short/latest",
     "lens": "runs/short/latest a-000000",
     "partitions": "runs/short/latest",
