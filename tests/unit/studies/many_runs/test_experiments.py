@@ -85,6 +85,8 @@ JUDGES = {
     "per_year": changed_fault(per_year=13),
     "lasts_s": changed_fault(lasts_s=61),
     "verify": {"verify": {"p99(push)": "p99"}},
+    "prices": {"prices": {"program": "1..6"}},
+    "inputs": {"inputs": {"rate": "0.5..2"}},  # Runs at the ends are an experiment of their own.
 }
 
 
