@@ -89,7 +89,8 @@ def _setting(result: Result) -> str:
     kinds = list(dict.fromkeys(f"{fault.kind} {fault.target}" for fault in faults))
     named = ", ".join(kinds[:_FAULTS_NAMED]) + (", …" if len(kinds) > _FAULTS_NAMED else "")
     disturbed = f"with {counted(len(faults), 'fault')} ({named})" if faults else "without a fault"
-    return f"in {digits(result.summary.load_s)} s, at {info.level}, over {len(info.zone_names)} zones, {disturbed}"
+    zones = counted(len(info.zone_names), "zone")
+    return f"in {digits(result.summary.load_s)} s, at {info.level}, over {zones}, {disturbed}"
 
 
 def _cases(name: CaseClass, result: Result) -> str:
