@@ -22,7 +22,8 @@ class QueueInfo(BaseModel):
 
     ``early_ms_max``: how long before it is due it may serve a message. ``lease_ms``: how long a lease lasts.
     ``end_state``: what the zones held at the end was looked for. ``unstated``: classes of which the record of a queue
-    that is known by its events alone says nothing.
+    that is known by its events alone says nothing. ``instants``: operations of which it has one moment, so that nobody
+    knows how long they took.
     """
 
     model_config = ConfigDict(extra="allow", frozen=True)
@@ -36,6 +37,7 @@ class QueueInfo(BaseModel):
     lease_ms: int | None = None
     end_state: bool = True
     unstated: tuple[MessageClass, ...] = ()
+    instants: tuple[str, ...] = ()
 
     @property
     def not_judged(self) -> tuple[MessageClass, ...]:

@@ -7,7 +7,7 @@ wait of the requests that it did not send (coordinated omission).
 
 import itertools
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
@@ -127,7 +127,7 @@ def summarise(run: Path) -> Summary:
         valid=verdict.valid,
         load_s=(load_ns[1] - load_ns[0]) / NS_PER_S,
         counts=verdict.counts,
-        operations=tuple(_operations(tallies, load_end_ns=load_ns[1])),
+        operations=tuple(_operations(tallies, load_end_ns=load_ns[1], instants=directory.info.queue.instants)),
     )
     if "queue" in verdict.sections:
         summary = _of_queue(summary, verdict, overloads(directory))
@@ -229,19 +229,21 @@ def _error_kinds(errors: pa.Array) -> pa.Array:
     return pc.replace_substring_regex(errors, pattern=r"(?s):.*$", replacement="")
 
 
-def _operations(tallies: Mapping[tuple[str, str], _Tally], *, load_end_ns: int) -> Iterator[OperationSummary]:
+def _operations(
+    tallies: Mapping[tuple[str, str], _Tally], *, load_end_ns: int, instants: Sequence[str]
+) -> Iterator[OperationSummary]:
     """A row per operation and zone, then one over all zones, in the order push, pop, ack, others."""
     names = sorted({f for f, _ in tallies}, key=lambda f: (_ORDER.index(f) if f in _ORDER else len(_ORDER), f))
     for f in names:
         zones = {zone: tally for (name, zone), tally in sorted(tallies.items()) if name == f}
         outage_s = {zone: tally.outages.total_s(until_ns=load_end_ns) for zone, tally in zones.items()}
         for zone, tally in zones.items():
-            yield _operation(f, zone, [tally], outage_s[zone])
-        yield _operation(f, ALL_ZONES, list(zones.values()), sum(outage_s.values()))
+            yield _operation(f, zone, [tally], outage_s[zone], timed=f not in instants)
+        yield _operation(f, ALL_ZONES, list(zones.values()), sum(outage_s.values()), timed=f not in instants)
 
 
-def _operation(f: str, zone: str, tallies: list[_Tally], unavailability_s: float) -> OperationSummary:
-    service_ms = _milliseconds(chunk for tally in tallies for chunk in tally.service_ns)
+def _operation(f: str, zone: str, tallies: list[_Tally], unavailability_s: float, *, timed: bool) -> OperationSummary:
+    service_ms = _milliseconds(chunk for tally in tallies if timed for chunk in tally.service_ns)
     response_ms = _milliseconds(chunk for tally in tallies for chunk in tally.response_ns)
     counts: Counter[str] = sum((tally.counts for tally in tallies), Counter())
     errors: Counter[str] = sum((tally.errors for tally in tallies), Counter())

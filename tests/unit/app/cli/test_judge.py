@@ -190,6 +190,16 @@ def test_the_schema_has_every_field_and_every_op(capsys):
     assert schema["properties"]["op"]["enum"] == list(OPS)
 
 
+def test_what_has_one_moment_in_a_log_took_no_time_that_anybody_knows(tmp_path, capsys, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    log = write_log(tmp_path / "log.jsonl", [line for at in range(2) for line in sound(f"m{at}", at_ms=at * 7)])
+    assert run_cli(["judge", str(log)]) == 0
+    page = Path(capsys.readouterr().out.split()[-1])
+    summary = json.loads((page.parent / "summary.json").read_text())
+    timed = {row["f"]: row["service_ms"]["count"] for row in summary["operations"] if row["zone"] == "all"}
+    assert timed == {"push": 2, "pop": 0, "ack": 0}
+
+
 def test_a_log_on_stdin_gets_a_report_and_compares_with_another(tmp_path):
     log = write_log(tmp_path / "log.jsonl", [line for at in range(20) for line in sound(f"m{at}", at_ms=at * 7)])
     ran = subprocess.run(
