@@ -11,7 +11,7 @@ after its lab was killed. Runs of format 1 have each of these tables in one file
 """
 
 import json
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -102,10 +102,17 @@ class RunDirectory:
                         raise RunError(f"{path}: column {found.name}: {types} (Spark does not convert it)")
 
     def operations(
-        self, columns: Sequence[str] | None = None, *, batch_rows: int = ROWS_PER_BATCH
+        self,
+        columns: Sequence[str] | None = None,
+        *,
+        batch_rows: int = ROWS_PER_BATCH,
+        messages: Collection[str] = (),
     ) -> Iterator[pa.RecordBatch]:
-        """The history in order, a batch of at most ``batch_rows`` at a time, ``columns`` only if given."""
-        return self.batches("operations", OPERATIONS, columns, batch_rows=batch_rows)
+        """The history in order, a batch of at most ``batch_rows`` at a time, ``columns`` only if given.
+
+        With ``messages``, parts of the files in which none of them is named are left out.
+        """
+        return self.batches("operations", OPERATIONS, columns, batch_rows=batch_rows, messages=messages)
 
     def batches(
         self,
@@ -114,10 +121,11 @@ class RunDirectory:
         columns: Sequence[str] | None = None,
         *,
         batch_rows: int = ROWS_PER_BATCH,
+        messages: Collection[str] = (),
     ) -> Iterator[pa.RecordBatch]:
         """The rows of ``table`` in order, as ``operations`` has them; none if the run has no such table."""
         for path in self.files(table):
-            yield from _batches(path, schema, columns, batch_rows)
+            yield from _batches(path, schema, columns, batch_rows, messages)
 
     @property
     def final_state_known(self) -> bool:
@@ -206,12 +214,29 @@ def _parquet(path: Path, schema: pa.Schema) -> Iterator[pq.ParquetFile]:
         yield file
 
 
-def _batches(path: Path, schema: pa.Schema, columns: Sequence[str] | None, batch_rows: int) -> Iterator[pa.RecordBatch]:
+def _batches(
+    path: Path, schema: pa.Schema, columns: Sequence[str] | None, batch_rows: int, messages: Collection[str] = ()
+) -> Iterator[pa.RecordBatch]:
     with _parquet(path, schema) as file:
         # One thread decodes as fast as one thread judges, and does not hold several row groups in memory.
         wanted = [name for name in schema.names if columns is None or name in columns]
-        for batch in file.iter_batches(batch_size=batch_rows, columns=wanted, use_threads=False):
+        groups = _groups_naming(file, messages) if messages else range(file.num_row_groups)
+        for batch in file.iter_batches(batch_size=batch_rows, row_groups=groups, columns=wanted, use_threads=False):
             yield _completed(path, batch, [schema.field(name) for name in wanted])
+
+
+def _groups_naming(file: pq.ParquetFile, messages: Collection[str]) -> list[int]:
+    """Return the row groups that name any of ``messages``: where their bounds allow it, that one column is read."""
+    ids, column = pa.array(list(messages), pa.string()), file.schema_arrow.get_field_index("message_id")
+
+    def names_any(number: int) -> bool:
+        bounds = file.metadata.row_group(number).column(column).statistics
+        if bounds is not None and bounds.has_min_max and not any(bounds.min <= one <= bounds.max for one in messages):
+            return False
+        found = file.read_row_group(number, columns=["message_id"], use_threads=False)["message_id"]
+        return bool(pc.any(pc.is_in(found.cast(pa.string()), value_set=ids)).as_py())
+
+    return [number for number in range(file.num_row_groups) if names_any(number)]
 
 
 def _completed(path: Path, batch: pa.RecordBatch, fields: Sequence[pa.Field]) -> pa.RecordBatch:

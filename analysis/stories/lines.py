@@ -1,7 +1,7 @@
 """The parts of every story: lines in the order of time, of faults and of clients, and a bound on how many are shown."""
 
 from collections import deque
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple, Protocol
 
@@ -37,7 +37,9 @@ class StorySource(Protocol):
 
     @property
     def info(self) -> RunInfo: ...
-    def operations(self, columns: Sequence[str] | None = None) -> Iterator[pa.RecordBatch]: ...
+    def operations(
+        self, columns: Sequence[str] | None = None, *, messages: Collection[str] = ()
+    ) -> Iterator[pa.RecordBatch]: ...
     def final_state(self, columns: Sequence[str] | None = None) -> Iterator[pa.RecordBatch]: ...
     def table(self, name: str, schema: pa.Schema) -> pa.Table | None: ...
     def faults(self) -> list[FaultBand]: ...

@@ -79,7 +79,7 @@ def _first_messages(offenders: Sequence[Case]) -> list[Case]:
 def _events(run: StorySource, telling: Mapping[str, set[int]]) -> dict[str, CaseRows]:
     """Return the history rows of each message of ``telling``, which has the events that must not be left out."""
     kept = {message_id: CaseRows(frozenset(indexes)) for message_id, indexes in telling.items()}
-    for row in rows_with(run.operations(_COLUMNS), "message_id", kept):
+    for row in rows_with(run.operations(_COLUMNS, messages=kept), "message_id", kept):
         kept[row["message_id"]].add(row)
     return kept
 

@@ -1,6 +1,6 @@
 """Tables of a run: written into the files of its directory, or into memory for a run that is only to be judged."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Literal, Protocol
@@ -97,7 +97,11 @@ class MemoryRun:
         return fault_bands(rows(self.tables, FAULTS_NAME, FAULTS.names))
 
     def operations(
-        self, columns: Sequence[str] | None = None, *, batch_rows: int | None = None
+        self,
+        columns: Sequence[str] | None = None,
+        *,
+        batch_rows: int | None = None,
+        messages: Collection[str] = (),
     ) -> Iterator[pa.RecordBatch]:
         yield self.tables(OPERATIONS_NAME, OPERATIONS).batch(columns)
 

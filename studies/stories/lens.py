@@ -197,7 +197,7 @@ def _another(run: RunDirectory, trial: Trial) -> str:
 def _leases(run: StorySource, message_id: str) -> Iterator[LeaseSpan]:
     """Yield a span for each delivery with a lease, in the order in which they began."""
     epoch_ns, spans = run.info.epoch_ns, dict[int, LeaseSpan]()
-    for row in rows_with(run.operations(_COLUMNS), "message_id", [message_id]):
+    for row in rows_with(run.operations(_COLUMNS, messages=[message_id]), "message_id", [message_id]):
         delivery = row["op_id"] if row["f"] == "pop" and row["delivery"] is None else row["delivery"]
         if row["type"] != "ok" or delivery is None:
             continue

@@ -83,7 +83,7 @@ def test_nothing_depends_on_the_size_of_batches(batch_rows: int, path: Path, who
 
 
 @pytest.mark.parametrize("rows", [50])
-def test_nor_on_the_size_of_segments(rows: int, tmp_path: Path, whole) -> None:
+def test_nor_on_the_size_of_segments_and_of_row_groups(rows: int, tmp_path: Path, whole) -> None:
     path = run_across_cuts(tmp_path / "run")
     (segment,) = (path / "history").glob("operations-*.parquet")
     table = pq.read_table(segment)
@@ -92,7 +92,7 @@ def test_nor_on_the_size_of_segments(rows: int, tmp_path: Path, whole) -> None:
         name = f"operations-{number:06}"
         metadata = {**(table.schema.metadata or {}), WRITTEN_AS_KEY: name.encode()}
         part = table.slice(begin, rows).replace_schema_metadata(metadata)
-        pq.write_table(part, path / "history" / f"{name}.parquet")
+        pq.write_table(part, path / "history" / f"{name}.parquet", row_group_size=7)
     cut = everything_read(path)
     for name, found in whole.items():
         assert cut[name] == found, name
