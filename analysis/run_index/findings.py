@@ -9,11 +9,13 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 
 from zonelab.analysis.proportions import proportion_interval
+from zonelab.analysis.run_index.expected import Expectations
 from zonelab.analysis.run_index.many_runs import ManyRuns
 from zonelab.analysis.run_index.run_line import RunLine
 
 RARE_BELOW = 0.05
 CHANCE_BELOW = 0.05
+_NOTHING_EXPECTED = Expectations()
 
 
 class Status(StrEnum):
@@ -22,6 +24,7 @@ class Status(StrEnum):
     NEW = "new"
     ONGOING = "ongoing"
     RARE = "rare"
+    EXPECTED = "expected"
     NOT_SEEN = "not seen since"
     RESOLVED = "resolved"
 
@@ -31,6 +34,8 @@ RULES: Mapping[Status, str] = {
     Status.ONGOING: "the newest program showed it, and one before did, too",
     Status.RARE: f"ongoing, and at most {RARE_BELOW:.0%} of the newest program's runs show it (upper bound of the 95 % "
     "interval of Clopper and Pearson)",
+    Status.EXPECTED: "the newest program showed it, not more often than expected.yaml beside the runs allows (lower "
+    "bound of the interval), and not after its last day",
     Status.NOT_SEEN: "a program before showed it and the runs since did not, but they are too few to tell",
     Status.RESOLVED: "a program before showed it, and the runs since did not, which chance would do in less than "
     f"{CHANCE_BELOW:.0%} of such cases if nothing had changed (one-sided exact test of Fisher)",
@@ -89,6 +94,7 @@ class Finding:
 
     ``since``: judged runs of the programs after that one; ``needed``: so many more would tell whether it is resolved.
     ``before``: judged runs of the programs before the first that showed it. ``example``: a run, or a folder of many.
+    ``note``: what ``expected.yaml`` says of it.
     """
 
     experiment: RunFamily
@@ -104,6 +110,7 @@ class Finding:
     needed: int
     before: int
     example: str
+    note: str = ""
 
 
 def collected(runs: Iterable[RunLine], many: Iterable[ManyRuns]) -> dict[RunFamily, list[Evidence]]:
@@ -149,18 +156,20 @@ def _of_many(one: ManyRuns) -> Iterator[tuple[RunFamily, Evidence]]:
         yield RunFamily(one.scenario, "", "sim", setting), evidence
 
 
-def findings(evidence: Mapping[RunFamily, Sequence[Evidence]]) -> list[Finding]:
-    """Every class that any program showed, the urgent ones first."""
+def findings(
+    evidence: Mapping[RunFamily, Sequence[Evidence]], expectations: Expectations = _NOTHING_EXPECTED
+) -> list[Finding]:
+    """Return every class that any program showed: the urgent ones first, of those the ones in most runs."""
     found = [
-        _finding(experiment, name, programs)
+        _finding(experiment, name, programs, expectations)
         for experiment, programs in evidence.items()
         for name in dict.fromkeys(name for one in programs for name in one.hits)
     ]
     order = list(Status)
-    return sorted(found, key=lambda one: (order.index(one.status), one.experiment, one.name))
+    return sorted(found, key=lambda one: (order.index(one.status), -one.hits / one.runs, one.experiment, one.name))
 
 
-def _finding(experiment: RunFamily, name: str, programs: Sequence[Evidence]) -> Finding:
+def _finding(experiment: RunFamily, name: str, programs: Sequence[Evidence], expectations: Expectations) -> Finding:
     judging = [one for one in programs if one.could_show(name)]
     showing = [index for index, one in enumerate(judging) if one.hits.get(name)]
     first, last = judging[showing[0]], judging[showing[-1]]
@@ -168,8 +177,17 @@ def _finding(experiment: RunFamily, name: str, programs: Sequence[Evidence]) -> 
     since = sum(one.could_show(name) for one in judging[showing[-1] + 1 :])
     interval, seen_now = proportion_interval(hits, runs), showing[-1] == len(judging) - 1
     needed = 0 if seen_now else max(0, _enough(hits, runs) - since)
+    expected, note = expectations.judged(
+        scenario=experiment.scenario,
+        level=experiment.level,
+        setting=experiment.setting,
+        class_name=name,
+        share_low=interval.low,
+    )
     if not seen_now:
         status = Status.NOT_SEEN if needed else Status.RESOLVED
+    elif expected:
+        status = Status.EXPECTED
     elif first is last:
         status = Status.NEW
     else:
@@ -188,6 +206,7 @@ def _finding(experiment: RunFamily, name: str, programs: Sequence[Evidence]) -> 
         needed=needed,
         before=sum(one.could_show(name) for one in judging[: showing[0]]),
         example=last.example.get(name, ""),
+        note=note,
     )
 
 

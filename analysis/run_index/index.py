@@ -8,15 +8,17 @@ import json
 import os
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
+from datetime import date
 from pathlib import Path
 from typing import Any
 
 from zonelab.analysis.run_index.evaluation_line import EvaluationLine, evaluation_lines
+from zonelab.analysis.run_index.expected import Expectations
 from zonelab.analysis.run_index.findings import RULES, Finding, collected, findings
 from zonelab.analysis.run_index.many_runs import ManyRuns
 from zonelab.analysis.run_index.run_line import RunLine, digest_of, line_of
 
-FORMAT = 2
+FORMAT = 3
 """Changes whenever the same files of a run would make another line: then nothing is taken over."""
 
 JSON_NAME = "index.json"
@@ -54,8 +56,12 @@ class Index:
         }
 
 
-def read_index(folder: Path, read_many: ReadMany) -> Index:
-    """Return the index of ``folder``. Raises ``OSError``."""
+def read_index(folder: Path, read_many: ReadMany, *, today: date) -> Index:
+    """Return the index of ``folder``; on ``today`` an entry of ``expected.yaml`` may have ended.
+
+    Raises ``OSError``, and ``RunError`` if ``expected.yaml`` is wrong.
+    """
+    expectations = Expectations.of(folder, today=today)
     known = _known(folder / JSON_NAME)
     lines, read = [], 0
     for run in run_directories(folder):
@@ -72,7 +78,7 @@ def read_index(folder: Path, read_many: ReadMany) -> Index:
         folder=folder,
         runs=tuple(ordered),
         many=tuple(many),
-        findings=tuple(findings(collected(lines, many))),
+        findings=tuple(findings(collected(lines, many), expectations)),
         read=read,
         evaluations=tuple(evaluation_lines(folder)),
     )

@@ -42,6 +42,7 @@ def write_index(index: Index) -> Path:
             shown=shown,
             words={word: sum(line.word == word for line in index.runs) for word in _words(index)},
             rules=RULES,
+            reports={line.place for line in shown if line.report},
             open=(Status.NEW, Status.ONGOING, Status.RARE),
             many=list(_many_rows(index)),
             pairs=list(_pairs(shown)),

@@ -26,9 +26,10 @@ class RunLine:
     """``place``: below the folder of runs. ``digest``: of the files that it was made from. ``run_id``: as in run.json.
 
     ``problem``: why it cannot be read; the rest is empty then. ``setting``: the options of its command line that change
-    what is tried. ``program``: a fingerprint of the source files, or what there is instead. ``valid``: None if it was
-    never checked. ``doubts``: whether something could not be decided. ``judged``: the classes that were forbidden and
-    can be judged, ``shown``: cases of those that occurred. ``counts``: of every class with cases.
+    what is tried. ``used``: the engine, or the kind of workload. ``program``: a fingerprint of the source files, or
+    what there is instead. ``valid``: None if it was never checked. ``doubts``: whether something could not be decided.
+    ``judged``: the classes that were forbidden and can be judged, ``shown``: cases of those that occurred. ``counts``:
+    of every class with cases.
     """
 
     place: str
@@ -38,6 +39,7 @@ class RunLine:
     scenario: str = ""
     level: str = ""
     arm: str = ""
+    used: str = ""
     setting: str = ""
     seed: int = 0
     started_utc: str = ""
@@ -117,6 +119,7 @@ def _line(run: Path, info: RunInfo, *, place: str, digest: str) -> RunLine:
         scenario=info.scenario,
         level=info.level,
         arm="session" if info.session is not None else info.arm,
+        used=_used(info),
         setting=setting_of(info),
         seed=info.seed,
         started_utc=info.started_utc,
@@ -131,6 +134,12 @@ def _line(run: Path, info: RunInfo, *, place: str, digest: str) -> RunLine:
         figures=dict(_figures(summary)),
         report=(run / "report.html").exists(),
     )
+
+
+def _used(info: RunInfo) -> str:
+    if info.session is not None:
+        return ""
+    return info.queue.engine if info.workload is None else f"{info.workload.kind} workload"
 
 
 def setting_of(info: RunInfo) -> str:

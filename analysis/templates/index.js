@@ -21,7 +21,7 @@
   const compare = () => {
     const two = picked.map((at) => runs[at]);
     const whole = two.length === 2;
-    words.textContent = whole ? "" : two.length ? "Choose one more." : "Choose two in the list of runs below.";
+    words.textContent = whole ? "" : two.length ? "Choose one more." : "Choose two runs to compare them here.";
     command.hidden = table.hidden = !whole;
     if (!whole) return;
     command.textContent = "zonelab compare " + two.map((run) => quoted(folder + "/" + run.place)).join(" ");

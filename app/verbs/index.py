@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
@@ -31,7 +32,7 @@ class IndexResult:
         found, index = self.index.findings, self.index
         if found:
             ReportTable(columns=_COLUMNS, rows=found).print()
-        still = sum(one.status not in (Status.RESOLVED, Status.NOT_SEEN) for one in found)
+        still = sum(one.status not in (Status.RESOLVED, Status.NOT_SEEN, Status.EXPECTED) for one in found)
         print_lines(
             f"{counted(len(index.runs), 'run')}, {index.read:,} of them read now; "
             f"{len(index.many):,} folders of many runs; {counted(len(index.evaluations), 'evaluation')}; "
@@ -50,6 +51,7 @@ _COLUMNS = (
     Column[Finding]("class", lambda one: one.name),
     Column("scenario", _experiment),
     Column[Finding]("in its runs", lambda one: f"{one.hits:,} of {one.runs:,}"),
+    Column[Finding]("look at", lambda one: one.example),
     Column[Finding](
         "runs since", lambda one: f"{one.since:,}" + (f", {one.needed:,} more would tell" if one.needed else "")
     ),
@@ -57,8 +59,10 @@ _COLUMNS = (
 
 
 def index_runs(folder: Path) -> IndexResult:
-    """Read what is in ``folder`` and write its page. Raises ``NotAccepted`` if nothing is there, and ``OSError``."""
-    index = read_index(folder, _many)
+    """Read what is in ``folder`` and write its page. Raises ``NotAccepted`` if nothing is there, ``OSError``, and
+    ``RunError`` if ``expected.yaml`` is wrong.
+    """
+    index = read_index(folder, _many, today=datetime.now(UTC).date())
     if not (index.runs or index.many or index.evaluations):
         raise NotAccepted(f"{folder}: no run, hunt or evaluation in it; accepted: a folder as --dir of zonelab run")
     return IndexResult(index=index, page=write_index(index))

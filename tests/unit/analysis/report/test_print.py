@@ -4,6 +4,7 @@ Method: Chromium lays pages out as it prints them, on A4 and Letter; axe-core lo
 """
 
 from collections.abc import Iterator
+from datetime import date
 from importlib.resources import files
 from pathlib import Path
 
@@ -69,7 +70,7 @@ def pages(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
     """A page of every kind, with figures, wide tables and long names."""
     folder = tmp_path_factory.mktemp("pages")
     runs = [eventful_run(folder / "runs" / f"a-long-name-of-run-{number}", seed=number).write() for number in range(5)]
-    index = read_index(folder / "runs", lambda folder, known: ())
+    index = read_index(folder / "runs", lambda folder, known: (), today=date(2026, 11, 3))
     write_index(index)
     zonelab_here("run", "lock-race", "--on", "sim", "--seed", "1", "--dir", "locks", cwd=folder)
     (folder / "rollout.yaml").write_text(yaml.safe_dump(ROLLOUT), encoding="utf-8")

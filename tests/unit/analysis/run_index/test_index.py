@@ -7,6 +7,7 @@ import json
 import os
 import shutil
 from collections.abc import Mapping, Sequence
+from datetime import date
 from pathlib import Path
 
 import pytest
@@ -21,8 +22,10 @@ from zonelab.analysis.run_index.many_runs import ManyRuns
 from zonelab.analysis.run_index.page import write_index
 from zonelab.analysis.run_index.run_line import setting_of
 from zonelab.analysis.runs.builder import RunBuilder
+from zonelab.analysis.runs.errors import RunError
 from zonelab.analysis.summary.run_summary import summarise
 
+TODAY = date(2026, 11, 3)
 HOSTILE = '<script>alert("x")</script>&\'"'
 
 
@@ -53,7 +56,7 @@ def folder(tmp_path: Path) -> Path:
 
 
 def indexed(folder: Path) -> Index:
-    index = read_index(folder, no_many)
+    index = read_index(folder, no_many, today=TODAY)
     write_index(index)
     return index
 
@@ -76,6 +79,56 @@ def test_every_run_is_there_once_with_its_verdict_and_what_it_showed(folder: Pat
         "push p99 (ms)",
     ):
         assert part in text, part
+
+
+def test_an_example_is_a_link_to_its_report_or_its_folder(folder: Path):
+    indexed(folder)
+    assert '<a href="./made/2">made/2</a>' in (folder / "index.html").read_text()
+    (folder / "made/2/report.html").touch()
+    indexed(folder)
+    findings = (folder / "index.html").read_text().partition("<h2>Many")[0]
+    assert '<td class="words"><a href="./made/2/report.html">made/2</a></td>' in findings
+
+
+EXPECTED = "- scenario: made\n  class: {name}\n  at_most: {at_most}\n  reason: known\n  until: {until}\n"
+
+
+@pytest.mark.parametrize(
+    ("name", "at_most", "until", "status", "note"),
+    [
+        ("lost", 1, "2026-11-03", "expected", "expected in at most 100.0% of the runs until 2026-11-03: known"),
+        ("lost", 0.05, "2026-11-03", "expected", "expected in at most 5.0% of the runs until 2026-11-03: known"),
+        ("lost", 0.02, "2026-11-03", "new", "more often than expected in at most 2.0%"),
+        ("lost", 1, "2026-11-02", "new", "was expected in at most 100.0% of the runs until 2026-11-02: known"),
+        ("stuck", 1, "2026-11-03", "new", ""),
+    ],
+)  # fmt: skip
+def test_a_finding_is_expected_as_often_and_as_long_as_the_file_says(
+    folder: Path, name: str, at_most: float, until: str, status: str, note: str
+):
+    (folder / "expected.yaml").write_text(EXPECTED.format(name=name, at_most=at_most, until=until))
+    [finding] = indexed(folder).findings
+    assert (finding.status, finding.note[: len(note) or None]) == (status, note)
+    assert finding.note in Page(folder / "index.html").text
+
+
+@pytest.mark.parametrize(
+    ("text", "error"),
+    [
+        ("- {scenario: s}", "entry 1.class: missing; an entry needs scenario, class, at_most, reason, until"),
+        (EXPECTED.format(name="lost", at_most=2, until="2026-11-03"), "entry 1.at_most: got 2; input should be less"),
+        (EXPECTED.format(name="lost", at_most=1, until="soon"), "entry 1.until: got 'soon'; input should be a valid"),
+        (EXPECTED.format(name="lost", at_most=1, until="2026-11-03") + "  level_: x\n", "(did you mean level?)"),
+        ("scenario: s", "got dict; accepted: a list of entries"),
+        ("- {", "expected.yaml: "),
+    ],
+)  # fmt: skip
+def test_a_wrong_file_of_expectations_is_refused_in_one_line(folder: Path, text: str, error: str):
+    (folder / "expected.yaml").write_text(text)
+    with pytest.raises(RunError) as told:
+        indexed(folder)
+    assert error in str(told.value)
+    assert "\n" not in str(told.value)
 
 
 def test_only_what_is_new_or_has_changed_is_read(folder: Path):
@@ -136,14 +189,14 @@ def hostile_page(tmp_path: Path) -> Page:
     run_in(folder, "b", scenario=HOSTILE, command=f"zonelab run {HOSTILE}", lost=1)
     (run / "report.html").touch()
     (folder / "made" / HOSTILE.replace("/", "") / "history").mkdir(parents=True)
-    return Page(write_index(read_index(folder, no_many)))
+    return Page(write_index(read_index(folder, no_many, today=TODAY)))
 
 
 def test_everything_that_a_run_can_name_is_escaped(tmp_path: Path):
     shown = hostile_page(tmp_path)
     assert shown.open == []
     assert len(shown.named("script")) == 2
-    assert [stray for stray in shown.strays if not stray.startswith("a href=./made/javascript%3A")] == []
+    assert [stray for stray in shown.strays if not stray.startswith("a href=./made/")] == []
 
 
 def test_a_page_that_does_not_escape_is_seen(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
@@ -183,9 +236,12 @@ def test_a_full_disk_leaves_the_index_of_before(folder: Path, monkeypatch: pytes
 
 COMPARE = """
   for (const box of [...page.querySelectorAll("#runs input")]) box.click();
+  page.defaultView.scrollTo(0, page.documentElement.scrollHeight);
+  const panel = page.querySelector("#chosen").getBoundingClientRect();
   return {
     command: page.querySelector("#chosen pre").textContent,
     rows: [...page.querySelectorAll("#chosen tbody th")].map(one => one.textContent),
+    seen: panel.top >= 0 && panel.bottom <= page.defaultView.innerHeight,
     cut: (box => box.firstElementChild.offsetWidth - box.clientWidth)(page.querySelector("#chosen .scroll")),
     wide: page.documentElement.scrollWidth - page.documentElement.clientWidth,
     shown: [...page.querySelectorAll("#runs tbody tr")].filter(row => !row.hidden).length,
@@ -200,7 +256,7 @@ def test_a_browser_compares_any_two_runs_and_nothing_sticks_out(folder: Path, tm
     told = asked(folder / "index.html", tmp_path, COMPARE, width=width, dark=dark)
     assert told["command"] == "zonelab compare runs/made/2 runs/made/1"
     assert told["rows"][:3] == ["lost", "pushed", "acknowledged"]
-    assert (told["wide"], told["cut"] <= 0, told["shown"]) == (0, True, 2)
+    assert (told["wide"], told["cut"] <= 0, told["shown"], told["seen"]) == (0, True, 2, True)
 
 
 @pytest.mark.parametrize(
