@@ -1,13 +1,18 @@
 """The RESP port of one zone: listens for clients."""
 
 import asyncio
+from collections.abc import Callable
+from typing import Any
 
 from zonelab.cluster.resp.client import PortHost
 from zonelab.cluster.resp.commands.dispatch import dispatch
+from zonelab.cluster.resp.programs.program import PortProgram
+from zonelab.cluster.resp.programs.session import ProgramSession
 from zonelab.cluster.resp.session import ConnectionSession
 from zonelab.cluster.zone import Address, ClusterError
 
 _BACKLOG = 4096
+_PROGRAMS_MAX = 1000
 
 
 class RespServer(PortHost):
@@ -15,33 +20,72 @@ class RespServer(PortHost):
 
     _listener: asyncio.Server | None = None
 
+    def __init__(self, **options: Any) -> None:
+        super().__init__(**options)
+        self.programs: dict[str, PortProgram] = {}
+        """By name, those with an address of their own."""
+        self._of_programs: list[asyncio.Server] = []
+
     @property
     def address(self) -> Address:
         """Return where the port listens. Raises ``ClusterError`` before it does."""
         if self._listener is None:
             raise ClusterError("the port does not listen")
-        host, port = self._listener.sockets[0].getsockname()[:2]
-        return Address(host, port)
+        return _address(self._listener)
+
+    def program(self, name: str) -> PortProgram:
+        """Return the program of that name. Raises ``ClusterError`` if it has no address of its own."""
+        if name not in self.programs:
+            known = ", ".join(self.programs) or "none, as no program has an address of its own"
+            raise ClusterError(f"program: got {name!r}; accepted: {known}")
+        return self.programs[name]
 
     async def start(self) -> None:
-        """Listen. Raises ``ClusterError`` if the address cannot be had."""
-        settings = self.settings
-        try:
-            self._listener = await self.loop.create_server(
-                lambda: ConnectionSession(self, dispatch),
-                settings.host,
-                settings.port,
-                ssl=settings.tls(),
-                backlog=_BACKLOG,
-            )
-        except OSError as error:
-            raise ClusterError(f"cannot listen at {settings.host}:{settings.port}: {error}") from error
+        """Listen, for programs as well. Raises ``ClusterError`` if an address cannot be had."""
+        self._listener = await self._listen(lambda: ConnectionSession(self, dispatch), self.settings.port)
+        for program in self.programs.values():
+            assert program.address is not None
+            await self._listen_to(program, program.address.port)
+
+    async def add_program(self, name: str, *, port: int = 0) -> PortProgram:
+        """Listen at a further address, whose clients are the program ``name``; 0: at any port.
+
+        Raises ``ClusterError`` if it has an address already, there are too many programs, or no address can be had.
+        """
+        if name in self.programs or len(self.programs) >= _PROGRAMS_MAX:
+            raise ClusterError(f"program: got {name!r}; accepted: {_PROGRAMS_MAX} programs of different names")
+        program = PortProgram(name)
+        program.address = await self._listen_to(program, port)
+        self.programs[name] = program
+        return program
 
     async def stop(self) -> None:
         """Stop listening and drop every client."""
+        for program in self.programs.values():
+            program.disarm()
         if self._listener is not None:
-            self._listener.close()
+            listeners = [self._listener, *self._of_programs]
+            for listener in listeners:
+                listener.close()
             for client in self.clients:
                 client.transport.abort()
-            await self._listener.wait_closed()
-            self._listener = None
+            for listener in listeners:
+                await listener.wait_closed()
+            self._listener, self._of_programs = None, []
+
+    async def _listen_to(self, program: PortProgram, port: int) -> Address:
+        listener = await self._listen(lambda: ProgramSession(self, program), port)
+        self._of_programs.append(listener)
+        return _address(listener)
+
+    async def _listen(self, make: Callable[[], ConnectionSession], port: int) -> asyncio.Server:
+        host = self.settings.host
+        try:
+            return await self.loop.create_server(make, host, port, ssl=self.settings.tls(), backlog=_BACKLOG)
+        except OSError as error:
+            raise ClusterError(f"cannot listen at {host}:{port}: {error}") from error
+
+
+def _address(listener: asyncio.Server) -> Address:
+    host, port = listener.sockets[0].getsockname()[:2]
+    return Address(host, port)

@@ -1,0 +1,362 @@
+"""Goal: a port counts what each program asks, and holds a program at exactly the command that is meant.
+
+Method: real sockets at a program's own address; a played coordinator of three zones, which keeps what each zone got.
+"""
+
+import asyncio
+from collections import deque
+from contextlib import asynccontextmanager
+from types import SimpleNamespace
+
+import pytest
+from support.coroutines import within
+
+from zonelab.cluster.resp.programs.hold import HoldState
+from zonelab.cluster.resp.programs.point import CommandPoint, Moment
+from zonelab.cluster.resp.protocol import wire
+from zonelab.cluster.resp.session import ConnectionSession
+from zonelab.cluster.resp.single_commands import QUIET
+from zonelab.cluster.zone import ClusterError
+
+from .conftest import Call, Client, PlayedCoordinator, opened, until
+
+OK = b"+OK\r\n"
+
+
+class PlayedChannel:
+    """The way to a zone, which answers what asks whether all has been answered when it is told to."""
+
+    def __init__(self):
+        self.connected = True
+        self.waiting = deque()
+        self.stalled = False
+
+    def submit(self, batch, done):
+        if self.stalled:
+            self.waiting.append(done)
+        else:
+            done([b"+PONG\r\n"])
+
+    def answer(self):
+        self.stalled = False
+        while self.waiting:
+            self.waiting.popleft()([b"+PONG\r\n"])
+
+
+class CountingCoordinator(PlayedCoordinator):
+    """Answers every command at once with its reply, and keeps the words of all that it was asked."""
+
+    def __init__(self, reply=OK):
+        super().__init__(reply=reply)
+        self.channels = [PlayedChannel() for _ in self.zones]
+        self.words = []
+        self.replies = {}
+
+    def submit(self, level, commands, done, *, packed=None):
+        self.asked += len(commands)
+        found = wire_commands(packed)
+        self.words += found
+        if getattr(commands, "replies", 1) > 1:
+            done([b"*%d\r\n" % (len(found) - 2) + OK * (len(found) - 2)])
+        else:
+            done([self.replies.get(words[0], self.reply) for words in found])
+
+
+def wire_commands(packed):
+    return Call(None, None, None, packed).words
+
+
+def commands_of(*lines):
+    return b"".join(wire.command(*line.encode().split()) for line in lines)
+
+
+async def connected(program):
+    return Client(*await asyncio.open_connection(program.address.host, program.address.port))
+
+
+async def reached(program):
+    async with asyncio.timeout(30):
+        await program.hold.reached.wait()
+    return program.hold.where
+
+
+@asynccontextmanager
+async def one_program():
+    """A port whose coordinator answers, and one program with an address of its own."""
+    coordinator = CountingCoordinator()
+    async with opened(coordinator=coordinator) as port:
+        yield SimpleNamespace(port=port, coordinator=coordinator, program=await port.server.add_program("worker-b-0"))
+
+
+in_lab = within("lab", one_program)
+
+
+@in_lab
+async def test_each_program_has_an_address_and_each_of_its_commands_counts_once(lab):
+    other = await lab.port.server.add_program("other-a-0")
+    client, second, stranger = await connected(lab.program), await connected(lab.program), await lab.port.client()
+    assert lab.program.address != other.address != lab.port.server.address
+    await counts_what_arrives(lab, client, second)
+    assert await stranger.ask(b"GET", b"k") == b"OK"
+    assert (other.commands, lab.program.as_dict()["connections"]) == (0, 2)
+    counted = lab.program.commands
+    client.close()
+    second.close()
+    await until(lambda: not lab.program.sessions)
+    assert lab.program.commands == counted, "what connections that are gone have asked still counts"
+    assert lab.port.server.counts()["commands"] == counted + 1
+
+
+async def counts_what_arrives(lab, client, second):
+    """Ask in every way that a port has of taking commands, and compare with what came to the lab.coordinator."""
+    before = lab.program.commands, lab.coordinator.asked
+    for _ in range(3):
+        assert await client.ask(b"SET", b"k", b"v") == b"OK"  # the short way of single commands
+    client.send_raw(commands_of(*["SET k v"] * 10))  # one run
+    client.send_raw(commands_of("SET k v", "GET k", "ECHO x", "GET k"))  # several kinds
+    second.send_raw(commands_of("GET k"))
+    assert [await client.reply() for _ in range(14)] == [b"OK"] * 12 + [b"x", b"OK"]
+    assert await second.reply() == b"OK"
+    assert lab.coordinator.asked - before[1] == 17
+    assert lab.program.commands - before[0] == 18, "ECHO is the port's own, and counts"
+
+
+@in_lab
+async def test_counting_twice_is_noticed(lab, monkeypatch):
+    take_whole = ConnectionSession._take_whole
+
+    def twice(self, room):
+        taken = take_whole(self, room)
+        self.commands += taken
+        return taken
+
+    monkeypatch.setattr(ConnectionSession, "_take_whole", twice)
+
+    with pytest.raises(AssertionError):
+        await counts_what_arrives(lab, await connected(lab.program), await connected(lab.program))
+
+
+@pytest.mark.parametrize("when", list(Moment))
+@pytest.mark.parametrize("number", [1, 4])
+@in_lab
+async def test_a_pipeline_is_one_point_whichever_of_its_commands_is_meant(lab, when, number):
+    client = await connected(lab.program)
+    assert await client.ask(b"SET", b"first", b"v") == b"OK"
+    lab.program.arm(CommandPoint(at_command=number, when=when))
+    pipeline = commands_of("SET a 1", "GET a", "SET b 2", "ECHO x", "SET c 3")
+    client.send_raw(pipeline)
+    where = await reached(lab.program)
+    assert (where.number, where.together) == (number, 5)
+    assert where.command == ("SET a 1", "ECHO x")[number == 4]
+    asked = [b" ".join(words) for words in lab.coordinator.words[1:]]
+    assert asked == ([] if when is Moment.BEFORE else [b"SET a 1", b"GET a", b"SET b 2", b"SET c 3"])
+    lab.program.hit()
+    answers = [] if when is not Moment.REPLIED else [b"OK", b"OK", b"OK", b"x", b"OK"]
+    assert [await client.reply() for _ in answers] == answers
+    assert await client.closed()
+    assert lab.program.hold.state is HoldState.OVER
+    assert len(lab.coordinator.words) == 1 + len(asked)
+
+
+@pytest.mark.parametrize("when", list(Moment))
+@in_lab
+async def test_the_death_of_a_machine_cuts_a_pipeline(lab, when):
+    client = await connected(lab.program)
+    lab.program.arm(CommandPoint(at_command=2, when=when, cut=True))
+    client.send_raw(commands_of("SET a 1", "SET b 2", "SET c 3"))
+    assert (await reached(lab.program)).together == 1
+    lab.program.hit()
+    applied = [b"a"] if when is Moment.BEFORE else [b"a", b"b"]
+    answered = 2 if when is Moment.REPLIED else 1
+    assert [await client.reply() for _ in range(answered)] == [b"OK"] * answered
+    assert await client.closed()
+    assert [words[1] for words in lab.coordinator.words] == applied
+
+
+@in_lab
+async def test_a_transaction_that_arrived_whole_is_one_point(lab):
+    client = await connected(lab.program)
+    lab.program.arm(CommandPoint(at="SET b *", when=Moment.APPLIED))
+    client.send_raw(commands_of("MULTI", "SET a 1", "SET b 2", "EXEC"))
+    where = await reached(lab.program)
+    assert (where.number, where.together) == (3, 4)
+    assert [words[0] for words in lab.coordinator.words] == [b"MULTI", b"SET", b"SET", b"EXEC"]
+    lab.program.hit()
+    assert await client.closed()
+
+
+@in_lab
+async def test_a_transaction_that_is_cut_is_never_carried_out(lab):
+    client = await connected(lab.program)
+    lab.program.arm(CommandPoint(at="SET b *", when=Moment.APPLIED, cut=True))
+    client.send_raw(commands_of("MULTI", "SET a 1", "SET b 2", "EXEC"))
+    assert (await reached(lab.program)).together == 1
+    lab.program.hit()
+    assert await client.closed()
+    assert lab.coordinator.words == []
+
+
+@in_lab
+async def test_applied_waits_for_every_zone(lab):
+    slow = lab.coordinator.channels[2]
+    slow.stalled = True
+    client = await connected(lab.program)
+    lab.program.arm(CommandPoint(when=Moment.APPLIED))
+    client.send(b"SET", b"k", b"v")
+    await until(lambda: slow.waiting)
+    assert not lab.program.hold.reached.is_set()
+    slow.answer()
+    assert (await reached(lab.program)).command == "SET k v"
+    lab.program.hit()
+    assert await client.closed()
+
+
+@in_lab
+async def test_a_program_is_held_as_a_whole_and_no_other_one_is(lab):
+    client, second, stranger = await connected(lab.program), await connected(lab.program), await lab.port.client()
+    other = await connected(await lab.port.server.add_program("other-a-0"))
+    for one in (client, second, stranger, other):
+        assert await one.ask(b"SET", b"first", b"v") == b"OK"
+    lab.program.arm(CommandPoint(at="get it", when=Moment.BEFORE))
+    assert await client.ask(b"SET", b"not", b"it") == b"OK"
+    client.send(b"GET", b"it")
+    await reached(lab.program)
+    second.send(b"SET", b"second", b"v")
+    third = await connected(lab.program)
+    third.send(b"SET", b"third", b"v")
+    for one in (stranger, other):
+        assert await one.ask(b"SET", b"other", b"v") == b"OK"
+        assert await one.ask(b"SET", b"other", b"v") == b"OK"
+    quiet = [one.single for one in lab.port.server.clients if one not in lab.program.sessions]
+    assert quiet == [QUIET, QUIET], "others keep the short way"
+    assert not {b"it", b"second", b"third"} & {words[1] for words in lab.coordinator.words}
+    lab.program.hit()
+    assert [await one.closed() for one in (client, second, third)] == [True] * 3
+    assert not {b"it", b"second", b"third"} & {words[1] for words in lab.coordinator.words}
+
+
+@pytest.mark.parametrize("when", list(Moment))
+@in_lab
+async def test_what_is_kept_goes_on_as_if_nothing_had_been(lab, when):
+    client, second = await connected(lab.program), await connected(lab.program)
+    assert await second.ask(b"SET", b"k", b"v") == b"OK"
+    lab.program.arm(CommandPoint(at_command=2, when=when))
+    client.send_raw(commands_of("SET a 1") + commands_of("SET b 2")[:9])
+    assert await client.reply() == b"OK"
+    client.send_raw(commands_of("SET b 2")[9:])
+    await reached(lab.program)
+    client.send(b"SET", b"c", b"3")
+    second.send(b"SET", b"d", b"4")
+    lab.program.hit(peers=[lab.program.hold.where.peer], keep=True)
+    assert await second.reply() == b"OK", "another process of the program goes on"
+    assert [b"SET", b"c", b"3"] not in lab.coordinator.words
+    lab.program.release()
+    assert [await client.reply() for _ in range(2)] == [b"OK"] * 2
+    assert await client.ask(b"ECHO", b"x") == b"x"
+    assert [words[1] for words in lab.coordinator.words if words[1] in (b"a", b"b", b"c")] == [b"a", b"b", b"c"]
+    assert not lab.program.watched
+
+
+@in_lab
+async def test_only_the_connections_of_those_that_are_hit_are_dropped(lab):
+    client, second = await connected(lab.program), await connected(lab.program)
+    lab.program.arm(CommandPoint())
+    client.send(b"SET", b"a", b"1")
+    where = await reached(lab.program)
+    second.send(b"SET", b"b", b"2")
+    lab.program.hit(peers=[where.peer])
+    assert await client.closed()
+    assert await second.reply() == b"OK"
+    assert [words[1] for words in lab.coordinator.words] == [b"b"]
+
+
+@in_lab
+async def test_a_program_of_which_nobody_says_what_becomes_of_it_goes_on(lab):
+    client = await connected(lab.program)
+    lab.program.arm(CommandPoint(hold_s=0.05, when=Moment.APPLIED))
+    assert await client.ask(b"SET", b"a", b"1") == b"OK"
+    assert lab.program.hold.state is HoldState.EXPIRED
+    assert await client.ask(b"SET", b"a", b"1") == b"OK"
+
+
+@in_lab
+async def test_empty_answers_can_be_passed_over(lab):
+    client, second = await connected(lab.program), await connected(lab.program)
+    lab.program.arm(CommandPoint(at="GET *", when=Moment.APPLIED, nonempty=True))
+    lab.coordinator.replies[b"GET"] = wire.NIL[2]
+    for _ in range(3):
+        assert await client.ask(b"GET", b"job") is None
+        assert await second.ask(b"GET", b"job") is None
+    lab.coordinator.replies[b"GET"] = wire.bulk(b"job")
+    second.send(b"GET", b"job")
+    where = await reached(lab.program)
+    assert (where.number, where.command) == (7, "GET job")
+    lab.program.hit()
+    assert await second.closed()
+
+
+@in_lab
+async def test_a_point_can_be_taken_back_and_another_one_armed(lab):
+    client = await connected(lab.program)
+    lab.program.arm(CommandPoint(at_command=2))
+    with pytest.raises(ClusterError, match="has a point already"):
+        lab.program.arm(CommandPoint())
+    with pytest.raises(ClusterError, match="is not held"):
+        lab.program.hit()
+    assert await client.ask(b"SET", b"a", b"1") == b"OK"
+    client.send(b"SET", b"b", b"2")
+    await reached(lab.program)
+    lab.program.disarm()
+    assert await client.reply() == b"OK"
+    lab.program.arm(CommandPoint())
+    client.send(b"SET", b"c", b"3")
+    await reached(lab.program)
+    assert b"c" not in [words[1] for words in lab.coordinator.words]
+
+
+@in_lab
+async def test_what_is_no_resp_is_answered_as_ever_while_a_program_is_watched(lab):
+    client = await connected(lab.program)
+    lab.program.arm(CommandPoint(at_command=100))
+    client.send_raw(commands_of("SET a 1") + b"*1\r\n$-5\r\n")
+    assert await client.reply() == b"OK"
+    assert "Protocol error" in str(await client.reply())
+    assert await client.closed()
+
+
+@in_lab
+async def test_a_coordinator_that_comes_back_has_the_same_addresses(lab):
+    address = lab.program.address
+    await lab.port.server.stop()
+    await lab.port.server.start()
+    client = await connected(lab.program)
+    assert lab.program.address == address
+    assert await client.ask(b"SET", b"a", b"1") == b"OK"
+
+
+@pytest.mark.parametrize(
+    ("pattern", "command", "fits"),
+    [
+        ("LMOVE * *active*", "lmove q:wait q:active:1 LEFT RIGHT", True),
+        ("LMOVE * *active*", "LMOVE q:wait q:done LEFT RIGHT", False),
+        ("LMOVE * *active*", "LMOVE q:wait", False),
+        ("*pop q?", "BRPOP q1 0", True),
+        ("*pop q?", "BRPOP qq1 0", False),
+        ("EVALSHA", "EVALSHA 0 0", True),
+    ],
+)
+def test_a_pattern_is_a_glob_for_each_of_the_first_words(pattern, command, fits):
+    assert CommandPoint(at=pattern).matches(commands_of(command)) is fits
+
+
+@pytest.mark.parametrize(
+    ("wrong", "said"),
+    [
+        ({"at": " "}, "accepted: 1 to 32 words"),
+        ({"at_command": 0}, "greater than or equal to 1"),
+        ({"nonempty": True}, "nonempty needs when: applied or replied"),
+    ],
+)
+def test_what_is_no_point_is_refused(wrong, said):
+    with pytest.raises(ValueError, match=said):
+        CommandPoint(**wrong)
