@@ -159,8 +159,12 @@ class RunPhases(ABC):
         self._start(begin_ns)
         for fault in self._faults.faults:
             self._groups["faults"].spawn(self._faults.run(fault, load_begin_ns=begin_ns), name=fault.name)
-        await self._halt.sleep(begin_ns + round(duration_s * 1e9) - runtime.now_ns())
+        await self._until_loaded(begin_ns + round(duration_s * 1e9))
         self._record.phases["load"] = (begin_ns, runtime.now_ns())
+
+    async def _until_loaded(self, end_ns: int) -> None:
+        """Wait for the end of the load, at run time ``end_ns`` at the latest."""
+        await self._halt.sleep(end_ns - self._runtime.now_ns())
 
     async def _heal(self) -> None:
         """Every fault ends within the load, but a server may still be starting."""

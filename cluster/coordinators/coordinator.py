@@ -7,7 +7,7 @@ from abc import ABC, abstractmethod
 from collections import deque
 from collections.abc import Callable, Coroutine, Mapping, Sequence
 from functools import partial
-from typing import Any
+from typing import Any, Protocol
 
 from zonelab.cluster.commands.routes import is_write
 from zonelab.cluster.connections.batch import Channel
@@ -20,6 +20,13 @@ from zonelab.engine.ports import Command, Connection, Indeterminate, Promise, Re
 
 COORDINATOR_DOWN = "coordinator: connection refused"
 COORDINATOR_DIED = "coordinator: connection reset"
+
+
+class CoordinatorPort(Protocol):
+    """Port that serves clients in the process of a coordinator, and dies and comes back with it."""
+
+    def crash(self) -> None: ...
+    def restart(self) -> None: ...
 
 
 class Coordinator(ABC):
@@ -48,6 +55,7 @@ class Coordinator(ABC):
         self._sending = False
         self.door: Door | None = None
         """Looks at what clients submit before it is sent, and at the answers that they get."""
+        self.port: CoordinatorPort | None = None
         self._delayed: deque[tuple[Callable[..., None], tuple[Any, ...]]] = deque()
 
     @property
@@ -73,10 +81,14 @@ class Coordinator(ABC):
         self._deaths += 1
         for channel in self.channels:
             channel.reset()
+        if self.port is not None:
+            self.port.crash()
 
     def restart(self) -> None:
         """Another process serves. It reaches the zones as its connections come back, after their back-off."""
         self._running = True
+        if self.port is not None:
+            self.port.restart()
 
     def connection(self, level: Setting) -> Connection:
         """A client's connection at ``level``, which may be one for reads and one for writes.

@@ -52,9 +52,7 @@ class RealCluster:
         self.zones: dict[str, Zone] = {zone.name: zone for zone in servers}
         epoch_ns, run_ns = self.runtime.epoch_ns, self.runtime.now_ns
         self.clocks = {name: NodeClock(epoch_ns=epoch_ns, run_ns=run_ns) for name in self.zones}
-        self.network = Network(
-            self.zones, runtime=self.runtime, settings=settings, upstream=self._connect_to, clocks=self.clocks
-        )
+        self.network = self._network(settings)
         self.links = self.network.links
         self._places: dict[str, ClientPlace] = {}
         self.coordinators = self.network.coordinators
@@ -108,6 +106,11 @@ class RealCluster:
 
     async def __aexit__(self, *error: object) -> None:
         await self.stop()
+
+    def _network(self, settings: RealSettings) -> Network:
+        return Network(
+            self.zones, runtime=self.runtime, settings=settings, upstream=self._connect_to, clocks=self.clocks
+        )
 
     def _connect_to(self, zone: str) -> RedisUpstream:
         address, loop = self.zones[zone].address, asyncio.get_running_loop()

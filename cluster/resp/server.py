@@ -61,17 +61,21 @@ class RespServer(PortHost):
 
     async def stop(self) -> None:
         """Stop listening and drop every client."""
+        listeners = self.crash()
+        for listener in listeners:
+            await listener.wait_closed()
+
+    def crash(self) -> list[asyncio.Server]:
+        """Stop as a process that is killed: nobody listens, and connections are reset; return what listened."""
         for program in self.programs.values():
             program.disarm()
-        if self._listener is not None:
-            listeners = [self._listener, *self._of_programs]
-            for listener in listeners:
-                listener.close()
-            for client in self.clients:
-                client.transport.abort()
-            for listener in listeners:
-                await listener.wait_closed()
-            self._listener, self._of_programs = None, []
+        listeners = [] if self._listener is None else [self._listener, *self._of_programs]
+        for listener in listeners:
+            listener.close()
+        for client in self.clients:
+            client.transport.abort()
+        self._listener, self._of_programs = None, []
+        return listeners
 
     async def _listen_to(self, program: PortProgram, port: int) -> Address:
         listener = await self._listen(lambda: ProgramSession(self, program), port)

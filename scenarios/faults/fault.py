@@ -104,6 +104,21 @@ class ServicePrograms(Protocol):
     async def replace(self, name: str, zone: str) -> None: ...
 
 
+class GuestProcesses(Protocol):
+    """The processes of programs of the user's own: ``zonelab.scenarios.programs.processes.ProgramProcesses``."""
+
+    @property
+    def pgids(self) -> Mapping[str, int]:
+        """Ids of the process groups of those that run, by process."""
+
+    def of(self, program: str, zone: str = "all") -> list[str]:
+        """Names of the processes of ``program``, in ``zone`` or in all zones."""
+
+    def strike(self, name: str, number: int) -> None: ...
+    async def replace(self, name: str) -> None:
+        """Start a process again that has ended."""
+
+
 @dataclass(frozen=True, kw_only=True)
 class Stage:
     """A cluster that faults act upon, and the programs of its clients; a run without a queue has none."""
@@ -113,6 +128,7 @@ class Stage:
     consumers: ConsumerPrograms | None = None
     producers: Mapping[str, ProducerProgram] = field(default_factory=dict)
     services: ServicePrograms | None = None
+    programs: GuestProcesses | None = None
 
 
 @dataclass(frozen=True)

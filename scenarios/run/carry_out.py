@@ -3,6 +3,7 @@
 The testbed is known as a ``Testbed`` only, so a run is the same on real servers and in simulation.
 """
 
+from collections.abc import Callable
 from contextlib import ExitStack
 
 from zonelab.cluster.testbed import Testbed
@@ -14,9 +15,11 @@ from zonelab.scenarios.queues.catalogue import MakeQueue, queue_under_test
 from zonelab.scenarios.run.queue_run import QueueRun
 from zonelab.scenarios.run_files.record import Note, RunRecord, unnoted
 from zonelab.scenarios.run_files.tables import Tables
-from zonelab.scenarios.run_phases import Onlooker, RunContext, Watcher
+from zonelab.scenarios.run_phases import Onlooker, RunContext, RunPhases, Watcher
 from zonelab.scenarios.spec.scenario import Scenario
 from zonelab.scenarios.tasks import Halt, at_end
+
+MakeRun = Callable[[RunContext], RunPhases]
 
 
 async def carry_out(
@@ -29,6 +32,7 @@ async def carry_out(
     make_queue: MakeQueue = queue_under_test,
     note: Note = unnoted,
     onlooker: Onlooker | None = None,
+    make_run: MakeRun | None = None,
 ) -> RunRecord:
     """Carry out one run on a testbed that is not started yet, and write its tables.
 
@@ -52,7 +56,7 @@ async def carry_out(
                     closing=closing,
                     note=note,
                 )
-                run = QueueRun(context, make_queue) if scenario.workload is None else WorkloadTestRun(context)
+                run = _run_of(context, make_queue) if make_run is None else make_run(context)
                 if onlooker is not None:
                     onlooker.sees(run)
                 await run.phases()
@@ -60,6 +64,10 @@ async def carry_out(
             halt.fail(error)
     _conclude(record, halt)
     return record
+
+
+def _run_of(context: RunContext, make_queue: MakeQueue) -> RunPhases:
+    return QueueRun(context, make_queue) if context.scenario.workload is None else WorkloadTestRun(context)
 
 
 def _with_policy(scenario: Scenario, testbed: Testbed) -> Testbed:

@@ -25,7 +25,7 @@ class RunWriter:
         self, directory: Path, scenario: Scenario, *, started: datetime, command: str, segment_ns: int
     ) -> None:
         self.tables = FileTables(directory, segment_ns)
-        self._directory = directory
+        self.directory = directory
         self._scenario = scenario
         self._started = started
         self._command = command
@@ -34,14 +34,14 @@ class RunWriter:
     def begin(self, *, epoch_ns: int, where: Mapping[str, Any]) -> None:
         """Write ``run.json`` and the scenario. ``where``: the arm, and what the zones are."""
         self._file = RunFile(
-            self._directory,
+            self.directory,
             self._scenario,
             started=self._started,
             command=self._command,
             epoch_ns=epoch_ns,
             where=where,
         )
-        write_scenario(self._scenario, self._directory / RESOLVED_NAME)
+        write_scenario(self._scenario, self.directory / RESOLVED_NAME)
 
     def end(self, record: RunRecord, *, told: Mapping[str, Any]) -> None:
         """``told``: facts that only this arm knows, and only now."""

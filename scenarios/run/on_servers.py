@@ -6,6 +6,7 @@ import gc
 import threading
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from functools import partial
 from pathlib import Path
 
 import uvloop
@@ -14,9 +15,11 @@ from zonelab.cluster.connections.timeouts import Timeouts
 from zonelab.cluster.real.cluster import RealCluster, RealSettings
 from zonelab.cluster.real.stalls import StallMonitor
 from zonelab.cluster.real.zones import zones
+from zonelab.cluster.resp.gateway.ported_cluster import PortedCluster
 from zonelab.scenarios.arms import Arm, ZoneKind
 from zonelab.scenarios.clients.recorder import Outcome
 from zonelab.scenarios.logs import LOGGER
+from zonelab.scenarios.programs.run import ProgramRun
 from zonelab.scenarios.queues.catalogue import MakeQueue, queue_under_test
 from zonelab.scenarios.run.carry_out import carry_out
 from zonelab.scenarios.run.in_directory import ENDING, RunWriter, run_in_directory
@@ -62,9 +65,12 @@ async def _run(
     page: Onlooker | None,
 ) -> RunRecord:
     stalls = StallMonitor(asyncio.get_running_loop())
-    testbed = RealCluster(
-        zones(kind.value, scenario.servers, persistence=scenario.persistence), network_of(RealSettings, scenario)
-    )
+    servers = zones(kind.value, scenario.servers, persistence=scenario.persistence)
+    settings = network_of(RealSettings, scenario)
+    testbed, make_run = RealCluster(servers, settings), None
+    if scenario.programs:
+        testbed = ported = PortedCluster(servers, settings, setting=scenario.setting)
+        make_run = partial(ProgramRun, cluster=ported, directory=writer.directory)
     writer.begin(epoch_ns=testbed.epoch_ns, where={"arm": Arm.REAL, "zones": kind})
     halt = Halt(testbed.runtime)
     phase = _Phase([watcher] if page is None else [watcher, page])
@@ -92,6 +98,7 @@ async def _run(
                     make_queue=make_queue,
                     note=writer.note,
                     onlooker=page,
+                    make_run=make_run,
                 )
         except asyncio.CancelledError:
             if not halt.interrupted:

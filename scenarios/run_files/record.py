@@ -11,7 +11,8 @@ Status = Literal["complete", "interrupted", "failed"]
 class RunRecord:
     """The facts of a run beside its tables; ``zonelab.analysis.runs.info.RunInfo`` says what they mean.
 
-    ``phase``: the one that it is in, and the run time of its begin.
+    ``phase``: the one that it is in, and the run time of its begin. ``queue``: of a queue that is known by its events
+    alone. ``programs``: programs of the user's own, by process.
     """
 
     status: Status = "complete"
@@ -25,6 +26,9 @@ class RunRecord:
     coordinators: dict[str, dict[str, Any]] = field(default_factory=dict)
     clients: dict[str, dict[str, int]] = field(default_factory=dict)
     deaths: dict[str, int] = field(default_factory=dict)
+    queue: dict[str, Any] | None = None
+    programs: dict[str, dict[str, Any]] = field(default_factory=dict)
+    doubts: list[str] = field(default_factory=list)
 
 
 Note = Callable[[RunRecord], None]

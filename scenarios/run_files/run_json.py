@@ -7,6 +7,7 @@ from datetime import datetime
 from pathlib import Path
 from typing import Any
 
+from zonelab.analysis.events.run import ENGINE
 from zonelab.analysis.runs.info import FORMAT
 from zonelab.analysis.runs.owner import RunOwner
 from zonelab.analysis.whole_files import write_json
@@ -78,19 +79,26 @@ def identity(scenario: Scenario, record: RunRecord, *, epoch_ns: int) -> dict[st
         "phases": record.phases,
         "drained": record.drained,
         "unread_zones": record.unread_zones,
-        "queue": {
-            "engine": scenario.queue.engine,
-            "shards": record.shards,
-            **asdict(scenario.features),
-            "lease_ms": scenario.queue.unack_ms,
-        },
+        "queue": _queue(scenario, record),
         "order": None if scenario.order_rules is None else scenario.order_rules.model_dump(),
         "workload": _workload(scenario.workload),
         "coordinators": record.coordinators,
         "clients": record.clients,
         "deaths": record.deaths,
+        **({"programs": record.programs, "doubts": record.doubts} if scenario.programs else {}),
         "late_ms": scenario.checks.late_ms,
         "forbid": list(scenario.checks.forbidden),
+    }
+
+
+def _queue(scenario: Scenario, record: RunRecord) -> dict[str, Any]:
+    if scenario.programs:
+        return record.queue or {"engine": ENGINE, "shards": record.shards, "priorities": False, "end_state": False}
+    return {
+        "engine": scenario.queue.engine,
+        "shards": record.shards,
+        **asdict(scenario.features),
+        "lease_ms": scenario.queue.unack_ms,
     }
 
 

@@ -21,6 +21,7 @@ from zonelab.scenarios.spec.engines import ENGINES
 from zonelab.scenarios.spec.load_times import load_times, settle_s
 from zonelab.scenarios.spec.order_rules import order_problems
 from zonelab.scenarios.spec.own_process import Reacts, process_of
+from zonelab.scenarios.spec.program_rules import program_problems
 from zonelab.scenarios.spec.push_plan import plan_pushes
 from zonelab.scenarios.spec.queue_factory import load_factory
 from zonelab.scenarios.spec.queue_settings import DynoQueueSettings, QueueMode, ShardedSettings
@@ -52,11 +53,16 @@ def problems(scenario: Scenario) -> list[Problem]:
         return [Problem("topology.data_centres", str(error))]
     if MessageClass.LATE in scenario.checks.forbid and scenario.checks.late_ms is None:
         return [Problem("checks.forbid", "late needs checks.late_ms, how late is too late")]
+    if scenario.programs:
+        return (
+            list(program_problems(scenario))
+            or [*_shared_zones(scenario), *_links(scenario), *_of_faults(scenario)]
+            or [*_overlaps(scenario)]
+        )
     if unknown := [*_own_queue(scenario), *_own_processes(scenario)]:
         return unknown
     found = [*_shared_zones(scenario), *_links(scenario), *_load(scenario), *_clients(scenario), *_workload(scenario)]
-    for index, fault in enumerate(scenario.faults):
-        found += [*_of_run(scenario, f"faults[{index}]", fault), *fault.problems(scenario, f"faults[{index}]")]
+    found += _of_faults(scenario)
     if scenario.evaluate is not None:
         found += scenario.evaluate.problems(
             times=load_times(scenario), features=scenario.features, late_ms=scenario.checks.late_ms
@@ -64,6 +70,12 @@ def problems(scenario: Scenario) -> list[Problem]:
     if not found:
         found += [*_overlaps(scenario), *_drain(scenario)]
     return found
+
+
+def _of_faults(scenario: Scenario) -> Iterator[Problem]:
+    for index, fault in enumerate(scenario.faults):
+        yield from _of_run(scenario, f"faults[{index}]", fault)
+        yield from fault.problems(scenario, f"faults[{index}]")
 
 
 def with_fitted_faults(scenario: Scenario) -> Scenario:

@@ -44,6 +44,7 @@ from zonelab.scenarios.spec.evaluate import Evaluate
 from zonelab.scenarios.spec.ordered.fifo_settings import FifoQueueSettings
 from zonelab.scenarios.spec.ordered.sections import OrderChecks, OrderingKeys, SinkSettings
 from zonelab.scenarios.spec.own_process import PREFIX
+from zonelab.scenarios.spec.programs import Program, ProgramName
 from zonelab.scenarios.spec.queue_factory import load_factory
 from zonelab.scenarios.spec.queue_settings import DynoQueueSettings, QueueSettings, Topics
 from zonelab.scenarios.spec.replication import Replication
@@ -208,6 +209,8 @@ class Workload(Section):
 class Drain(Section):
     bound_s: Positive = 15.0
     """Longest time for the queue to become empty once everything is healed."""
+    quiet_s: Positive = 3.0
+    """Time without any event, and with nothing due, after which the queue of ``programs`` counts as empty."""
 
 
 class KnownResult(Section):
@@ -250,6 +253,8 @@ class Scenario(Section):
     """Sink on which ordered messages have their effects; None: nothing."""
     workload: Workload | None = None
     """Without it, the clients use the queue."""
+    programs: dict[ProgramName, Program] = Field(default_factory=dict)
+    """Programs of the user's own at the zones' ports, on real servers, in place of ``queue`` and ``consumers``."""
     faults: tuple[AnyFault, ...] = ()
     drain: Drain = Drain()
     checks: Checks = Checks()

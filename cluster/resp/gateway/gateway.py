@@ -9,39 +9,31 @@ hand it writes at a second port, which speaks RESP as well.
 
 import asyncio
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from datetime import UTC, datetime
 from functools import partial
 from typing import Any, Self
 
-import hiredis
-
-from zonelab.cluster.client.lent_coordinators import LentCoordinators, connected
+from zonelab.cluster.client.lent_coordinators import connected
 from zonelab.cluster.clock import NodeClock
-from zonelab.cluster.connections.batch import Batch, Channel
+from zonelab.cluster.connections.batch import Channel
 from zonelab.cluster.connections.server import ServerConnection
 from zonelab.cluster.coordinators.coordinator import Coordinator
-from zonelab.cluster.coordinators.plain import PlainCoordinator
 from zonelab.cluster.coordinators.token_ring import RingCoordinator
 from zonelab.cluster.real.runtime import RealRuntime
-from zonelab.cluster.resp.gateway.behind_hints import BehindHints
-from zonelab.cluster.resp.protocol import wire
-from zonelab.cluster.resp.protocol.command_table import CommandTable, table_from
+from zonelab.cluster.resp.gateway.introduction import Introduction, introduced
+from zonelab.cluster.resp.gateway.zone_port import ZonePort
 from zonelab.cluster.resp.protocol.remembered_scripts import RememberedScripts
-from zonelab.cluster.resp.protocol.upstream import GatheredWrites, RawUpstream, WireCommands
+from zonelab.cluster.resp.protocol.upstream import GatheredWrites, RawUpstream
 from zonelab.cluster.resp.protocol.wire_codec import WireCodec
 from zonelab.cluster.resp.server import RespServer
 from zonelab.cluster.resp.settings import PortSettings
 from zonelab.cluster.resp.wire_ring import PassingRing, WireRing
 from zonelab.cluster.topology.topology import placed
 from zonelab.cluster.votes.levels import Level
-from zonelab.cluster.votes.statistics import CoordinatorStatistics
 from zonelab.cluster.wiring.network import Network
 from zonelab.cluster.wiring.settings import NetworkSettings
 from zonelab.cluster.zone import Address, ClusterError
-
-READY_S = 10.0
-"""Seconds that a starting gateway waits for some server's command table."""
 
 PEER_IN_FLIGHT_MAX = 200_000
 """Commands of a coordinator of another data centre under way: its writes go on to the zones that answer while the own
@@ -49,18 +41,6 @@ server does not. So many messages has a process of Dynomite at most by default (
 
 FIRST_S = 0.1
 """Seconds between tries of a coordinator of another data centre until it answers for the first time."""
-
-_UNWATCH = wire.command(b"UNWATCH")
-_INTRODUCTION = wire.command(b"COMMAND") + wire.command(b"HELLO", b"2")
-
-
-@dataclass(frozen=True, kw_only=True)
-class Introduction:
-    """A zone's server as it describes itself."""
-
-    table: CommandTable
-    product: str
-    version: str
 
 
 class ZoneGateway:
@@ -90,12 +70,6 @@ class ZoneGateway:
         self._level = level
         self._timeouts = settings.timeouts
         self._far_servers: list[ServerConnection] = []
-        self._lent = LentCoordinators(
-            self.runtime,
-            make=lambda owners: self._own_coordinator(owners, self.coordinator.statistics),
-            drop=self._drop,
-            unwatch=lambda: Batch(WireCommands([("UNWATCH",)], protocol=2), writes=True, packed=_UNWATCH),
-        )
         self._writes = GatheredWrites()
         self._scripts = RememberedScripts() if self._port.reload_scripts else None
         self._shared: set[str] = set()  # zones with a connection for all clients; others are of clients that watch
@@ -112,6 +86,9 @@ class ZoneGateway:
             far_end=self._far_server,
         )
         self.links = self._network.links
+        self._ports = ZonePort(
+            zone, self._network, zones=self.addresses, runtime=self.runtime, writes=self._writes, scripts=self._scripts
+        )
 
     @property
     def coordinator(self) -> Coordinator:
@@ -143,7 +120,7 @@ class ZoneGateway:
                 await self._listen_to_peers(introduction)
             await connected(self.coordinator, self.runtime)
             self._network.compare_zones(self.coordinator)
-            self._server = self._port_of(self.coordinator, introduction, self._port, level=self._level)
+            self._server = self._ports.server(self.coordinator, introduction, self._port, level=self._level)
             await self._server.start()
         except BaseException:
             await self.stop()
@@ -201,17 +178,6 @@ class ZoneGateway:
         self.server.read_level = read or self.server.read_level
         self.server.write_level = write or self.server.write_level
 
-    def _own_coordinator(self, zones: tuple[str, ...], statistics: CoordinatorStatistics | None = None) -> Coordinator:
-        """Make the coordinator of ``zones``, with connections of its own; one of them is in the own zone."""
-        channels = {target: self._behind_hints(target, self._network.channel(self.zone, target)) for target in zones}
-        own = [node.name for node in self._network.topology.positions[self.zone].zone.nodes]
-        zone = next(name for name in zones if name in own)
-        return PlainCoordinator(zone=zone, channels=channels, runtime=self.runtime, statistics=statistics)
-
-    def _behind_hints(self, target: str, channel: Channel) -> Channel:
-        hinted = self._network.hinted.get((self.zone, target))
-        return channel if hinted is None else BehindHints(channel, hinted)
-
     def _far_server(self, far: str) -> ServerConnection:
         """The connection to the coordinator ``far`` of another data centre."""
         loop, address, port = asyncio.get_running_loop(), self._peers_at[far], self._port
@@ -248,39 +214,8 @@ class ZoneGateway:
             in_flight_begin=PEER_IN_FLIGHT_MAX,
             reply_bytes=self._port.zone_backlog_bytes,
         )
-        self._for_peers = self._port_of(passing, introduction, settings, level=Level.DC_ONE)
+        self._for_peers = self._ports.server(passing, introduction, settings, level=Level.DC_ONE)
         await self._for_peers.start()
-
-    def _port_of(
-        self, coordinator: Coordinator, introduction: Introduction, settings: PortSettings, *, level: Level
-    ) -> RespServer:
-        return RespServer(
-            coordinator=coordinator,
-            table=introduction.table,
-            own_address=self.addresses[self.zone],
-            settings=settings,
-            level=level,
-            lease=self._lease,
-            release=self._lent.release,
-            writes=self._writes,
-            runtime=self.runtime,
-            scripts=self._scripts,
-            product=introduction.product,
-            version=introduction.version,
-        )
-
-    async def _lease(self, watch: bytes) -> Coordinator:
-        """Lend a coordinator with connections of its own, for a client that watches keys, to where these are.
-
-        Raises ``ClusterError`` if too many have one.
-        """
-        ring = self.coordinator
-        owners = ring.together(watch, 1) if isinstance(ring, WireRing) else tuple(self.addresses)
-        assert owners, watch
-        return await self._lent.lease(owners)
-
-    def _drop(self, channel: Channel) -> None:
-        self._network.drop(channel.channel if isinstance(channel, BehindHints) else channel)
 
     def _connect_to(self, zone: str) -> RawUpstream:
         shared = zone not in self._shared
@@ -305,45 +240,3 @@ async def _opened_once_there(server: ServerConnection, address: Address) -> None
             writer.close()
             server.open()
             return
-
-
-async def introduced(addresses: list[Address]) -> Introduction:
-    """Ask the first server that answers for its commands, product and version. Raises ``ClusterError``."""
-    begin_s = asyncio.get_running_loop().time()
-    while True:
-        for address in addresses:
-            try:
-                return await _introduced_by(address)
-            except (OSError, TimeoutError):
-                continue
-        if asyncio.get_running_loop().time() - begin_s > READY_S:
-            raise ClusterError(f"no server answers at {', '.join(map(str, dict.fromkeys(addresses)))}")
-        await asyncio.sleep(0.1)
-
-
-async def _introduced_by(address: Address) -> Introduction:
-    async with asyncio.timeout(READY_S):
-        reader, writer = await asyncio.open_connection(address.host, address.port)
-        try:
-            writer.write(_INTRODUCTION)
-            parser = hiredis.Reader()
-            commands = await _next_reply(parser, reader)
-            facts = await _next_reply(parser, reader)
-        finally:
-            writer.close()
-    try:
-        values = dict(zip(facts[::2], facts[1::2], strict=True))
-        return Introduction(
-            table=table_from(commands), product=values[b"server"].decode(), version=values[b"version"].decode()
-        )
-    except (KeyError, TypeError, ValueError) as error:
-        raise ClusterError(f"the server at {address} is no Redis of version 7 or later: {error}") from error
-
-
-async def _next_reply(parser: hiredis.Reader, reader: asyncio.StreamReader) -> Any:
-    while (reply := parser.gets()) is False:
-        data = await reader.read(65536)
-        if not data:
-            raise ConnectionResetError("the server closed the connection")
-        parser.feed(data)
-    return reply

@@ -14,7 +14,7 @@ import redis.asyncio
 from support.programs import until
 
 from zonelab.cluster.resp.commands.connection_commands import PORT_COMMANDS
-from zonelab.cluster.resp.gateway.gateway import introduced
+from zonelab.cluster.resp.gateway.introduction import introduced
 from zonelab.cluster.votes.levels import Level
 from zonelab.cluster.zone import Restart
 

@@ -226,7 +226,7 @@ async def test_more_clients_than_allowed_cannot_watch_and_one_that_leaves_makes_
 
 @coroutine
 async def test_a_gateway_needs_a_server_to_learn_its_commands_from(monkeypatch):
-    monkeypatch.setattr("zonelab.cluster.resp.gateway.gateway.READY_S", 0.2)
+    monkeypatch.setattr("zonelab.cluster.resp.gateway.introduction.READY_S", 0.2)
     with pytest.raises(ClusterError, match=r"no server answers at 127\.0\.0\.1:1"):
         await ZoneGateway("a", {"a": Address("127.0.0.1", 1)}, settings=NetworkSettings(seed=1)).start()
 

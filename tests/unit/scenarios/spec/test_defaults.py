@@ -33,8 +33,9 @@ consumers: {per_zone: 2, batch: 10, wait_ms: 500, processing: 'exponential:2ms',
 clients: {failover: false, retries: 0, connections: 3, back_after_ms: 8000.0}
 sink: null
 workload: null
+programs: {}
 faults: []
-drain: {bound_s: 15.0}
+drain: {bound_s: 15.0, quiet_s: 3.0}
 checks: {forbid: [lost, stuck, abandoned, unexpected, concurrent, resurrected, early], late_ms: null, order:
   {forbid: [I1, I2, I3, I4, I6, I7, I8, I9, I10, I11, I14], wait_s: null}}
 simulation: {tie_break: random, service: {server: null, coordinator: null, program: null}}

@@ -123,8 +123,8 @@ REFUSED = {
     "links.overrides[a>z]=0": f"links.overrides['a>z']: got 'a>z'; accepted: {LINKS}",
     "zones=3": (
         "zones: unknown field (did you mean topology.zones?), got 3; accepted fields: name, about, arm, seed, level, "
-        "topology, persistence, replication, links, queue, load, consumers, clients, sink, workload, faults, drain, "
-        "checks, simulation, found, evaluate"
+        "topology, persistence, replication, links, queue, load, consumers, clients, sink, workload, programs, "
+        "faults, drain, checks, simulation, found, evaluate"
     ),
     "faults[0].foo=1": "faults[0].foo: unknown field, got 1; accepted fields: at_s, for_s, kind, zone, restart",
     "faults[0]={zone: b}": f"faults[0].kind: missing; accepted: {', '.join(CLASSES)}",

@@ -1,0 +1,119 @@
+"""The real arm's testbed with a RESP port at every coordinator, for programs that are not the lab's own."""
+
+import asyncio
+import logging
+
+from zonelab.cluster.real.cluster import RealCluster, RealSettings, Servers
+from zonelab.cluster.real.zones.port import PortReservation
+from zonelab.cluster.resp.gateway.introduction import Introduction, introduced
+from zonelab.cluster.resp.gateway.zone_port import ZonePort
+from zonelab.cluster.resp.protocol.upstream import GatheredWrites, RawUpstream
+from zonelab.cluster.resp.protocol.wire_codec import WireCodec
+from zonelab.cluster.resp.server import RespServer
+from zonelab.cluster.resp.settings import PortSettings
+from zonelab.cluster.votes.levels import Levels, Setting
+from zonelab.cluster.wiring.network import Network
+from zonelab.cluster.zone import Address, ClusterError
+from zonelab.engine.ports import Runtime
+
+LOGGER = logging.getLogger("zonelab.ports")
+
+
+class PortedCluster(RealCluster):
+    """``RealCluster`` whose coordinators serve clients at ports, all in this process; zones of one server each.
+
+    Faults of its links, servers and coordinators are those of every ``Testbed``: when a coordinator dies, its clients
+    are disconnected and nobody listens at its port until it is back. ``setting``: level of clients that choose none.
+    """
+
+    def __init__(self, servers: Servers, settings: RealSettings, *, setting: Setting) -> None:
+        self._writes = GatheredWrites()
+        super().__init__(servers, settings)
+        self._setting = setting
+        self._reserved: list[PortReservation] = []
+        self.ports: dict[str, RespServer] = {}
+        """By zone; there once the cluster has started."""
+
+    def port(self, zone: str) -> Address:
+        """Return where clients of ``zone`` connect. Raises ``ClusterError`` before the start."""
+        if zone not in self.ports:
+            raise ClusterError(f"zone {zone} has no port yet")
+        return self.ports[zone].address
+
+    async def start(self) -> None:
+        await super().start()
+        try:
+            introduction = await introduced([zone.address for zone in self.zones.values()])
+            for zone in self.zones:
+                await self._listen(zone, introduction)
+        except BaseException:
+            await self.stop()
+            raise
+
+    async def stop(self) -> None:
+        for server in self.ports.values():
+            await server.stop()
+        self.ports.clear()
+        for reservation in self._reserved:
+            reservation.release()
+        self._reserved.clear()
+        await super().stop()
+
+    async def _listen(self, zone: str, introduction: Introduction) -> None:
+        """Listen at a port that stays the coordinator's own while it is dead."""
+        reservation = PortReservation(None)
+        self._reserved.append(reservation)
+        made = ZonePort(
+            zone,
+            self.network,
+            zones={name: one.address for name, one in self.zones.items()},
+            runtime=self.runtime,
+            writes=self._writes,
+        )
+        settings = PortSettings(port=reservation.port, busy_poll_us=0)
+        level = self._setting.write if isinstance(self._setting, Levels) else self._setting
+        server = made.server(made.coordinator, introduction, settings, level=level)
+        if isinstance(self._setting, Levels):
+            server.read_level = self._setting.read
+        await server.start()
+        self.ports[zone] = server
+        made.coordinator.port = _DyingPort(server, self.runtime)
+
+    def _network(self, settings: RealSettings) -> Network:
+        return Network(
+            self.zones,
+            runtime=self.runtime,
+            settings=settings,
+            upstream=self._connect_to,
+            passing=self._raw_to,
+            clocks=self.clocks,
+            codec=WireCodec(),
+        )
+
+    def _raw_to(self, zone: str) -> RawUpstream:
+        return RawUpstream(
+            self.zones[zone].address,
+            loop=asyncio.get_running_loop(),
+            backlog_bytes=PortSettings().zone_backlog_bytes,
+            writes=self._writes,
+        )
+
+
+class _DyingPort:
+    """``CoordinatorPort`` of a RESP port."""
+
+    def __init__(self, server: RespServer, runtime: Runtime) -> None:
+        self._server = server
+        self._runtime = runtime
+
+    def crash(self) -> None:
+        self._server.crash()
+
+    def restart(self) -> None:
+        self._runtime.spawn(self._back(), name="port")
+
+    async def _back(self) -> None:
+        try:
+            await self._server.start()
+        except ClusterError as error:
+            LOGGER.error("a coordinator's port did not come back: %s", error)

@@ -1,0 +1,194 @@
+"""Events of a run's programs: taken from what they write, kept in files, and read as one log in the end."""
+
+import json
+from collections import Counter
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import BinaryIO
+
+from zonelab.analysis.events.format import event_in, header_of
+from zonelab.analysis.events.reading import LogFile
+from zonelab.analysis.units import NS_PER_MS
+from zonelab.scenarios.programs.lines import LineSplitter, WrittenLine
+
+FOLDER = "programs"
+"""The folder of a run directory with the logs and the events of its programs."""
+
+AHEAD_NS_MAX = 1_000_000_000
+"""A time of an event that is so much later than its arrival comes from a clock that is wrong."""
+
+TOLD_MAX = 5
+"""Problems of one process that are told one by one."""
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class EventSource:
+    """A process that writes events: its name and its zone, which its events have unless they say others."""
+
+    name: str
+    zone: str
+
+
+@dataclass(kw_only=True, slots=True)
+class ProcessEvents:
+    """Events of one process: the file that the lab writes, the one that the process may write, what is wrong."""
+
+    source: EventSource
+    path: Path
+    own_path: Path
+    file: BinaryIO | None = None
+    problems: list[str] = field(default_factory=list)
+
+
+class CollectedEvents:
+    """Collector of the events of all processes of a run. Times are of the wall, in nanoseconds since 1970."""
+
+    def __init__(self, directory: Path) -> None:
+        self._directory = directory / FOLDER
+        self._directory.mkdir()
+        self._of: dict[str, ProcessEvents] = {}
+        self._leases: dict[str, int] = {}
+        self._latest_ns = 0
+        self._own_bytes = 0
+        self.counts: Counter[str] = Counter()
+        """Events so far, by ``op``."""
+
+    def log_path(self, name: str) -> Path:
+        """Return the file for what process ``name`` writes that is no event."""
+        return self._directory / f"{name}.log"
+
+    def add(self, source: EventSource) -> Path:
+        """Expect events of ``source``; return the file that it may write them to."""
+        own = (self._directory / f"{source.name}.own.jsonl").absolute()
+        path = self._directory / f"{source.name}.events.jsonl"
+        self._of.setdefault(source.name, ProcessEvents(source=source, path=path, own_path=own))
+        return own
+
+    def any_of(self, name: str) -> bool:
+        """Return whether process ``name`` has written any event."""
+        of = self._of[name]
+        return of.file is not None or _size(of.own_path) > 0
+
+    def take(self, name: str, line: WrittenLine, *, now_ns: int) -> bool:
+        """Keep the event in a line that process ``name`` wrote; return False if it is none."""
+        of = self._of[name]
+        if line.cut:
+            length = len(line.text) + line.cut
+            self._problem(of, f"line {line.number:,} of its output has {length:,} bytes", "1,000,000")
+            return False
+        if not line.text.lstrip().startswith(b"{") or b'"op"' not in line.text:
+            return False
+        event = event_in(line.text)
+        if isinstance(event, str):
+            if line.whole:
+                self._problem(of, f"line {line.number:,} of its output: {event}")
+            return False
+        self._keep(of, event, line.number, now_ns)
+        return True
+
+    def flush(self, name: str) -> None:
+        if (file := self._of[name].file) is not None:
+            file.flush()
+
+    def quiet_since_ns(self, *, now_ns: int) -> int:
+        """Return since when nothing has come and nothing known was due or under a lease; later than ``now_ns`` if it
+        is known that something still is.
+        """
+        own_bytes = sum(_size(of.own_path) for of in self._of.values())
+        if own_bytes != self._own_bytes:
+            self._own_bytes, self._latest_ns = own_bytes, max(self._latest_ns, now_ns)
+        return max(self._latest_ns, *self._leases.values()) if self._leases else self._latest_ns
+
+    def close(self) -> None:
+        for of in self._of.values():
+            if of.file is not None:
+                of.file.close()
+
+    def problems(self) -> list[str]:
+        """Return what was wrong with events, each with process and line."""
+        told = []
+        for name, of in self._of.items():
+            told += [f"program {name}: {problem}" for problem in of.problems[:TOLD_MAX]]
+            if (more := len(of.problems) - TOLD_MAX) > 0:
+                told[-1] += f" ({more:,} more like it)"
+        return told
+
+    def logs(self) -> list[LogFile]:
+        """Return the logs of all processes, once none of them writes any more."""
+        files = []
+        for of in self._of.values():
+            if of.file is not None:
+                of.file.flush()
+                files.append(LogFile(name=self._shown(of.path), data=of.path.read_bytes()))
+            if of.own_path.exists():
+                files.append(LogFile(name=self._shown(of.own_path), data=self._own_log(of)))
+        return files
+
+    def _shown(self, path: Path) -> str:
+        return f"{FOLDER}/{path.name}"
+
+    def _own_log(self, of: ProcessEvents) -> bytes:
+        """Return the usable events of the file that a process wrote; what is torn at its end is left out."""
+        splitter, kept = LineSplitter(), []
+        data = of.own_path.read_bytes()
+        for line in (*splitter.feed(data), *splitter.last()):
+            place = f"line {line.number:,} of {self._shown(of.own_path)}"
+            if not line.text.strip() or (line.number == 1 and _is_header(line.text)):
+                continue
+            event = event_in(line.text) if not line.cut else f"got {len(line.text) + line.cut:,} bytes"
+            if isinstance(event, str):
+                if line.whole:
+                    self._problem(of, f"{place}: {event}")
+                continue
+            if event["t_ns"] is None:
+                self._problem(of, f"{place}: has no t_ns, which events in a file need")
+                continue
+            kept.append(_line({**event, **self._named(of, event)}))
+        return b"".join(kept)
+
+    def _keep(self, of: ProcessEvents, event: dict[str, object], number: int, now_ns: int) -> None:
+        at_ns = event["t_ns"]
+        if at_ns is None:
+            at_ns = now_ns
+        assert isinstance(at_ns, int)
+        if at_ns > now_ns + AHEAD_NS_MAX:
+            ahead = f"{(at_ns - now_ns) / 1e9:,.0f} s"
+            self._problem(of, f"line {number:,} of its output has a time {ahead} ahead of the clock of the lab")
+        if of.file is None:
+            of.file = of.path.open("ab")
+        of.file.write(_line({**event, "t_ns": at_ns, **self._named(of, event)}))
+        op, message, own = str(event["op"]), str(event["id"]), event["lease_ms"]
+        self.counts[op] += 1
+        self._latest_ns = max(self._latest_ns, now_ns)
+        delay_ms = event["delay_ms"]
+        if op == "push" and isinstance(delay_ms, int):
+            self._latest_ns = max(self._latest_ns, now_ns + delay_ms * NS_PER_MS)
+        if op == "begin" and isinstance(own, int):
+            self._leases[message] = now_ns + own * NS_PER_MS
+        elif op in ("end", "failed"):
+            self._leases.pop(message, None)
+
+    def _named(self, of: ProcessEvents, event: dict[str, object]) -> dict[str, object]:
+        return {"program": event["program"] or of.source.name, "zone": event["zone"] or of.source.zone}
+
+    def _problem(self, of: ProcessEvents, words: str, accepted: str = "") -> None:
+        of.problems.append(words + (f"; accepted: at most {accepted}" if accepted else ""))
+
+
+def _line(event: dict[str, object]) -> bytes:
+    said = {name: value for name, value in event.items() if value is not None}
+    return json.dumps(said, separators=(",", ":")).encode() + b"\n"
+
+
+def _is_header(line: bytes) -> bool:
+    try:
+        return header_of(line) is not None
+    except ValueError:
+        return False
+
+
+def _size(path: Path) -> int:
+    try:
+        return path.stat().st_size
+    except FileNotFoundError:
+        return 0

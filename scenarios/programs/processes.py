@@ -1,0 +1,216 @@
+"""All processes of a run's programs: started at the zones' ports, watched, struck by faults, and gone in the end."""
+
+import asyncio
+import os
+import secrets
+import shutil
+import signal
+import sys
+from collections.abc import Callable, Iterable, Iterator, Mapping
+
+from zonelab.cluster.resp.gateway.ported_cluster import PortedCluster
+from zonelab.cluster.zone import ClusterError
+from zonelab.scenarios.logs import LOGGER
+from zonelab.scenarios.programs import guardian
+from zonelab.scenarios.programs.addresses import address_of
+from zonelab.scenarios.programs.collected import CollectedEvents, EventSource
+from zonelab.scenarios.programs.process import ProcessStart, ProgramProcess
+from zonelab.scenarios.spec.programs import Program, filled, process_name
+from zonelab.scenarios.spec.scenario import Scenario
+
+_MARK_BYTES = 12
+_POLL_S = 0.05
+
+
+class ProgramProcesses:
+    """Processes of the programs of ``scenario``, by name.
+
+    ``fail`` is called with what the run cannot go on after; ``doubts`` has what makes its verdict unknown, in words.
+    """
+
+    def __init__(
+        self,
+        scenario: Scenario,
+        cluster: PortedCluster,
+        *,
+        events: CollectedEvents,
+        fail: Callable[[ClusterError], None],
+    ) -> None:
+        self._scenario = scenario
+        self._cluster = cluster
+        self._events = events
+        self._fail = fail
+        self._mark = secrets.token_hex(_MARK_BYTES)
+        self._guardian: asyncio.subprocess.Process | None = None
+        self._gone: set[str] = set()
+        self.by_name: dict[str, ProgramProcess] = {}
+        self.doubts: list[str] = []
+
+    @property
+    def pgids(self) -> Mapping[str, int]:
+        """Return the ids of the process groups of those that run, by process."""
+        return {name: one.pgid for name, one in self.by_name.items() if one.pgid is not None}
+
+    def of(self, program: str, zone: str = "all") -> list[str]:
+        """Return the names of the processes of ``program``, in ``zone`` or in all zones."""
+        given = (one.given for one in self.by_name.values())
+        return [one.name for one in given if one.program == program and zone in ("all", one.zone)]
+
+    async def prepare(self) -> None:
+        """Make all processes, start those that do not end by themselves, and wait until they are ready.
+
+        Raises ``ClusterError``.
+        """
+        await self._make()
+        await self._guard()
+        lasting = [one for one in self.by_name.values() if not one.given.ends]
+        for one in lasting:
+            await one.start()
+        await asyncio.gather(*map(self._ready, lasting))
+
+    async def begin_load(self) -> None:
+        """Start those that end by themselves. Raises ``ClusterError``."""
+        for one in self._ending():
+            await one.start()
+
+    @property
+    def load_is_over(self) -> bool:
+        """Return whether there are processes that end by themselves, and all of them have."""
+        ending = list(self._ending())
+        return bool(ending) and all(one.over.is_set() for one in ending)
+
+    async def end_load(self) -> None:
+        """End those that should have ended by themselves and have not."""
+        await self._stop(self._ending())
+
+    def strike(self, name: str, number: int) -> None:
+        """Send a signal to the group of process ``name``, as a fault does: that it ends then is no problem."""
+        one = self.by_name[name]
+        one.struck = one.struck or number not in (signal.SIGSTOP, signal.SIGCONT)
+        one.signal(signal.Signals(number))
+
+    async def replace(self, name: str) -> None:
+        """Start process ``name`` again if it has ended. Raises ``ClusterError``."""
+        one = self.by_name[name]
+        if one.pgid is None:
+            await one.over.wait()
+            await one.start()
+
+    async def stop(self) -> None:
+        """End all of them and what they left, and note what did not end in order."""
+        await self._stop(self.by_name.values())
+        for pid, name in (await self._strays()).items():
+            self._doubt(f"program {name}: a process that it had started (pid {pid}) outlived it and was killed")
+        for name, one in self.by_name.items():
+            if one.left_out:
+                self._doubt(f"program {name}: its log is cut: {one.left_out:,} bytes of its output are not in it")
+            one.close()
+        if self._guardian is not None:
+            assert self._guardian.stdin is not None
+            self._guardian.stdin.close()
+            await self._guardian.wait()
+            self._guardian = None
+
+    def _ending(self) -> Iterator[ProgramProcess]:
+        return (one for one in self.by_name.values() if one.given.ends)
+
+    async def _make(self) -> None:
+        for program, section in self._scenario.programs.items():
+            for zone in section.zones(self._scenario.zones):
+                address = await address_of(self._cluster, program=program, zone=zone)
+                for index in range(section.count):
+                    values = {"host": address.host, "port": str(address.port), "zone": zone, "index": str(index)}
+                    values |= {"url": f"redis://{address}", "seed": str(self._scenario.seed)}
+                    self._add(program, section, values)
+
+    def _add(self, program: str, section: Program, values: dict[str, str]) -> None:
+        name = process_name(program, values["zone"], int(values["index"]))
+        own = self._events.add(EventSource(name=name, zone=values["zone"]))
+        values = {**values, "events": str(own)}
+        environment = {**os.environ, "PYTHONUNBUFFERED": "1"}
+        environment |= {key: filled(text, values) for key, text in section.env.items()}
+        environment[guardian.VARIABLE] = f"{self._mark}:{name}"
+        words = [filled(word, values) for word in section.command]
+        found = shutil.which(words[0], path=environment.get("PATH"))
+        if found is None:
+            raise ClusterError(f"program {program}: command {words[0]!r} is not there, or cannot be executed")
+        self.by_name[name] = ProgramProcess(
+            ProcessStart(
+                name=name,
+                program=program,
+                zone=values["zone"],
+                words=[found, *words[1:]],
+                environment=environment,
+                ready=None if section.ready is None else section.ready.line,
+                stop=section.stop,
+                ends=section.ends,
+            ),
+            events=self._events,
+            wall_ns=self._wall_ns,
+            on_end=self._ended,
+        )
+
+    def _wall_ns(self) -> int:
+        return self._cluster.epoch_ns + self._cluster.runtime.now_ns()
+
+    async def _guard(self) -> None:
+        """Start the process that ends all others if the lab dies."""
+        self._guardian = await asyncio.create_subprocess_exec(
+            *(sys.executable, "-I", "-S", guardian.__file__, self._mark),
+            stdin=asyncio.subprocess.PIPE,
+            stdout=asyncio.subprocess.DEVNULL,
+            stderr=asyncio.subprocess.DEVNULL,
+            start_new_session=True,
+        )
+
+    async def _ready(self, one: ProgramProcess) -> None:
+        section = self._scenario.programs[one.given.program]
+        if section.ready is None:
+            return
+        heard, over = (asyncio.create_task(event.wait()) for event in (one.is_ready, one.over))
+        await asyncio.wait((heard, over), timeout=section.ready.within_s, return_when=asyncio.FIRST_COMPLETED)
+        for task in (heard, over):
+            task.cancel()
+        if one.is_ready.is_set():
+            return
+        if one.over.is_set():
+            raise ClusterError(f"program {one.name} ended before it was ready: {one.ended_in_words}")
+        wanted = f"no line of its output matches {section.ready.line!r}"
+        raise ClusterError(f"program {one.name} was not ready within {section.ready.within_s:g} s: {wanted}")
+
+    def _ended(self, one: ProgramProcess) -> None:
+        """Judge that a process has ended by itself."""
+        LOGGER.info("program %s ended: %s", one.name, one.ended_in_words)
+        if one.given.ends:
+            if one.exit_code == 0:
+                return
+            if not self._events.any_of(one.name):
+                self._fail(ClusterError(f"program {one.name} ended at once: {one.ended_in_words}"))
+        self._gone.add(one.name)
+        words = f"program {one.name} ended by itself: {one.ended_in_words}"
+        if not one.given.ends and all(name in self._gone for name in self.of(one.given.program)):
+            self._fail(ClusterError(f"{words}; no process of {one.given.program} is left"))
+        self._doubt(words)
+
+    async def _stop(self, some: Iterable[ProgramProcess]) -> None:
+        stopped = list(some)
+        await asyncio.gather(*(one.stop() for one in stopped))
+        for one in stopped:
+            if one.killed_late:
+                one.killed_late = False
+                how = one.given.stop
+                self._doubt(f"program {one.name} did not end within {how.grace_s:g} s of {how.signal} and was killed")
+
+    async def _strays(self) -> dict[int, str]:
+        """Kill what the processes have started and left, and return it; it has the time of its program to end."""
+        grace_s = max((one.given.stop.grace_s for one in self.by_name.values()), default=0.0)
+        deadline_s = asyncio.get_running_loop().time() + grace_s
+        while await asyncio.to_thread(guardian.marked, self._mark):
+            if asyncio.get_running_loop().time() > deadline_s:
+                return await asyncio.to_thread(guardian.kill_marked, self._mark)
+            await asyncio.sleep(_POLL_S)
+        return {}
+
+    def _doubt(self, words: str) -> None:
+        LOGGER.warning("%s", words)
+        self.doubts.append(words)

@@ -1,0 +1,57 @@
+"""Goal: programs of the user's own get a run, a history and a verdict, and nothing of them outlives it.
+
+Method: a small queue in Python over a sorted set, on process zones, through the runner.
+"""
+
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+from support.scenarios.short_runs import Phases, Ran
+
+from zonelab.scenarios.arms import ZoneKind
+from zonelab.scenarios.run.on_servers import run_on_servers
+from zonelab.scenarios.spec.reading import load_scenario
+
+pytestmark = pytest.mark.real
+
+GUEST = Path(__file__).parents[2] / "support" / "guests" / "sound_queue.py"
+PUSH = [sys.executable, str(GUEST), "push", "{url}", "60"]
+WORK = [sys.executable, str(GUEST), "work", "{url}"]
+
+
+def ran(tmp_path: Path, **changed: Any) -> Ran:
+    given: dict[str, Any] = {
+        "name": "own",
+        "level": "DC_QUORUM",
+        "load": {"duration_s": 60},
+        "programs": {
+            "producer": {"command": PUSH, "ends": True, "zone": "a"},
+            "worker": {"command": WORK, "zone": "b", "count": 2},
+        },
+        "drain": {"bound_s": 60, "quiet_s": 2},
+        **changed,
+    }
+    file = tmp_path / "own.yaml"
+    file.write_text(yaml.safe_dump(given))
+    watcher = Phases()
+    scenario = load_scenario(str(file))
+    directory, record = run_on_servers(
+        scenario, kind=ZoneKind.PROCESS, runs=tmp_path / "runs", watcher=watcher, command="test"
+    )
+    return Ran(directory, record, watcher.names)
+
+
+def test_a_sound_queue_is_valid_while_a_zone_dies(tmp_path: Path) -> None:
+    fault = {"kind": "kill", "zone": "b", "at_s": 0.3, "for_s": 1.5, "restart": "warm"}
+    run = ran(tmp_path, faults=[fault])
+    assert (run.record.status, run.record.error) == ("complete", None)
+    verdict = run.check()
+    assert (verdict.valid, verdict.reasons) == (True, ())
+    assert verdict.totals.pushed == verdict.totals.acked == 60
+    info = run.json("run.json")
+    assert sorted(info["programs"]) == ["producer-a-0", "worker-b-0", "worker-b-1"]
+    assert {one["exit_code"] for one in info["programs"].values()} == {0}
+    assert [row["kind"] for row in run.table("faults")] == ["kill"]
