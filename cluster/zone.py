@@ -21,6 +21,11 @@ class ZoneError(ClusterError):
     """A verb does not fit the zone's state, or its server did not start, stop or answer in time."""
 
 
+def keeps_no_files(name: str) -> str:
+    """Return why the disk of zone ``name`` makes no difference to its server."""
+    return f"zone {name}: its disk cannot be full, as it writes nothing: persistence is none"
+
+
 class Persistence(StrEnum):
     """The server's writes to disk. A killed process loses nothing that it had handed to the kernel."""
 
@@ -106,6 +111,25 @@ class Zone(Protocol):
 
     async def restart(self, mode: Restart, *, warm_from: "Zone | None" = None) -> None:
         """DEAD → RUNNING. ``WARM`` copies the data of ``warm_from`` before it returns."""
+
+
+@runtime_checkable
+class FillsDisk(Protocol):
+    """A zone whose server's disk can be full: a simulated one, or a process that keeps files.
+
+    Measured with Valkey 9.1.2: with an append-only file the first writes that do not reach it are confirmed, and later
+    ones refused (``MISCONF``) until there is room; ``AOF_ALWAYS``: the server ends instead. With snapshots writes are
+    refused once one that was due has failed, until one has worked: 5 s after the last attempt.
+    """
+
+    async def fill_disk(self) -> None:
+        """While RUNNING: let nothing more of what the server writes reach its files until ``free_disk``.
+
+        Raises ``ZoneError`` if the server keeps no files.
+        """
+
+    async def free_disk(self) -> None:
+        """While RUNNING or DEAD: let it write again."""
 
 
 @runtime_checkable

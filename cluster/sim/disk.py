@@ -12,6 +12,7 @@ from random import Random
 
 from zonelab.cluster.sim.redis.model import RedisModel
 from zonelab.cluster.sim.redis.registry import Args
+from zonelab.cluster.sim.redis.reply import LOG_UNWRITTEN, SNAPSHOT_UNWRITTEN
 from zonelab.cluster.sim.redis.store import Snapshot
 from zonelab.cluster.zone import Persistence
 from zonelab.engine.ports import Runtime, Timer
@@ -19,6 +20,9 @@ from zonelab.engine.ports import Runtime, Timer
 _SECOND_NS = 1_000_000_000
 _REWRITE_RECORDS = 10_000
 """An append-only file of fewer records is not rewritten."""
+
+_SAVE_AGAIN_NS = 5 * _SECOND_NS
+"""After a snapshot that could not be written the next is not tried sooner (``CONFIG_BGSAVE_RETRY_DELAY``)."""
 
 _OVERHEAD_BYTES = 16
 """Bytes of a command in the append-only file besides its words, about; they decide where a torn tail ends."""
@@ -62,17 +66,46 @@ class Disk:
         self._save_points = save_points
         self._timer: Timer | None = None
         self._model: RedisModel | None = None
+        self.full = False
+        """True while nothing more can be written."""
         self.wipe()
 
     def wipe(self) -> None:
         """Remove the files."""
         self._base: Snapshot | None = None
         self._log: list[_Record] = []
+        self._unwritten: list[_Record] = []
         self._flushed = 0
         self._rewrite_at = _REWRITE_RECORDS
         self._changes = 0
         self._saved_ns = self._runtime.now_ns()
+        self._failed_ns: int | None = None
         self._stop_timer()
+
+    def fill(self) -> None:
+        """Let nothing more be written, until ``free``."""
+        self.full = True
+
+    def free(self) -> None:
+        """Make room: what the server kept of its log is written now; a snapshot is when it tries again."""
+        self.full = False
+        if self._unwritten:
+            assert self._model is not None
+            self._log += self._unwritten
+            self._unwritten = []
+            self._model.unwritable = None
+            self._start_timer()
+
+    def notice(self) -> bool:
+        """Let the server notice at the end of a turn that it could not write its log, and refuse writes from now on.
+
+        Returns True if it ends of that: with ``AOF_ALWAYS`` it cannot keep its word.
+        """
+        if not self._unwritten:
+            return False
+        assert self._model is not None
+        self._model.unwritable = LOG_UNWRITTEN
+        return self.persistence is Persistence.AOF_ALWAYS
 
     def attach(self, model: RedisModel) -> None:
         """Load the files into ``model`` and write down from now on what changes in it."""
@@ -95,7 +128,9 @@ class Disk:
 
     def append(self, effects: list[Args], *, time_us: int) -> None:
         """The server hands the effects of a command to the kernel."""
-        if self.persistence in APPENDING:
+        if self.persistence in APPENDING and self.full:
+            self._unwritten.append(_Record(time_us, effects))
+        elif self.persistence in APPENDING:
             self._log.append(_Record(time_us, effects))
             if self.persistence is Persistence.AOF_ALWAYS:
                 self._flush()
@@ -108,6 +143,8 @@ class Disk:
     def end_process(self) -> None:
         """SIGKILL: files stay as they are, and the kernel keeps what it was given."""
         self._model = None
+        self._unwritten = []
+        self._failed_ns = None
         self._stop_timer()
         self._changes = 0
 
@@ -146,20 +183,29 @@ class Disk:
 
     def _flush(self) -> None:
         self._flushed = len(self._log)
-        if self._flushed >= self._rewrite_at and self._model is not None:
+        if self._flushed >= self._rewrite_at and self._model is not None and not self.full:
             self._base = self._model.store.snapshot()
             self._log.clear()
             self._flushed = 0
             self._rewrite_at = max(_REWRITE_RECORDS, 2 * len(self._model.store))
 
     def _save_if_due(self) -> None:
-        """Save a snapshot when enough changed for long enough, as the server's own timer does."""
+        """Save a snapshot when enough changed for long enough, as the server's own timer does.
+
+        After one that fails the server refuses writes, until one has worked.
+        """
         assert self._model is not None
-        waited_s = (self._runtime.now_ns() - self._saved_ns) / _SECOND_NS
+        now_ns = self._runtime.now_ns()
+        waited_s = (now_ns - self._saved_ns) / _SECOND_NS
         due = any(waited_s >= seconds and self._changes >= changes for seconds, changes in self._save_points)
-        if due and self._running():
+        tries = due and self._running() and (self._failed_ns is None or now_ns - self._failed_ns > _SAVE_AGAIN_NS)
+        if tries and self.full:
+            self._failed_ns = now_ns
+            self._model.unwritable = SNAPSHOT_UNWRITTEN
+        elif tries:
             self._base = self._model.store.snapshot()
-            self._saved_ns = self._runtime.now_ns()
+            self._saved_ns = now_ns
             self._changes = 0
+            self._failed_ns = self._model.unwritable = None
         if self._changes:
             self._start_timer()

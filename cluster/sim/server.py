@@ -282,7 +282,11 @@ class SimServer:
         else:
             replies = model.execute_pipeline(pipeline)
         self._inbox.popleft()
-        connection.reply(on_replies, replies)
+        if self._disk.full and self._disk.notice():
+            self._runtime.note(self.name, "end, as the disk is full")
+            self.kill()
+        else:
+            connection.reply(on_replies, replies)
 
     def _die(self) -> None:
         self._execute_begun()

@@ -6,14 +6,14 @@ from contextlib import asynccontextmanager
 from zonelab.cluster.clock import NodeClock
 from zonelab.cluster.sim.runtime import SimRuntime
 from zonelab.cluster.sim.server import ServerSettings, SimServer
-from zonelab.cluster.zone import Address, Persistence, Restart, Zone, ZoneError, ZoneState
+from zonelab.cluster.zone import Address, Persistence, Restart, Zone, ZoneError, ZoneState, keeps_no_files
 from zonelab.engine.common.mutex import Mutex
 
 _PORT = 6379
 
 
 class SimZone:
-    """Implements ``Zone`` and ``LosesPower`` of ``zonelab.cluster.zone``.
+    """Implements ``Zone``, ``FillsDisk`` and ``LosesPower`` of ``zonelab.cluster.zone``.
 
     Verbs of one zone are carried out one at a time, as on real servers. ``clock`` is the server's clock.
     """
@@ -31,6 +31,8 @@ class SimZone:
 
     @property
     def state(self) -> ZoneState:
+        if self._state in (ZoneState.RUNNING, ZoneState.PAUSED) and not self.server.listening:
+            self._state = ZoneState.DEAD
         return self._state
 
     @property
@@ -82,6 +84,16 @@ class SimZone:
         async with self._verb("free the memory", ZoneState.RUNNING):
             self.server.limit_memory(full=False)
 
+    async def fill_disk(self) -> None:
+        async with self._verb("fill the disk", ZoneState.RUNNING):
+            if self.persistence is Persistence.NONE:
+                raise ZoneError(keeps_no_files(self.name))
+            self.server.disk.fill()
+
+    async def free_disk(self) -> None:
+        async with self._verb("free the disk", ZoneState.RUNNING, ZoneState.DEAD):
+            self.server.disk.free()
+
     async def restart(self, mode: Restart, *, warm_from: Zone | None = None) -> None:
         async with self._verb("restart", ZoneState.DEAD):
             source = self._warm_source(mode, warm_from)
@@ -102,9 +114,9 @@ class SimZone:
     @asynccontextmanager
     async def _verb(self, verb: str, *states: ZoneState) -> AsyncIterator[None]:
         async with self._verbs:
-            if self._state not in states:
+            if self.state not in states:
                 accepted = " or ".join(states)
-                raise ZoneError(f"zone {self.name}: cannot {verb} while {self._state}; it must be {accepted}")
+                raise ZoneError(f"zone {self.name}: cannot {verb} while {self.state}; it must be {accepted}")
             self._runtime.note(self.name, verb)
             yield
 

@@ -14,6 +14,7 @@ AnyFault = Annotated[
     | zones.Pause
     | zones.SlowZone
     | zones.Memory
+    | zones.DiskFull
     | outages.ZoneOutage
     | clocks.ClockFault
     | clocks.ClockFreeze

@@ -167,6 +167,8 @@ class Fault(Section):
     """It ends producers or consumers, which only a run of a queue has."""
     of_services: ClassVar[bool] = False
     """It ends a background program of the queue, which not every queue has."""
+    of_files: ClassVar[bool] = False
+    """It is about what servers write to disk, which those without persistence do not."""
     of_groups: ClassVar[bool] = False
     """It is about the members of a consumer group, which not every queue has."""
     between_zones: ClassVar[bool] = False

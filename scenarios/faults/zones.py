@@ -1,4 +1,4 @@
-"""Faults of a zone's server: it dies, loses its power, stands still, becomes slow or has no memory left."""
+"""Faults of a zone's server: it dies, loses its power, stands still, becomes slow, has no memory or no disk left."""
 
 from abc import abstractmethod
 from collections.abc import Iterator
@@ -9,7 +9,7 @@ from typing import Annotated, ClassVar, Literal
 from pydantic import Field
 
 from zonelab.cluster.fields import Flag, Problem
-from zonelab.cluster.zone import LosesPower, Restart, Zone, ZoneError, ZoneState
+from zonelab.cluster.zone import FillsDisk, LosesPower, Restart, Zone, ZoneError, ZoneState
 from zonelab.scenarios.faults.fault import Action, Changes, Choices, ClusterPart, OfZone, Stage, Targets, WarmSource
 
 _FACTOR_LEAST = 4.0
@@ -174,6 +174,34 @@ class Memory(OfServer):
 
     async def relieve(self, zone: Zone, source: WarmSource) -> None:
         await zone.free_memory()
+
+
+class DiskFull(OfServer):
+    """Fill the disk of a zone's server: it refuses writes (MISCONF) once it has not kept one, or ends (AOF always)."""
+
+    colour = "#6b4c9a"
+    harm = 5
+    of_files = True
+
+    kind: Literal["disk_full"]
+    zone: str
+
+    async def strike(self, zone: Zone) -> None:
+        await self._disk_of(zone).fill_disk()
+
+    async def relieve(self, zone: Zone, source: WarmSource) -> None:
+        await self._disk_of(zone).free_disk()
+        if zone.state is ZoneState.DEAD:
+            await zone.restart(Restart.KEEP)
+
+    def action(self, stage: Stage) -> Action:
+        self._disk_of(stage.testbed.zones[self.zone])
+        return super().action(stage)
+
+    def _disk_of(self, zone: Zone) -> FillsDisk:
+        if not isinstance(zone, FillsDisk):
+            raise ZoneError(f"zone {zone.name}: {self.kind} is possible in simulation and on process zones only")
+        return zone
 
 
 class SlowZone(OfServer):

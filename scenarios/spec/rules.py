@@ -13,7 +13,7 @@ from zonelab.cluster.fields import Problem
 from zonelab.cluster.links.lag_text import parse_lag
 from zonelab.cluster.random_streams import Streams
 from zonelab.cluster.topology.topology import TopologyError
-from zonelab.cluster.zone import ClusterError
+from zonelab.cluster.zone import ClusterError, Persistence
 from zonelab.scenarios.arms import Arm
 from zonelab.scenarios.faults.catalogue import AnyFault
 from zonelab.scenarios.faults.fault import no_link, no_zone
@@ -328,6 +328,8 @@ def _of_run(scenario: Scenario, path: str, fault: AnyFault) -> Iterator[Problem]
         yield Problem.of(f"{path}.for_s", fault.for_s, f"at most {duration_s - fault.at_s:g}: all heals with the load")
     if scenario.arm is Arm.REAL and fault.simulated_only:
         yield Problem.of(f"{path}.kind", fault.kind, "on real servers any other kind; this one needs arm: sim")
+    if scenario.persistence is Persistence.NONE and fault.of_files:
+        yield Problem.of("persistence", "none", f"any that writes files, as {path} ({fault.kind}) is about these")
 
 
 def _overlaps(scenario: Scenario) -> Iterator[Problem]:

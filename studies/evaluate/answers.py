@@ -12,6 +12,7 @@ from zonelab.cluster.links.lag_text import parse_lag
 from zonelab.cluster.votes.levels import Level
 from zonelab.cluster.zone import Persistence
 from zonelab.scenarios.durations import parse_duration_s
+from zonelab.scenarios.faults.catalogue import CLASSES
 from zonelab.scenarios.spec.queue_settings import QueueMode
 
 MODES = (QueueMode.DEFAULT, QueueMode.HARDENED)
@@ -32,6 +33,7 @@ OUTAGES: Mapping[str, tuple[str, Mapping[str, Any]]] = {
     "link": ("a link fails", {"kind": "cut", "link": "any"}),
     "flap": ("a link flaps", {"kind": "flap", "link": "any"}),
     "slow": ("a server is slow", {"kind": "slow", "zone": "any"}),
+    "disk": ("a disk is full", {"kind": "disk_full", "zone": "any"}),
 }
 """By the word of an answer: the name of the class of faults, and the fault."""
 
@@ -162,6 +164,8 @@ def _outages(answers: RolloutAnswers, text: str) -> RolloutAnswers:
             accepted = f"KIND LENGTH TIMES-A-YEAR, each kind once; kinds: {_some(OUTAGES)}; e.g. restart 10s weekly"
             nearest = "" if kind in OUTAGES else did_you_mean(kind, OUTAGES)
             raise ValueError(f"outages: got {part!r}{nearest}; accepted: {accepted}")
+        if CLASSES[OUTAGES[kind][1]["kind"]].of_files and answers.persistence is Persistence.NONE:
+            raise ValueError(f"outages: got {part!r}; accepted: {kind} with a persistence other than none")
         per_year = _YEARLY.get(words[1], _number(words[1]))
         if per_year is None:
             raise ValueError(f"outages: got {words[1]!r} times a year; accepted: a number, or {_some(_YEARLY)}")

@@ -120,7 +120,7 @@ def _plainer_settings(scenario: Scenario) -> Iterator[Scenario]:
         yield local
     if scenario.simulation.tie_break is not TieBreak.FIFO:
         yield changed(scenario, simulation=scenario.simulation.model_copy(update={"tie_break": TieBreak.FIFO}))
-    if scenario.persistence is not Persistence.NONE:
+    if scenario.persistence is not Persistence.NONE and not any(fault.of_files for fault in scenario.faults):
         yield changed(scenario, persistence=Persistence.NONE)
     for retries in range(min(2, scenario.load.retries)):
         yield with_load(scenario, retries=retries)

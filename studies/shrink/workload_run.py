@@ -139,7 +139,8 @@ def _plainer_settings(scenario: Scenario) -> Iterator[Scenario]:
     if scenario.simulation.tie_break is not TieBreak.FIFO:
         yield changed(scenario, simulation=scenario.simulation.model_copy(update={"tie_break": TieBreak.FIFO}))
     # After a fault that kills a server, one that keeps nothing would be another fault: a wiped zone.
-    if scenario.persistence is not Persistence.NONE and not any(fault.comes_back for fault in scenario.faults):
+    of_files = any(fault.comes_back or fault.of_files for fault in scenario.faults)
+    if scenario.persistence is not Persistence.NONE and not of_files:
         yield changed(scenario, persistence=Persistence.NONE)
     clients = max((one.client for one in operations_of(scenario)), default=0) + 1
     keys = len({one.key for one in operations_of(scenario)}) or 1

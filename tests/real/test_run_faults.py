@@ -72,12 +72,14 @@ CATALOGUE = [
     ({"kind": "producer_crash", "zone": "c", "at_s": 6.4, "for_s": 0.2}, "producer-c"),
     ({"kind": "coordinator_crash", "zone": "c", "at_s": 6.7, "for_s": 0.2}, "c"),
     ({"kind": "memory", "zone": "a", "at_s": 6.75, "for_s": 0.2}, "a"),
+    ({"kind": "disk_full", "zone": "c", "at_s": 6.72, "for_s": 0.22}, "c"),
     ({"kind": "slow", "zone": "b", "factor": 10, "at_s": 6.75, "for_s": 0.2}, "b"),
 ]
 
 
 def test_every_fault_is_recorded_with_its_name_its_times_and_its_colour(tmp_path: Path) -> None:
-    run = run_short(tmp_path, load={"duration_s": 7}, faults=[fault for fault, _ in CATALOGUE])
+    faults = [fault for fault, _ in CATALOGUE]
+    run = run_short(tmp_path, load={"duration_s": 7}, persistence="aof-everysec", faults=faults)
     assert (run.record.status, run.record.error) == ("complete", None)
     recorded = sorted(run.table("faults"), key=lambda row: int(row["fault"].partition(":")[0]))  # some end at once
     rows = {row["fault"]: row for row in recorded}
@@ -159,6 +161,21 @@ def test_a_zone_without_memory_confirms_no_push_at_dc_one_until_it_has_some(tmp_
     operations = run.table("operations")
     pushes = [row for row in operations if (row["zone"], row["f"]) == ("b", "push") and row["type"] != "invoke"]
     assert {row["type"] for row in pushes if (row["invoke_ns"] - begin_ns) / 1e9 > last_s} == {"ok"}
+
+
+@pytest.mark.parametrize("persistence", ["aof-everysec", "aof-always"])
+def test_a_zone_whose_disk_is_full_confirms_no_push_at_dc_one_until_there_is_room(
+    tmp_path: Path, persistence: str
+) -> None:
+    run = run_with(tmp_path, {"kind": "disk_full", "zone": "b"}, level="DC_ONE", persistence=persistence)
+    assert run.record.error is None
+    assert "ok" not in outcomes(run, "b", "push")
+    assert outcomes(run, "a", "push") == {"ok"}
+    begin_ns, last_s = run.json("run.json")["phases"]["load"][0], band(run)[1]
+    operations = run.table("operations")
+    pushes = [row for row in operations if (row["zone"], row["f"]) == ("b", "push") and row["type"] != "invoke"]
+    later = [row for row in pushes if (row["invoke_ns"] - begin_ns) / 1e9 > last_s]
+    assert later[-1]["type"] == "ok"  # after a server that has ended coordinators connect again with their back-off
 
 
 def test_a_cut_off_zone_cannot_confirm_at_a_quorum_level_but_can_at_dc_one(tmp_path: Path) -> None:

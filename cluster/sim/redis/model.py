@@ -39,6 +39,7 @@ _NONE: CommandTable = {}
 R = TypeVar("R", bound=Reply)
 
 _NO_SCRIPTS = "ERR This Valkey command is not allowed from script"
+_PING = "ping"
 
 
 class RedisModel:
@@ -61,8 +62,12 @@ class RedisModel:
         self._written: list[Args] = []
         self.full = False
         """Its memory: it refuses what would need more of it."""
+        self.unwritable: str | None = None
+        """The error with which it refuses writes, and PING, as its files could not be written; None: they could."""
         self._lacking = {} if lacking is None else lacking
-        self._script_commands = script_commands(ScriptHost(call=self._call_from_script, full=lambda: self.full))
+        self._script_commands = script_commands(
+            ScriptHost(call=self._call_from_script, full=lambda: self.full, unwritable=lambda: self.unwritable)
+        )
         self.observers = KeyObservers()
 
     def execute(self, command: Command) -> Reply:
@@ -79,7 +84,8 @@ class RedisModel:
 
     def execute_each(self, commands: Iterable["Prepared"]) -> list[Reply]:
         """Execute several commands at one time; see ``execute``."""
-        store, tells = self.store, self._on_write is not None or self.full or bool(self.observers)
+        store = self.store
+        tells = self._on_write is not None or self.full or self.unwritable is not None or bool(self.observers)
         store.tick()
         replies: list[Reply] = []
         for handler, parsed, words in commands:
@@ -110,6 +116,8 @@ class RedisModel:
             return ServerError(_ABORTED)
         if self.full and any(spec is not None and spec.grows for spec in specs):
             return ServerError(f"EXECABORT Transaction discarded because of: {OUT_OF_MEMORY}")
+        if self.unwritable is not None and any(spec is not None and spec.writes for spec in specs):
+            return ServerError(f"EXECABORT Transaction discarded because of: {self.unwritable}")
         return self._tell([self._run(words, QUEUED_COMMANDS) for words in queued])
 
     def refusal(self, command: Command) -> str | None:
@@ -136,6 +144,8 @@ class RedisModel:
         assert spec is not None
         if self.full and spec.grows:
             return ServerError(OUT_OF_MEMORY)
+        if self.unwritable is not None and (spec.writes or spec.name == _PING):
+            return ServerError(self.unwritable)
         return self._carry_out(spec, args)
 
     def _find(self, args: Args, further: CommandTable) -> CommandSpec | None:
@@ -200,6 +210,8 @@ class RedisModel:
             return ServerError(_NO_SCRIPTS)
         if execution.read_only and spec.writes:
             return ServerError("ERR Write commands are not allowed from read-only scripts.")
+        if self.unwritable is not None and spec.writes:
+            return ServerError(self.unwritable)
         if self.full and not execution.exempt:
             if spec.grows:
                 return ServerError(OUT_OF_MEMORY)

@@ -74,6 +74,13 @@ OUT_OF_RANGE = "ERR value is out of range, must be positive"
 SYNTAX = "ERR syntax error"
 NO_SUCH_KEY = "ERR no such key"
 OUT_OF_MEMORY = "OOM command not allowed when used memory > 'maxmemory'."
+LOG_UNWRITTEN = "MISCONF Errors writing to the AOF file: No space left on device"
+SNAPSHOT_UNWRITTEN = (
+    "MISCONF Valkey is configured to save RDB snapshots, but it's currently unable to persist to disk. Commands that "
+    "may modify the data set are disabled, because this instance is configured to report errors during writes if RDB "
+    "snapshotting fails (stop-writes-on-bgsave-error option). Please check the Valkey logs for details about the RDB "
+    "error."
+)
 
 
 def fail(text: str) -> NoReturn:

@@ -15,10 +15,14 @@ NOT_BUSY = "NOTBUSY No scripts in execution right now."
 
 @dataclass(frozen=True, kw_only=True)
 class ScriptHost:
-    """``call`` runs a command of a script; ``full`` returns whether the server's memory is full."""
+    """``call`` runs a command of a script; ``full`` returns whether the server's memory is full.
+
+    ``unwritable`` returns the error with which it refuses writes for its files' sake; None if it does not.
+    """
 
     call: ServerCall
     full: Callable[[], bool]
+    unwritable: Callable[[], str | None]
     random: Random48 = field(default_factory=Random48)
 
     def execution(self, flags: Flags, *, only_reads: bool) -> Execution:
@@ -26,6 +30,9 @@ class ScriptHost:
 
         ``only_reads``: the command lets a script read only.
         """
+        refused = self.unwritable()
+        if refused is not None and flags.declared and not flags.read_only:
+            fail(refused)
         if only_reads and flags.declared and not flags.read_only:
             fail("ERR Can not execute a script with write flag using *_ro command.")
         if flags.grows and self.full():

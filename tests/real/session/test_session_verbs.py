@@ -110,6 +110,12 @@ def test_servers_and_coordinators_break_and_come_back_as_told(lab):
     lab.until(lambda: lab.zone("b")["statistics"]["server_troubles"] == ["memory full"])
     lab.run("heal")
     lab.until(lambda: lab.zone("b")["statistics"]["server_troubles"] == [])
+    lab.run("fault", "disk_full", "b")
+    with lab.server("b") as server_b:
+        lab.until(lambda: _refused(server_b))
+    lab.until(lambda: lab.zone("b")["statistics"]["server_troubles"] == ["cannot write to its disk (full?)"])
+    lab.run("heal")
+    lab.until(lambda: lab.zone("b")["statistics"]["server_troubles"] == [])
     lab.run("fault", "slow", "a", "5")
     assert lab.zone("a")["server"]["state"] == "slow"
     lab.run("fault", "coordinator_crash", "b")
@@ -122,6 +128,15 @@ def test_servers_and_coordinators_break_and_come_back_as_told(lab):
     with lab.client("b") as b:
         lab.until(lambda: all(lab.zone("b")["statistics"]["connected"].values()))
         assert b.get("k") == "v"
+
+
+def _refused(server):
+    """Return whether a write is refused for the sake of the server's files."""
+    try:
+        server.set("full", "v")
+    except redis.ResponseError as error:
+        return str(error).startswith("MISCONF")
+    return False
 
 
 def test_without_a_coordinator_the_others_do_not_reach_its_zone_and_without_its_port_they_do(lab):

@@ -22,7 +22,7 @@ BEGIN = "<!-- made by: PYTHONPATH=tests python -m support.cluster.command_table 
 END = "<!-- end of what is made -->"
 FLAGS = (b"write", b"denyoom", b"noscript")
 
-_SCRIPTS = script_commands(ScriptHost(call=lambda args, execution: None, full=bool))
+_SCRIPTS = script_commands(ScriptHost(call=lambda args, execution: None, full=bool, unwritable=lambda: None))
 MODELLED = frozenset((*names(COMMANDS), *names(_SCRIPTS)))
 
 

@@ -22,8 +22,8 @@ LOAD = {"duration_s": 2, "rate_per_s": 40}
 class Stage:
     """A cluster of three zones, and the one fault of its scenario."""
 
-    def __init__(self, **fault: Any) -> None:
-        self.scenario = small(load=LOAD, persistence="aof-no", faults=[{"at_s": 0.5, "for_s": 1, **fault}])
+    def __init__(self, *, persistence: str = "aof-no", **fault: Any) -> None:
+        self.scenario = small(load=LOAD, persistence=persistence, faults=[{"at_s": 0.5, "for_s": 1, **fault}])
         self.cluster = SimCluster(ZONES, settings_of(self.scenario))
         self.runtime = self.cluster.runtime
         self.runtime.run_until_complete(self.cluster.start())

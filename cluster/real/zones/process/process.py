@@ -1,8 +1,13 @@
-"""Process zones: a Redis or Valkey server process per zone."""
+"""Process zones: a Redis or Valkey server process per zone. Implements ``FillsDisk``, too.
+
+A full disk is a limit on the length of files (``RLIMIT_FSIZE``, setrlimit(2)), which needs no privileges: writes fail
+with EFBIG in place of ENOSPC. Python ignores the signal of that limit, SIGXFSZ, and so does the server it starts.
+"""
 
 import asyncio
 import contextlib
 import os
+import resource
 import signal
 import subprocess
 import sys
@@ -18,7 +23,7 @@ from zonelab.cluster.real.zones.process.binary import ServerBinary, find_binary
 from zonelab.cluster.real.zones.server_file import server_configuration
 from zonelab.cluster.real.zones.settings import ProcessZoneSettings
 from zonelab.cluster.real.zones.waiting import in_thread
-from zonelab.cluster.zone import Address, ZoneError
+from zonelab.cluster.zone import Address, Persistence, ZoneError, ZoneState, keeps_no_files
 
 _LAUNCHER = Path(__file__).with_name("launcher.py")
 _SIGNAL_TIMEOUT_S = 10.0
@@ -58,6 +63,27 @@ class ProcessZone(RealZone):
     @classmethod
     async def remove_stale(cls) -> list[str]:
         return [str(path) for path in await in_thread(workspace.remove_stale_directories)]
+
+    async def fill_disk(self) -> None:
+        async with self._allowed("fill the disk", ZoneState.RUNNING):
+            if self.persistence is Persistence.NONE:
+                raise ZoneError(keeps_no_files(self.name))
+            self._limit_files(0)
+
+    async def free_disk(self) -> None:
+        async with self._allowed("free the disk", ZoneState.RUNNING, ZoneState.DEAD):
+            if self.state is ZoneState.RUNNING:
+                self._limit_files(None)
+
+    def _limit_files(self, length_bytes: int | None) -> None:
+        """Let the server's files get no longer than that; None: as long as it was allowed before. A new one is free."""
+        assert self._process is not None
+        try:
+            _, most = resource.prlimit(self._process.pid, resource.RLIMIT_FSIZE)
+            now = most if length_bytes is None else length_bytes
+            resource.prlimit(self._process.pid, resource.RLIMIT_FSIZE, (now, most))
+        except OSError as error:
+            raise ZoneError(f"zone {self.name}: the length of its files cannot be limited: {error}") from error
 
     async def _create(self) -> None:
         self._binary = await in_thread(find_binary, self._settings.binary)

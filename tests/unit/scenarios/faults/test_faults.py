@@ -5,17 +5,20 @@ the same run without the fault, or with a milder one.
 """
 
 import json
+from functools import partial
 from typing import Any
 
 import pytest
 from support.scenarios.fault_stage import LOAD, MS, ZONES, Stage, latencies_ms, ran, rows, violated
 from support.scenarios.sim_runs import run_in_memory, small
 
+from zonelab.analysis.checkers.verdict import Verdict
 from zonelab.analysis.message_classes import MessageClass
 from zonelab.cluster.coordinators.coordinator import COORDINATOR_DIED, COORDINATOR_DOWN
 from zonelab.cluster.links.link import Cut
 from zonelab.cluster.zone import ZoneState
 from zonelab.scenarios.clients.recorder import PRODUCER_CRASHED
+from zonelab.scenarios.errors import ScenarioError
 from zonelab.scenarios.faults.catalogue import CLASSES
 from zonelab.scenarios.run_files.tables import FAULTS_NAME
 
@@ -29,6 +32,7 @@ CATALOGUE: list[tuple[dict[str, Any], str]] = [
     ({"kind": "loss", "link": "a>b", "share": 0.2}, "a>b"),
     ({"kind": "duplicate", "share": 0.2, "after_ms": 3}, "all links"),
     ({"kind": "memory", "zone": "a"}, "a"),
+    ({"kind": "disk_full", "zone": "a"}, "a"),
     ({"kind": "clog", "zone": "c"}, "c"),
     ({"kind": "swizzle_clog", "order": 3}, "all links"),
     ({"kind": "producer_crash", "zone": "b", "at_command": 4}, "producer-b"),
@@ -38,7 +42,7 @@ CATALOGUE: list[tuple[dict[str, Any], str]] = [
 
 def test_every_fault_of_a_run_is_recorded_with_its_name_its_times_and_its_colour() -> None:
     faults = [{"for_s": 0.1, "at_s": round(0.18 * index, 2), **fault} for index, (fault, _) in enumerate(CATALOGUE)]
-    done, tables, _ = run_in_memory(small(load=LOAD, faults=faults))
+    done, tables, _ = run_in_memory(small(load={**LOAD, "duration_s": 2.2}, persistence="aof-no", faults=faults))
     assert (done.record.status, done.record.error) == ("complete", None)
     begin_ns = done.record.phases["load"][0]
     for index, (row, fault, (_, target)) in enumerate(zip(rows(tables, FAULTS_NAME), faults, CATALOGUE, strict=True)):
@@ -63,6 +67,55 @@ def test_a_fault_that_begins_when_another_ends_waits_until_the_server_is_back() 
         assert (done.record.status, done.record.error) == ("complete", None)
         first, second = rows(tables, FAULTS_NAME)
         assert first["end_ns"] <= second["begin_ns"] < second["end_ns"]
+
+
+class TestDiskFull:
+    WORDS = "MISCONF Errors writing to the AOF file: No space left on device"
+
+    def run_with(self, **changes: Any) -> tuple[list[dict[str, Any]], Verdict]:
+        full = {"kind": "disk_full", "zone": "b", "at_s": 0.5, "for_s": 1}
+        return ran(load={"duration_s": 2.5, "rate_per_s": 60}, level="DC_ONE", faults=[full], **changes)
+
+    def outcomes(self, operations: list[dict[str, Any]], zone: str, from_s: float, to_s: float) -> set[str]:
+        begin_ns = min(row["intended_ns"] for row in operations if row["intended_ns"] is not None)
+        pushes = [row for row in operations if (row["f"], row["zone"]) == ("push", zone) and row["type"] != "invoke"]
+        return {row["type"] for row in pushes if from_s < (row["invoke_ns"] - begin_ns) / 1e9 < to_s}
+
+    def test_one_write_is_confirmed_and_the_next_refused_until_there_is_room(self) -> None:
+        stage = Stage(kind="disk_full", zone="a")
+        ask = partial(self.ask, stage)
+        stage.begin()
+        assert stage.cluster.zones["a"].state is ZoneState.RUNNING
+        assert ask("SET", "k", "v") == b"OK"
+        assert [str(ask("SET", "k", "w")), ask("GET", "k")] == [self.WORDS, b"v"]
+        stage.end()
+        assert [ask("SET", "k", "w"), ask("GET", "k")] == [b"OK", b"w"]
+
+    def test_its_producer_confirms_nothing_and_others_do(self) -> None:
+        operations, _ = self.run_with(persistence="aof-everysec")
+        assert self.outcomes(operations, "b", 0.7, 1.4) == {"info"}  # the other zones have it
+        assert self.outcomes(operations, "a", 0.7, 1.4) == self.outcomes(operations, "b", 1.7, 2.5) == {"ok"}
+
+    def test_a_server_that_flushes_each_write_ends_and_is_started_again(self) -> None:
+        stage = Stage(kind="disk_full", zone="a", persistence="aof-always")
+        stage.write("b")
+        stage.begin()
+        stage.write("b")
+        stage.pass_ms(100)
+        assert stage.cluster.zones["a"].state is ZoneState.DEAD
+        stage.end()
+        assert stage.cluster.zones["a"].state is ZoneState.RUNNING
+        operations, _ = self.run_with(persistence="aof-always")
+        assert "ok" not in self.outcomes(operations, "b", 0.7, 1.4)
+        assert self.outcomes(operations, "a", 0.7, 1.4) == {"ok"}
+
+    def test_servers_without_files_cannot_have_it(self) -> None:
+        with pytest.raises(ScenarioError, match=r"persistence: got 'none'; accepted: any that writes files"):
+            small(persistence="none", faults=[{"kind": "disk_full", "zone": "b", "at_s": 0.5, "for_s": 1}])
+
+    @staticmethod
+    def ask(stage: Stage, *command: str) -> Any:
+        return stage.runtime.run_until_complete(stage.cluster.direct("a").execute(command))[0]
 
 
 class TestPowerFailure:

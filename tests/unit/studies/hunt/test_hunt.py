@@ -240,21 +240,22 @@ def test_the_progress_of_a_hunt_that_goes_on_counts_the_failures_from_before(
     assert "zonelab shrink " in told
 
 
-MADE_OF_OTHERS = {"zone_outage", "flap", "consumer_slow"}
-"""Kinds whose parts ``every-fault`` has: a hunt draws them from files that have them."""
+OF_FILES_THAT_HAVE_THEM = {"zone_outage", "flap", "consumer_slow", "disk_full"}
+"""Kinds that a hunt draws from files that have them: ``every-fault`` has their parts, or what is like them."""
 
 
-def test_a_hunt_draws_outages_flapping_links_and_slow_consumers_of_a_file_that_has_them() -> None:
+def test_a_hunt_draws_outages_flapping_links_slow_consumers_and_full_disks_of_a_file_that_has_them() -> None:
     given = [
         {"kind": "zone_outage", "zone": "b", "at_s": 0.5, "for_s": 0.4, "arrivals": "move"},
         {"kind": "flap", "link": "a:b", "down_s": 0.1, "up_s": 0.1, "at_s": 1.0, "for_s": 0.4},
         {"kind": "consumer_slow", "zone": "a", "at_s": 1.5, "for_s": 0.4},
+        {"kind": "disk_full", "zone": "c", "at_s": 0.2, "for_s": 0.3},
     ]
     target = HuntTarget(scenario=load_scenario("every-fault", overrides=[f"faults={json.dumps(given)}"]), messages=20)
     runs = [target.run_of(seed) for seed in range(60)]
     assert [problems(run) for run in runs] == [[]] * len(runs)
     drawn = [fault for run in runs for fault in run.faults]
-    assert {fault.kind for fault in drawn} >= MADE_OF_OTHERS
+    assert {fault.kind for fault in drawn} >= OF_FILES_THAT_HAVE_THEM
     assert {fault.target for fault in drawn if fault.kind == "zone_outage"} == {"a", "b", "c"}
 
 
@@ -266,7 +267,7 @@ def test_a_hunt_draws_every_kind_of_fault_and_each_seed_leaves_some_out() -> Non
     kinds = [{fault.kind for fault in run.faults} for run in runs]
     assert {fault.kind for fault in scenario.faults} == {
         kind for kind, one in CLASSES.items() if not (one.of_services or one.of_groups)
-    } - MADE_OF_OTHERS
+    } - OF_FILES_THAT_HAVE_THEM
     for kind in {fault.kind for fault in scenario.faults}:
         assert 20 < sum(kind in drawn for drawn in kinds) < 280, kind
     clocks = [fault for run in runs for fault in run.faults if fault.kind == "clock"]

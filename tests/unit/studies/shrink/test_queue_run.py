@@ -263,6 +263,7 @@ BREAKING = {
     "zone_outage": ({"zone": "b"}, STUCK, [CRASH], SHORT),
     "pause": ({"zone": "b"}, STUCK, [CRASH], SHORT),
     "memory": ({"zone": "b"}, STUCK, [CRASH], SHORT),
+    "disk_full": ({"zone": "b"}, STUCK, [CRASH], {**SHORT, "persistence": "aof-no"}),
     "cut": ({"isolate": "b"}, STUCK, [CRASH], SHORT),
     "clog": ({"zone": "b"}, STUCK, [CRASH], SHORT),
     "swizzle_clog": ({"order": 3}, STUCK, [CRASH], SHORT),
@@ -270,7 +271,7 @@ BREAKING = {
     "slow": ({"zone": "b", "factor": 20_000.0}, STUCK, [CRASH], SHORT),
     "loss": ({"share": 0.5}, STUCK, [CRASH], SHORT),
 }
-LIKE_A_KILL = {"wipe", "zone_outage", "pause", "memory", "clog", "coordinator_crash"}
+LIKE_A_KILL = {"wipe", "zone_outage", "pause", "memory", "disk_full", "clog", "coordinator_crash"}
 """Kinds that have nothing of their own that a shrinker could try."""
 MILDER = {"clock", "clock_freeze", "duplicate", "power_failure"}
 """Kinds that break something by a part of what they are given."""
