@@ -97,7 +97,7 @@ def test_every_kind_of_fault_has_a_name_that_says_where_and_how_much():
     labels = [FaultRequest(kind=kind, target="b", **amounts.get(kind, {})).label for kind in UP]
     assert labels == [
         *("lag b 0", "loss b 10%", "duplicate b 50%", "cut b", "clog b"),
-        *("kill b", "wipe b", "pause b", "slow b x4", "memory b"),
+        *("kill b", "wipe b", "pause b", "slow b x4", "memory b", "disk_full b"),
         *("coordinator_crash b", "coordinator_pause b", "port_crash b", "port_pause b"),
     ]
 
