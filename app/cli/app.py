@@ -65,6 +65,7 @@ for _heading, _verbs in {  # in the order in which --help lists them
         judge.judge,
         results.report,
         results.lens,
+        results.export,
         results.partitions,
         results.plot,
         results.compare,

@@ -9,6 +9,7 @@ from typing import Annotated
 import typer
 
 from zonelab.analysis.figures.kinds.names import Format, PlotKind
+from zonelab.analysis.interchange.formats import ExportFormat
 from zonelab.analysis.number_text import counted
 from zonelab.app.cli.exits import EXITS, LabError
 from zonelab.app.cli.options import AsJson, AsJUnit, Conf, RunPath, run_directory, spark_settings
@@ -120,6 +121,26 @@ def lens(
     from zonelab.app.verbs.lens import LensResult
 
     show(LensResult.of(run_directory(run), message), as_json=as_json)
+
+
+def export(
+    run: RunPath,
+    *,
+    as_: Annotated[ExportFormat, typer.Option("--as", help="The format.")],
+    out: Annotated[
+        Path | None,
+        typer.Option(metavar="PATH", help="The file, or of csv the folder, to write; RUN/exports/… if not given."),
+    ] = None,
+    as_json: AsJson = False,
+) -> None:
+    """Write a run in the format of another tool: a Perfetto trace, OpenTelemetry spans, a Jepsen or Porcupine history.
+
+    In a trace of a simulated run of up to 2,000 messages are all commands with the vote of each zone: it is made again
+    for that. A Jepsen history is written in EDN and in JSON, or as FILE ends.
+    """
+    from zonelab.app.verbs.export import exported
+
+    show(exported(run_directory(run), as_, out=out), as_json=as_json)
 
 
 def index(

@@ -22,20 +22,14 @@ from zonelab.cluster.sim.cluster import SimCluster
 from zonelab.cluster.testbed import Testbed
 from zonelab.engine.units import NS_PER_MS
 from zonelab.scenarios.arms import Arm
-from zonelab.scenarios.errors import NotAccepted, ScenarioError
+from zonelab.scenarios.errors import NotAccepted
 from zonelab.scenarios.queues.places import places_of
-from zonelab.scenarios.run.trial import Trial, attempt
-from zonelab.scenarios.spec.reading import RESOLVED_NAME, load_scenario
 from zonelab.scenarios.spec.scenario import Scenario
+from zonelab.studies.stories.again import MESSAGES_MAX, NotMadeAgain, kept_scenario, made_again
 from zonelab.studies.stories.command_log import CommandLog, touches
 from zonelab.studies.stories.naming import MessageNaming
 from zonelab.studies.stories.timeline import command_lines
 from zonelab.studies.stories.zone_strips import Span, ZoneStrips
-
-MESSAGES_MAX = 20_000
-"""Messages of a run that is made again: all of it is in memory meanwhile."""
-
-ON_REAL_SERVERS = "the run was on real servers, which keep no record of what they held in between"
 
 _COLUMNS = ("time_ns", "process", "zone", "f", "type", "op_id", "message_id", "delivery", "lease_end_ms")
 
@@ -124,16 +118,10 @@ class _Again:
 
     @classmethod
     def of(cls, run: RunDirectory, message_ids: Sequence[str]) -> "_Again":
-        if run.info.arm != Arm.SIM:
-            return cls(strips={}, unknown=ON_REAL_SERVERS)
-        pushed = load_verdict(run).begun
-        if pushed > MESSAGES_MAX:
-            return cls(strips={}, unknown=f"the run has {pushed:,} messages; it is made again up to {MESSAGES_MAX:,}")
         try:
-            scenario = load_scenario(str(run.path / RESOLVED_NAME))
-        except ScenarioError as error:
-            return cls(strips={}, unknown=f"the run cannot be made again: {error.lines[0]}")
-        return cls._made(run, message_ids, scenario)
+            return cls._made(run, message_ids, kept_scenario(run))
+        except NotMadeAgain as error:
+            return cls(strips={}, unknown=str(error))
 
     @classmethod
     def _made(cls, run: RunDirectory, message_ids: Sequence[str], scenario: Scenario) -> "_Again":
@@ -146,9 +134,7 @@ class _Again:
                 one.watch(cluster)
             return log.testbed(cluster)
 
-        trial = attempt(scenario, observe=observe)
-        if trial.run.trace_hash != getattr(run.info, "trace_hash", None):
-            return cls(strips={}, unknown=_another(run, trial))
+        trial = made_again(run, scenario, observe=observe)
         end_ns = max(end for _, end in trial.run.record.phases.values())
         strips = {message_id: one.spans(end_ns=end_ns) for message_id, one in watched.items()} if places else {}
         unknown = "" if places else f"the engine {scenario.queue.engine} does not say where it keeps messages"
@@ -182,16 +168,6 @@ def _of_order(verdict: Verdict, message_id: str) -> Iterator[tuple[str, Case]]:
     """Yield the first cases of properties of order that concern the message."""
     for name, cases in () if verdict.order is None else verdict.order.cases.items():
         yield from ((str(name), one) for one in cases if one.message_id == message_id)
-
-
-def _another(run: RunDirectory, trial: Trial) -> str:
-    was = getattr(run.info, "trace_hash", None)
-    if was is None:
-        return "the run was broken off, so nothing tells whether it was made again as it was"
-    return (
-        f"made again it is another run (trace hash {trial.run.trace_hash[:12]}…, not {was[:12]}…): zonelab, or the "
-        "queue, has changed since"
-    )
 
 
 def _leases(run: StorySource, message_id: str) -> Iterator[LeaseSpan]:

@@ -63,7 +63,7 @@ def command_lines(
             continue
         seen.add(look)
         way = f"  (through {sent.zone})" if through else ""
-        yield Line(sent.time_ns, sent.program, f"  {_words(sent.command)}{way}")
+        yield Line(sent.time_ns, sent.program, f"  {command_text(sent.command)}{way}")
         yield from _answers(sent)
     yield from _fold(folded, last_ns)
 
@@ -79,7 +79,7 @@ def _look(sent: SentCommand) -> object | None:
     if is_write(sent.command) and any(found):
         return None
     words = tuple("" if _is_number(word) else word for word in map(_text, sent.command))
-    replies = tuple((zone, answer and _reply(answer.reply)) for zone, answer in sent.answers.items())
+    replies = tuple((zone, answer and reply_text(answer.reply)) for zone, answer in sent.answers.items())
     return sent.program, sent.zone, words, replies
 
 
@@ -98,7 +98,7 @@ def _answers(sent: SentCommand) -> Iterator[Line]:
         if answer is None:
             yield Line(sent.time_ns, "", f"    {zone} never answers")
         else:
-            together.setdefault((answer.time_ns, _reply(answer.reply)), []).append(zone)
+            together.setdefault((answer.time_ns, reply_text(answer.reply)), []).append(zone)
     for (time_ns, reply), zones in together.items():
         yield Line(time_ns, "", f"    {', '.join(zones)} to {_name(sent.command)}: {reply}")
 
@@ -107,7 +107,8 @@ def _name(command: Command) -> str:
     return _text(command[0])
 
 
-def _words(command: Command) -> str:
+def command_text(command: Command) -> str:
+    """Return a command on one line, long words cut."""
     return " ".join(_short(_text(word)) for word in command)
 
 
@@ -117,13 +118,14 @@ def _text(word: Argument) -> str:
     return "".join(one if one.isprintable() else one.encode("unicode_escape").decode() for one in text)
 
 
-def _reply(reply: Reply) -> str:
+def reply_text(reply: Reply) -> str:
+    """Return an answer on one line, long values cut; of a failure, whether the command may have been applied."""
     if isinstance(reply, ZoneFailure):
         return f"{reply} ({'may have been applied' if reply.maybe_applied else 'not applied'})"
     if isinstance(reply, ServerError):
         return str(reply)
     if isinstance(reply, list):
-        return "[" + ", ".join(_reply(item) for item in reply) + "]"
+        return "[" + ", ".join(reply_text(item) for item in reply) + "]"
     return _short(_text(reply)) if isinstance(reply, bytes) else "nil" if reply is None else str(reply)
 
 

@@ -43,6 +43,7 @@ WORDS = {
     "judge": "--schema",
     "report": "runs/short/latest",
     "lens": "runs/short/latest a-000000",
+    "export": "runs/short/latest --as csv",
     "partitions": "runs/short/latest",
     "plot": "runs/short/latest --kind rate",
     "compare": "runs/short/latest runs/short/latest",

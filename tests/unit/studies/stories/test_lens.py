@@ -23,8 +23,9 @@ from zonelab.scenarios.queues.places import places_of
 from zonelab.scenarios.run.simulated import NullWatcher, run_in_sim
 from zonelab.scenarios.run.trial import attempt
 from zonelab.scenarios.spec.scenario import Scenario
+from zonelab.studies.stories.again import MESSAGES_MAX, ON_REAL_SERVERS
 from zonelab.studies.stories.command_log import CommandLog, touches
-from zonelab.studies.stories.lens import MESSAGES_MAX, ON_REAL_SERVERS, lens
+from zonelab.studies.stories.lens import lens
 from zonelab.studies.stories.naming import MessageNaming
 from zonelab.studies.stories.zone_strips import ABSENT, DOWN, GONE, ZoneStrips
 
@@ -153,7 +154,7 @@ def test_of_a_run_on_real_servers_it_shows_what_clients_saw(tmp_path: Path) -> N
 
 
 def test_a_large_run_is_not_made_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, run: RunDirectory) -> None:
-    monkeypatch.setattr("zonelab.studies.stories.lens.MESSAGES_MAX", 3)
+    monkeypatch.setattr("zonelab.studies.stories.again.MESSAGES_MAX", 3)
     assert lens(run, "a-000000").unknown == f"the run has {load_verdict(run).begun} messages; it is made again up to 3"
     assert MESSAGES_MAX == 20_000
 
