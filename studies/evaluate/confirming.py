@@ -14,7 +14,7 @@ from zonelab.analysis.rates.decisions import ObjectiveStatus
 from zonelab.analysis.rates.outcomes import Outcomes
 from zonelab.analysis.rates.year import NO_FAULT, RunKind
 from zonelab.cluster.links.lag_text import parse_lag
-from zonelab.scenarios.arms import Arm
+from zonelab.scenarios.arms import Arm, ZoneKind
 from zonelab.scenarios.faults.catalogue import CLASSES
 from zonelab.scenarios.lags.distributions import distribution_of
 from zonelab.scenarios.spec.scenario import Scenario
@@ -133,6 +133,8 @@ class ConfirmationRuns:
         for kind in self._rollout.kinds_of_class(fault):
             if CLASSES[kind].simulated_only:
                 return f"{kind} is in simulation only"
+            if CLASSES[kind].of_files and self.real.on is not ZoneKind.PROCESS:
+                return f"{kind} is in simulation and on process zones only"
             if not CLASSES[kind].same_in_both_arms:
                 return f"{kind} is not the same on real servers"
         return None
