@@ -294,6 +294,14 @@ def _is_whole(figure: Figure) -> bool:
 
 
 def rates_of(outcomes: Mapping[str, Outcomes], year: Year) -> dict[str, SettingRates]:
-    """Return settings that were run for one evaluation: what they show without a fault bounds the clumps of each."""
+    """Return settings that were run for one evaluation: what they show without a fault bounds the clumps of each.
+
+    The rest of the year of a setting without runs of ``year.calm`` is shown by its least thinned runs without a fault.
+    """
     clumps = {name: max(one.calm_clump(name) for one in outcomes.values()) for name in CASES}
-    return {name: SettingRates(one, year, calm_clumps=clumps) for name, one in outcomes.items()}
+    return {name: SettingRates(one, _shown_by(one, year), calm_clumps=clumps) for name, one in outcomes.items()}
+
+
+def _shown_by(outcomes: Outcomes, year: Year) -> Year:
+    calm = outcomes.calm_kind
+    return year if calm is None or calm == year.calm else year.on_calm(calm)

@@ -73,7 +73,7 @@ class Outcomes:
 
     runs: Mapping[RunKind, Runs]
     _kept: dict[object, Sample] = field(default_factory=dict, compare=False)
-    _lengths: dict[TimedOperation, int] = field(default_factory=dict, compare=False)
+    _lengths: dict[tuple[RunKind, TimedOperation], int] = field(default_factory=dict, compare=False)
 
     def counted(self, cell: RunKind, name: str) -> Sample:
         """Cases a run, seconds without service a run, or commands a run."""
@@ -114,15 +114,21 @@ class Outcomes:
 
     def calm_clump(self, name: str) -> float:
         """Return how many cases come together without a fault."""
-        return float(self.counted(NO_FAULT, name).clump) if NO_FAULT in self.runs else 0.0
+        return 0.0 if self.calm_kind is None else float(self.counted(self.calm_kind, name).clump)
 
-    def block_length(self, operation: TimedOperation) -> int:
+    @property
+    def calm_kind(self) -> RunKind | None:
+        """Return the least thinned kind without a fault of which there are runs."""
+        calm = [cell for cell, by_seed in self.runs.items() if cell.fault is None and by_seed]
+        return min(calm, key=lambda cell: cell.thinning, default=None)
+
+    def block_length(self, operation: TimedOperation, cell: RunKind = NO_FAULT) -> int:
         """Return the block length of operations without a fault; chosen on the first runs, one after the other."""
-        if operation not in self._lengths:
-            series = [times_s(run, operation) for run in self._of(NO_FAULT)[:_DEPENDENCE_RUNS]]
+        if (cell, operation) not in self._lengths:
+            series = [times_s(run, operation) for run in self._of(cell)[:_DEPENDENCE_RUNS]]
             joined = np.concatenate([np.empty(0), *series])
-            self._lengths[operation] = dependence_block_length(joined) if joined.size else 1
-        return self._lengths[operation]
+            self._lengths[cell, operation] = dependence_block_length(joined) if joined.size else 1
+        return self._lengths[cell, operation]
 
     def has(self, operation: TimedOperation) -> bool:
         """Return whether any run has one, confirmed or not."""
@@ -134,7 +140,7 @@ class Outcomes:
 
     def calm(self, name: str) -> tuple[int, int]:
         """Return the cases in runs without a fault, and how many messages these push."""
-        runs = self._of(NO_FAULT)
+        runs = [] if self.calm_kind is None else self._of(self.calm_kind)
         return round(sum(_count(run, name) for run in runs)), sum(run.begun for run in runs)
 
     def size(self, fault: str | None) -> tuple[int, int]:
@@ -165,7 +171,7 @@ class Outcomes:
 
     def _units(self, cell: RunKind, operation: TimedOperation) -> Iterator[tuple[NDArray[np.float64], float]]:
         """Yield the times in s of each unit, a run or a block of it, and how many times each counts in its load."""
-        length = self.block_length(operation) if cell == NO_FAULT else 0
+        length = self.block_length(operation, cell) if cell.fault is None else 0
         for run in self._of(cell):
             times = times_s(run, operation)
             pieces = max(1, times.size // length) if length else 1

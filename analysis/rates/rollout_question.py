@@ -49,7 +49,9 @@ class RolloutQuestion:
         other = self.year.with_fault(changed)
         if other.faulty_s > FAULTY_PART_MAX * YEAR_S:
             return None
-        return replace(self, settings={name: each.on(other) for name, each in self.settings.items()})
+        return replace(
+            self, settings={name: each.on(each.year.with_fault(changed)) for name, each in self.settings.items()}
+        )
 
     def with_bound(self, place: int, bound: float) -> Self:
         """With another bound of the objective at ``place``."""

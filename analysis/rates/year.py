@@ -11,7 +11,7 @@ Where the longest is as long as the fault really is, the runs with it are the ev
 durations only. Faults of two classes may overlap in a year: what they cost is added, as if each came alone.
 
 Runs of a thinned class show fewer losses than the load has, with the fault and without it. So what they show without
-it is taken from runs that are thinned alike, and what the load itself shows in so much time is added.
+it is taken from runs that are thinned alike, and what the least thinned runs show in so much time is added.
 """
 
 from collections.abc import Mapping
@@ -115,29 +115,33 @@ class Year:
     """``run_s``: how long the load of a run without a fault lasts, in seconds as everything here.
 
     ``span_s``: of another time than a year, in which ``per_year`` of each class is how many there are.
-    ``calm_load_s``: by thinning, of the load of a run without a fault that is thinned; ``run_s`` if it is not there.
+    ``calm_load_s``: by thinning, of the load of another run without a fault; ``run_s`` if it is not there.
+    ``calm``: the kind of runs without a fault that show the rest of the year: the least thinned that there is.
     """
 
     run_s: float
     faults: tuple[YearlyFaults, ...]
     span_s: float = YEAR_S
     calm_load_s: Mapping[int, float] = field(default_factory=dict)
+    calm: RunKind = NO_FAULT
 
     @property
     def cells(self) -> tuple[RunKind, ...]:
-        return NO_FAULT, *self.thinned_calm, *(cell for one in self.faults for cell in one.cells)
+        return self.calm, *self.thinned_calm, *(cell for one in self.faults for cell in one.cells)
 
     @property
     def thinned_calm(self) -> tuple[RunKind, ...]:
-        """The kinds without a fault that are thinned as classes of faults are, the most thinned first."""
-        thinnings = {one.thinning for one in self.faults if one.thinning > 1}
+        """The kinds without a fault that are thinned as classes of faults are, the most thinned first, without
+        ``calm``.
+        """
+        thinnings = {one.thinning for one in self.faults} - {self.calm.thinning}
         return tuple(RunKind(thinning=one) for one in sorted(thinnings, reverse=True))
 
     @property
     def deciding(self) -> frozenset[RunKind]:
         """The kinds of runs that the year, or an event of it, is made of; others only tell of other durations."""
         lines = [self.line(one).weights for one in self.faults]
-        return frozenset({NO_FAULT, *(cell for weights in lines for cell, weight in weights.items() if weight)})
+        return frozenset({self.calm, *(cell for weights in lines for cell, weight in weights.items() if weight)})
 
     @property
     def faulty_s(self) -> float:
@@ -156,9 +160,14 @@ class Year:
     def load_s(self, cell: RunKind) -> float:
         """Return how many seconds of load a run of this kind has."""
         if cell.fault is None:
-            return self.calm_load_s.get(cell.thinning, self.run_s)
+            return self.run_s if cell == self.calm else self.calm_load_s.get(cell.thinning, self.run_s)
         fault = self.fault(cell.fault)
         return dict(zip(fault.lengths_s, fault.loads_s, strict=False)).get(cell.length_s, self.run_s)
+
+    def on_calm(self, calm: RunKind) -> Self:
+        """Return the year whose rest another kind without a fault shows, as there are no runs of ``self.calm``."""
+        loads_s = {**self.calm_load_s, self.calm.thinning: self.run_s}
+        return replace(self, calm=calm, run_s=self.load_s(calm), calm_load_s=loads_s)
 
     def with_fault(self, changed: YearlyFaults) -> Self:
         """With ``changed`` in place of the class of its name."""
@@ -170,7 +179,7 @@ class Year:
         """
         if condition is not None:
             return self.line(self.fault(condition)).weights
-        found = {NO_FAULT: (self.span_s - self.faulty_s) / self.run_s}
+        found = {self.calm: (self.span_s - self.faulty_s) / self.run_s}
         for one in self.faults:
             for cell, weight in self.line(one).weights.items():
                 found[cell] = found.get(cell, 0.0) + one.per_year * weight
@@ -205,15 +214,15 @@ class Year:
     def _beside(self, weights: Weights) -> Weights:
         """``weights`` of runs with a fault, less what these runs show of the time before and after it.
 
-        Of thinned runs that is less all that thinned runs show without it, and the time of the fault as it is shown by
-        runs that are not thinned.
+        Of thinned runs that is less all that runs show that are thinned alike, and the time of the fault as it is shown
+        by the least thinned ones.
         """
-        found, fault_s = {NO_FAULT: 0.0}, 0.0
+        found, fault_s = {self.calm: 0.0}, 0.0
         for cell, weight in weights.items():
             calm = RunKind(thinning=cell.thinning)
             found[calm] = found.get(calm, 0.0) - weight * self.load_s(cell) / self.load_s(calm)
             fault_s += weight * cell.length_s
-        found[NO_FAULT] += fault_s / self.run_s
+        found[self.calm] += fault_s / self.run_s
         return {**found, **weights}
 
     def lines(self, condition: str | None = None) -> list[tuple[float, LinearRate]]:

@@ -16,6 +16,9 @@ from zonelab.scenarios.spec.scenario import Scenario
 MESSAGES_MAX = 5_000
 """Messages of the longest run with a fault: about 20 seconds of a processor, at 250 a second."""
 
+CONSUMERS_MAX = 500
+"""Consumers of a run: the looks of idle ones are most of what a run with more of them takes."""
+
 CONSUMERS_LEAST = 2
 """Consumers of a zone that thinning leaves: a single one has nobody to compete with."""
 
@@ -68,12 +71,14 @@ def thinned(scenario: Scenario, k: int) -> ThinnedScenario:
 
 
 def thinning_for(scenarios: Sequence[Scenario], messages: float, *, messages_max: int) -> int:
-    """Return the least thinning with which a run that would have ``messages`` has at most ``messages_max``.
+    """Return the least thinning with which a run that would have ``messages`` has at most ``messages_max``, and
+    ``CONSUMERS_MAX`` consumers.
 
     All ``scenarios`` can be thinned by it; if none is large enough it is the largest.
     """
     most = min(map(most_thinned, scenarios))
-    wanted = min(most, ceil(messages / messages_max))
+    consumers = max(one.consumers.per_zone * len(one.zones) for one in scenarios)
+    wanted = min(most, max(ceil(messages / messages_max), ceil(consumers / CONSUMERS_MAX)))
     found = [k for k in range(most, 0, -1) if not any(refusal(one, k) for one in scenarios)]
     return min((k for k in found if k >= wanted), default=found[0])
 

@@ -7,7 +7,7 @@ from pathlib import Path
 
 from zonelab.analysis.observation import Observation
 from zonelab.analysis.rates.outcomes import Outcomes
-from zonelab.analysis.rates.year import NO_FAULT, RunKind
+from zonelab.analysis.rates.year import RunKind
 from zonelab.scenarios.queues.catalogue import queue_under_test
 from zonelab.scenarios.run.trial import attempt
 from zonelab.scenarios.spec.scenario import Scenario
@@ -131,7 +131,8 @@ class AblationRuns:
     @property
     def _kinds(self) -> list[RunKind]:
         """Without a fault, and with each class for its shortest length."""
-        return [NO_FAULT, *(one.cells[0] for one in self.evaluation.rollout.year.faults)]
+        year = self.evaluation.rollout.year
+        return [year.calm, *(one.cells[0] for one in year.faults)]
 
     def _experiment(self) -> Experiment[Subject]:
         evaluate = self.evaluation.experiment

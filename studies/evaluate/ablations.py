@@ -14,7 +14,7 @@ from zonelab.analysis.number_text import counted, listed
 from zonelab.analysis.rates.decisions import ERROR
 from zonelab.analysis.rates.objectives import COMMANDS, DUPLICATES, LOSSES, UNAVAILABLE, Figure, told
 from zonelab.analysis.rates.outcomes import Outcomes
-from zonelab.analysis.rates.year import NO_FAULT, RunKind
+from zonelab.analysis.rates.year import RunKind
 
 PAIRS_LEAST = 6
 """Pairs of runs of each kind: fewer tell nothing apart."""
@@ -39,7 +39,7 @@ class AblationEffect:
         unit = "s a run" if self.figure.name == UNAVAILABLE else " a message"
         amount = told(self.figure, abs(self.more), of_year=False).removesuffix("s" if unit[0] == "s" else "")
         sign = "more" if self.more > 0 else "less"
-        where = "without a fault" if self.kind == NO_FAULT else f"with {self.kind}"
+        where = "without a fault" if self.kind.fault is None else f"with {self.kind}"
         return f"{self.mechanism} off: {amount}{unit} {sign} of {self.figure} {where} ({counted(self.runs, 'pair')})"
 
 

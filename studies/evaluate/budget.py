@@ -5,8 +5,7 @@ from dataclasses import dataclass
 from math import ceil
 
 from zonelab.analysis.rates.decisions import LOOKS_MAX
-from zonelab.analysis.rates.objectives import Objective
-from zonelab.analysis.rates.year import NO_FAULT, RunKind, Year
+from zonelab.analysis.rates.year import RunKind, Year
 from zonelab.scenarios.errors import NotAccepted
 from zonelab.studies.evaluate.rollout import Rollout
 
@@ -79,26 +78,16 @@ class Budget:
             raise NotAccepted(f"--budget: got {self.seconds:g} s; accepted: {accepted}")
 
 
-def stages_of(year: Year, objectives: Sequence[Objective]) -> list[list[RunKind]]:
-    """Return the kinds of first runs, in the order in which they are made.
+def mean_costs_s(costs: Mapping[RunKind, Sequence[float]], year: Year, *, size_s: float) -> dict[RunKind, float]:
+    """Return what a run of each kind takes of a processor; of one that was never run by the size of its load.
 
-    Without a fault and with the class that decides most objectives first; of those that decide as many the one that a
-    year has more of.
-    """
-
-    def place(name: str) -> tuple[int, float]:
-        fault = year.fault(name)
-        return -sum(one.condition == name for one in objectives), -fault.per_year * fault.lasts_s
-
-    classes = [list(year.fault(name).cells) for name in sorted((one.name for one in year.faults), key=place)]
-    return [[NO_FAULT, *year.thinned_calm, *(classes[0] if classes else [])], *classes[1:]]
-
-
-def mean_costs_s(costs: Mapping[RunKind, Sequence[float]], year: Year, *, calm_s: float) -> dict[RunKind, float]:
-    """Return what a run of each kind takes of a processor; of one that was never run by the load that it has.
-
-    ``calm_s``: of one without a fault, if none was run.
+    ``size_s``: what a run takes for each second of a load that is not thinned, if none was run.
     """
     known = {cell: sum(each) / len(each) for cell, each in costs.items() if each}
-    a_second = max((cost / year.load_s(cell) for cell, cost in known.items()), default=calm_s / year.run_s)
-    return {cell: known.get(cell, a_second * year.load_s(cell)) for cell in costs}
+    a_second = max((cost / load_size_s(year, cell) for cell, cost in known.items()), default=size_s)
+    return {cell: known.get(cell, a_second * load_size_s(year, cell)) for cell in costs}
+
+
+def load_size_s(year: Year, cell: RunKind) -> float:
+    """Return how many seconds of a load that is not thinned have as many messages as a run of this kind."""
+    return year.load_s(cell) / cell.thinning

@@ -12,7 +12,7 @@ from zonelab.analysis.number_text import counted
 from zonelab.analysis.observation import Observation
 from zonelab.analysis.rates.decisions import ObjectiveStatus
 from zonelab.analysis.rates.outcomes import Outcomes
-from zonelab.analysis.rates.year import NO_FAULT, RunKind
+from zonelab.analysis.rates.year import RunKind
 from zonelab.cluster.links.lag_text import parse_lag
 from zonelab.scenarios.arms import Arm, ZoneKind
 from zonelab.scenarios.faults.catalogue import CLASSES
@@ -123,7 +123,7 @@ class ConfirmationRuns:
 
     def _cells(self) -> Iterator[RunKind]:
         """Kinds of runs that real zones can have: without a fault, and with each for as long as it is simulated."""
-        yield NO_FAULT
+        yield self._rollout.year.calm
         for one in self._rollout.year.faults:
             if self._unconfirmable(one.name) is None:
                 yield one.cells[-1]

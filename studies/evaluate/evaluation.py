@@ -1,7 +1,7 @@
 """An evaluation: rounds of runs of settings that may be taken, more where they decide most, and looks in between."""
 
 import time
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from math import ceil
 
@@ -11,11 +11,12 @@ from zonelab.analysis.rates.figures import SettingRates, rates_of
 from zonelab.analysis.rates.objectives import Objective
 from zonelab.analysis.rates.outcomes import Outcomes
 from zonelab.analysis.rates.recommendation import Recommendation, recommend
-from zonelab.analysis.rates.year import NO_FAULT, RunKind
+from zonelab.analysis.rates.year import RunKind
 from zonelab.scenarios.spec.evaluate import AcceptedOpen
 from zonelab.scenarios.spec.traces import digests
 from zonelab.studies.evaluate.allotment import KNOWN_PART, RunCosts, by_spread, for_needs, has_badly_known
-from zonelab.studies.evaluate.budget import DAY_S, FEWEST, LEAST, Budget, mean_costs_s, stages_of
+from zonelab.studies.evaluate.budget import DAY_S, FEWEST, LEAST, Budget, load_size_s, mean_costs_s
+from zonelab.studies.evaluate.first_stages import FirstStage, first_stages
 from zonelab.studies.evaluate.one_run import PROCESSOR_S, EvaluationMeasure
 from zonelab.studies.evaluate.rollout import Rollout
 from zonelab.studies.many_runs.experiment import Experiment
@@ -69,8 +70,9 @@ class Evaluation:
     _done: AllRuns = field(default_factory=AllRuns)
     _rates: Mapping[str, SettingRates] = field(default_factory=dict)
     _found: Recommendation = field(init=False)
-    _a_run_s: float = 1.0
+    _size_s: float = 1.0
     _end_s: float = float("inf")
+    _pause_s: float = float("inf")
 
     def __post_init__(self) -> None:
         faults = [one.model_dump(mode="json")["fault"] for one in self.rollout.evaluate.faults.values()]
@@ -87,18 +89,17 @@ class Evaluation:
         """Raises ``NotAccepted`` if the budget is too small for the first runs, or ``ManyRunsFailed``."""
         cells, begin_s, known = self.rollout.year.cells, self.now_s(), len(state.results)
         budget.check_runs(cells)
-        self._afford(budget, state)
+        stages = first_stages(self.rollout.year, self.rollout.evaluate.objectives, budget)
+        self._afford(budget, stages[0].kinds[0], state)
         self.begins()
         self._end_s = begin_s + budget.seconds if budget.seconds is not None else float("inf")
         self._counts, self._going_on = dict.fromkeys(cells, 0), [one.name for one in self.rollout.settings]
         self._done = AllRuns()
         self._rates = self._measured(self._done)
-        stages = stages_of(self.rollout.year, self.rollout.evaluate.objectives)
-        stages = stages if budget.seconds is not None else [list(cells)]
         looks, look, going_on = budget.looks(len(stages)), 0, True
         for number, stage in enumerate(stages):
-            room_s = budget.first_room_s(number, len(stages))
-            going_on = going_on and self._first_runs(stage, room_s=room_s, state=state)
+            make = self._first_runs if stage.clock_s is None else self._runs_by_clock
+            going_on = going_on and make(stage, state)
             found = self._decided(look + 1, looks)
             if budget.runs is None:
                 look += 1
@@ -164,34 +165,56 @@ class Evaluation:
         """Return what the runs that are there say of each setting, without a new one."""
         return self._measured(AllRuns(results=state.results))
 
-    def _afford(self, budget: Budget, state: RunState) -> None:
+    def _afford(self, budget: Budget, cell: RunKind, state: RunState) -> None:
         """Learn what a run takes: of runs that are there, or of one that is made; raises ``NotAccepted``.
 
         A short one is made twice, as the first has imports in it.
         """
+        size_s = load_size_s(self.rollout.year, cell)
         if state.results:
-            self._a_run_s = sum(map(_cost_s, state.results.values())) / len(state.results)
+            self._size_s = sum(map(_cost_s, state.results.values())) / len(state.results) / size_s
         if budget.seconds is None or state.results:
             return
+        took_s = 0.0
         for _ in range(2):
             begin_s = time.process_time()
-            EvaluationMeasure(self.rollout)((0, NO_FAULT, self.first_seed))
-            self._a_run_s = time.process_time() - begin_s
-            if self._a_run_s > _LONG_S:
+            EvaluationMeasure(self.rollout)((0, cell, self.first_seed))
+            took_s = time.process_time() - begin_s
+            if took_s > _LONG_S:
                 break
-        budget.check_seconds(self.rollout, a_run_s=self._a_run_s)
+        self._size_s = took_s / size_s
+        budget.check_seconds(self.rollout, a_run_s=took_s)
 
-    def _first_runs(self, stage: Sequence[RunKind], *, room_s: float, state: RunState) -> bool:
+    def _runs_by_clock(self, stage: FirstStage, state: RunState) -> bool:
+        """Make as many first runs of some kinds as fit into a time, the fewest in any case if nothing is known yet."""
+        end_s, most = self.now_s() + (stage.clock_s or 0.0), dict.fromkeys(stage.kinds, LEAST)
+        fewest = dict.fromkeys(stage.kinds, 1 if stage.rejected_too else FEWEST)
+        rounds = [(self._going_on, fewest), (self._going_on, most)]
+        if stage.rejected_too:
+            best = self._ranked()[:FEWEST]
+            rejected = [name for name in self._rates if name not in self._going_on]
+            rounds = [(best, fewest), (rejected, fewest), *rounds]
+        for names, counts in rounds:
+            self._pause_s = end_s if self._done.results else float("inf")
+            self._counts |= counts
+            if self.now_s() < self._pause_s and not self._round(state, names):
+                break
+        self._pause_s = float("inf")
+        made = [self._rates[name].outcomes.runs for name in self._going_on]
+        self._counts |= {cell: min((len(runs[cell]) for runs in made), default=0) for cell in stage.kinds}
+        return self._done.complete and self.now_s() < self._end_s
+
+    def _first_runs(self, stage: FirstStage, state: RunState) -> bool:
         """Make the first runs of some kinds, of as many settings as fit; of all, if nothing is known of them yet."""
         names = self._ranked() if self._done.results else self._going_on
         sizes = [len(names)]
         while self._done.results and sizes[-1] > FEWEST:
             sizes.append(max(FEWEST, ceil(sizes[-1] / 2)))
         tries = [(LEAST, len(names)), *((FEWEST, size) for size in sizes)]
-        prices = (self._costs(names[:size]).of(dict.fromkeys(stage, count), {}) for count, size in tries)
-        count, size = next((one for one, price in zip(tries, prices, strict=True) if price <= room_s), tries[-1])
+        prices = (self._costs(names[:size]).of(dict.fromkeys(stage.kinds, count), {}) for count, size in tries)
+        count, size = next((one for one, price in zip(tries, prices, strict=True) if price <= stage.room_s), tries[-1])
         self._going_on = names[:size]
-        self._counts |= dict.fromkeys(stage, count)
+        self._counts |= dict.fromkeys(stage.kinds, count)
         return self._round(state)
 
     def _purse(self, budget: Budget, look: int, looks: int | None, begin_s: float, made: int) -> float:
@@ -268,23 +291,24 @@ class Evaluation:
 
     def _costs_s(self, measured: SettingRates) -> dict[RunKind, float]:
         costs = {cell: [_cost_s(run) for run in by_seed.values()] for cell, by_seed in measured.outcomes.runs.items()}
-        return mean_costs_s(costs, self.rollout.year, calm_s=self._a_run_s)
+        return mean_costs_s(costs, self.rollout.year, size_s=self._size_s)
 
     def _needs_s(self, measured: SettingRates, needs: Mapping[RunKind, int], jobs: int) -> float | None:
         """For how long ``jobs`` processes would have to go on with this setting alone."""
         counts = {cell: len(by_seed) for cell, by_seed in measured.outcomes.runs.items()}
         return RunCosts(each=self._costs_s(measured)).of(needs, counts) / jobs if needs else None
 
-    def _round(self, state: RunState) -> bool:
+    def _round(self, state: RunState, names: Sequence[str] | None = None) -> bool:
         """Make every run that is wanted by now and not there yet, seed by seed and all settings of a seed together.
 
-        False if there is no time for more.
+        ``names``: of these settings; of those that go on if not given. False if there is no time for more.
         """
+        names = self._going_on if names is None else names
         try:
-            done = self._made(self._counts, self._going_on, state)
+            done = self._made(self._counts, names, state)
         except _TimeIsUp:
             done = AllRuns(complete=True)
-            wanted = {(_named(name, cell), seed) for name, cell, seed in self._every()}
+            wanted = {(_named(name, cell), seed) for cell, seed in self._in_turn(self._counts) for name in names}
             done.results.update({key: state.results[key] for key in wanted if key in state.results})
         self._done.results.update(done.results)
         self._done.failures.update(done.failures)
@@ -292,13 +316,9 @@ class Evaluation:
         self._rates = self._measured(self._done)
         return done.complete and self.now_s() < self._end_s
 
-    def _every(self) -> Iterator[tuple[str, RunKind, int]]:
-        for cell, seed in self._in_turn(self._counts):
-            yield from ((name, cell, seed) for name in self._going_on)
-
     def _show(self, done: int, total: int) -> None:
         self.progress(done, total)
-        if self.now_s() >= self._end_s:
+        if self.now_s() >= min(self._end_s, self._pause_s):
             raise _TimeIsUp
 
     def _made(

@@ -10,7 +10,7 @@ from typing import Any
 from pydantic import TypeAdapter
 
 from zonelab.analysis.rates.outcomes import RunScale
-from zonelab.analysis.rates.year import NO_FAULT, RunKind, Year
+from zonelab.analysis.rates.year import RunKind, Year
 from zonelab.scenarios.errors import ScenarioError
 from zonelab.scenarios.faults.catalogue import CLASSES, AnyFault
 from zonelab.scenarios.faults.fault import Targets
@@ -25,7 +25,7 @@ from zonelab.studies.sweep.settings import Setting, settings_of
 UNTHINNED_MESSAGES_MAX = 10_000
 """Messages of the largest run that is not thinned: without a fault its load is shortened to it."""
 
-CALM_MESSAGES = 1_000
+CALM_MESSAGES = 600
 """Messages of a thinned run without a fault: many short ones cost little more than a few long ones."""
 
 SEEDS_OF_CELL = 1_000_000
@@ -62,8 +62,8 @@ class Rollout:
             for one in varied
         )
         rollout = cls(base, evaluate, settings)
-        for setting in settings:
-            rollout._check_faults(setting, source)
+        for place in range(len(settings)):
+            rollout._check_faults(place, source)
         return rollout
 
     @cached_property
@@ -73,15 +73,17 @@ class Rollout:
 
     @cached_property
     def year(self) -> Year:
-        """The year, whose faults have thinned runs where a run of the load as it is would have too many messages."""
+        """The year, whose runs are thinned where one of the load as it is would have too many messages or consumers."""
         year = self.evaluate.year(self.times)
         every = [one.scenario for one in self.settings]
         rate_per_s = max(map(_rate_per_s, every))
         fit = min(UNTHINNED_MESSAGES_MAX, max(MESSAGES_MAX, year.run_s * rate_per_s))
         longest = {one.name: year.load_s(one.cells[-1]) * rate_per_s for one in year.faults}
 
+        calm = RunKind(thinning=thinning_for(every, 0, messages_max=MESSAGES_MAX))
+
         def thinning(messages: float) -> int:
-            return thinning_for(every, messages, messages_max=MESSAGES_MAX) if messages > fit else 1
+            return thinning_for(every, messages if messages > fit else 0, messages_max=MESSAGES_MAX)
 
         faults = [
             replace(
@@ -94,9 +96,9 @@ class Rollout:
         calm_s = {
             one.thinning: min(year.load_s(one.cells[-1]), max(year.run_s, CALM_MESSAGES * one.thinning / rate_per_s))
             for one in sorted(faults, key=lambda one: year.load_s(one.cells[-1]))
-            if one.thinning > 1
+            if one.thinning > calm.thinning
         }
-        return replace(year, faults=tuple(faults), calm_load_s=calm_s)
+        return replace(year, faults=tuple(faults), calm_load_s=calm_s, calm=calm)
 
     def run(self, setting: int, cell: RunKind, seed: int) -> Scenario:
         """The scenario of one run."""
@@ -125,12 +127,12 @@ class Rollout:
         """The scenario of a setting with as much load as a run of this kind has."""
         made = thinned(self.settings[setting].scenario, cell.thinning).scenario
         load_s, rate_per_s = self._load_s(setting, cell), _rate_per_s(made)
-        if cell == NO_FAULT:
+        if cell == self.year.calm:
             load_s = min(load_s, UNTHINNED_MESSAGES_MAX / rate_per_s) if rate_per_s else load_s
         return made.model_copy(update={"load": made.load.model_copy(update={"duration_s": load_s})})
 
     def _load_s(self, setting: int, cell: RunKind) -> float:
-        return self.settings[setting].scenario.load.duration_s if cell == NO_FAULT else self.year.load_s(cell)
+        return self.settings[setting].scenario.load.duration_s if cell == self.year.calm else self.year.load_s(cell)
 
     def _faults(self, cell: RunKind, targets: Targets, seed: int) -> list[dict[str, Any]]:
         """The faults of one event. All of them are where ``seed`` says."""
@@ -143,17 +145,17 @@ class Rollout:
             for part in self.evaluate.faults[cell.fault or ""].fault
         ]
 
-    def _check_faults(self, setting: Setting, source: str) -> None:
+    def _check_faults(self, setting: int, source: str) -> None:
         """Raise for a wrong fault, with its place in the file."""
-        document = setting.scenario.model_dump(mode="json", exclude={"evaluate"})
         for one in self.year.faults:
             path, parts = f"evaluate.faults.{one.name}.fault", self.evaluate.faults[one.name].fault
             for part in parts:
                 if "at_s" in part.fault:
                     accepted = "no times of the run: after_s, from the begin of the event on"
                     raise ScenarioError([f"{source}: {path}.at_s: got {part.fault['at_s']!r}; accepted: {accepted}"])
-            document["load"]["duration_s"] = self.year.load_s(one.cells[-1])
-            document["faults"] = self._faults(one.cells[-1], setting.scenario, 0)
+            longest = self._loaded(setting, one.cells[-1])
+            document = longest.model_dump(mode="json", exclude={"evaluate"})
+            document["faults"] = self._faults(one.cells[-1], longest, 0)
             try:
                 scenario_of(document, source=source)
             except ScenarioError as error:

@@ -15,8 +15,9 @@ from zonelab.analysis.observation import Observation
 from zonelab.analysis.rates.decisions import ObjectiveStatus
 from zonelab.analysis.rates.year import NO_FAULT, RunKind
 from zonelab.studies.evaluate.allotment import RunCosts, for_needs
-from zonelab.studies.evaluate.budget import Budget, stages_of
+from zonelab.studies.evaluate.budget import Budget
 from zonelab.studies.evaluate.evaluation import Evaluation, EvaluationRounds
+from zonelab.studies.evaluate.first_stages import first_stages
 from zonelab.studies.evaluate.one_run import PROCESSOR_S
 from zonelab.studies.evaluate.rollout import Rollout
 
@@ -62,7 +63,8 @@ LEVELS = ["DC_ONE", "DC_QUORUM", "DC_SAFE_QUORUM", "DC_EACH_SAFE_QUORUM"]
 def test_the_class_that_decides_most_objectives_comes_with_the_first_runs(tmp_path: Path):
     carried_out(tmp_path, Clock(), Budget(seconds=500.0), levels=LEVELS[:2], objectives=[f"lost == 0 with {DOWN}"])
     rollout = Rollout.load(str(tmp_path / "rollout.yaml"))
-    first, second = stages_of(rollout.year, rollout.evaluate.objectives)
+    stages = first_stages(rollout.year, rollout.evaluate.objectives, Budget(seconds=500.0))
+    first, second = (one.kinds for one in stages)
     assert (first[0], {cell.fault for cell in first[1:]}) == (NO_FAULT, {DOWN})
     assert {cell.fault for cell in second} == {CUT}
 
@@ -108,3 +110,49 @@ def test_the_cheapest_need_is_paid_first_and_the_rest_goes_to_the_next():
     dear, cheap = {NO_FAULT: 4, fault: 14}, {NO_FAULT: 24, fault: 4}
     assert for_needs([dear, cheap], counts, costs, purse=70.0) == ({NO_FAULT: 24, fault: 9}, 0.0)
     assert for_needs([dear, cheap], counts, costs, purse=150.0) == ({NO_FAULT: 24, fault: 14}, 30.0)
+
+
+def thinned_rollout(folder: Path) -> Rollout:
+    """Return two settings of a load whose outage is thinned by 70, beside the load as it is."""
+    path = folder / "large.yaml"
+    down = {"per_year": 2, "lasts_s": 1_000, "fault": {"kind": "kill", "zone": "any"}}
+    section = {
+        "vary": {"level": LEVELS[:3]},
+        "objectives": ["lost == 0", "abandoned == 0"],
+        "faults": {DOWN: down},
+    }
+    load = {"duration_s": 10, "rate_per_s": 100}
+    consumers = {"per_zone": 140, "processing": "constant:300ms"}
+    path.write_text(yaml.safe_dump({**SMALL, "evaluate": section, "load": load, "consumers": consumers}))
+    return Rollout.load(str(path))
+
+
+def test_a_large_load_has_a_first_answer_from_thinned_runs_then_unthinned_ones_of_every_setting(tmp_path: Path):
+    """DC_ONE loses thinned or not, so it is rejected at once; unthinned it also abandons, and that is told."""
+    rollout, made, answers = thinned_rollout(tmp_path), [], []
+    clock = Clock(each_s=2.0)
+
+    def make(setting: str, cell: RunKind, seed: int) -> Observation:
+        made.append((setting, cell))
+        shown = clock.make(setting, cell, seed)
+        if setting != "level=DC_ONE":
+            return shown
+        return replace(shown, counts={"lost": 1, **({"abandoned": 5} if cell == NO_FAULT else {})})
+
+    evaluation = Evaluation(rollout, workers=Planted(make), now_s=lambda: clock.now)
+    evaluation.first_answer = lambda found, after_s: answers.append((found, after_s, len(made)))
+    with evaluation.experiment.state(tmp_path) as state:
+        done = evaluation.run(Budget(seconds=200.0), state=state)
+    ((first, after_s, runs),) = answers
+    assert {cell for _, cell in made[:runs]} == {rollout.year.thinned_calm[0]}
+    assert {cell.fault for _, cell in made[runs : runs + 3]} == {None}
+    assert after_s <= 45 + 2 * clock.each_s
+    (rejected,) = (row for row in first.rows if row.binding is not None)
+    assert (rejected.setting, rejected.binding.objective.figure.name) == ("level=DC_ONE", "lost")
+    unthinned = [setting for setting, cell in made if cell == NO_FAULT]
+    assert unthinned.count("level=DC_ONE") == 1, "one run of what is rejected"
+    before = [cell for _, cell in made].index(next(cell for _, cell in made if cell.fault))
+    assert sum(cell == NO_FAULT for _, cell in made[:before]) * clock.each_s <= 0.2 * 200 + clock.each_s
+    last = next(row for row in done.found.rows if row.setting == "level=DC_ONE")
+    statuses = {str(one.objective): one.status for one in last.judged}
+    assert set(statuses.values()) == {ObjectiveStatus.NOT_MET}, "what it abandons unthinned is known, too"

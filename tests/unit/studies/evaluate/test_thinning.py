@@ -22,7 +22,9 @@ from zonelab.analysis.rates.outcomes import Outcomes, RunScale
 from zonelab.analysis.rates.year import NO_FAULT, RunKind, Year, YearlyFaults
 from zonelab.scenarios.spec.reading import scenario_of
 from zonelab.scenarios.spec.scenario import Scenario
-from zonelab.scenarios.spec.thinning import MESSAGES_MAX, most_thinned, refusal, thinned
+from zonelab.scenarios.spec.thinning import CONSUMERS_MAX, MESSAGES_MAX, most_thinned, refusal, thinned
+from zonelab.studies.evaluate.budget import FEWEST, Budget
+from zonelab.studies.evaluate.first_stages import first_stages
 from zonelab.studies.evaluate.one_run import EvaluationMeasure
 from zonelab.studies.evaluate.rollout import UNTHINNED_MESSAGES_MAX, Rollout
 
@@ -108,7 +110,7 @@ def large(folder: Path, rate_per_s: float) -> Rollout:
     document = yaml.safe_load(ROLLOUT.read_text(encoding="utf-8"))
     document["load"]["rate_per_s"] = rate_per_s
     down = {"per_year": 2, "lasts_s": 10, "lengths_s": [5, 7, 10], "fault": {"kind": "kill", "zone": "any"}}
-    document["evaluate"]["faults"] = {"down": down}
+    document["evaluate"] |= {"faults": {"down": down}, "objectives": ["losses == 0"]}
     path = folder / f"rollout-{rate_per_s:g}.yaml"
     path.write_text(yaml.safe_dump(document), encoding="utf-8")
     return Rollout.load(str(path))
@@ -116,8 +118,8 @@ def large(folder: Path, rate_per_s: float) -> Rollout:
 
 def test_a_load_too_large_for_a_run_is_thinned_with_faults_and_shortened_without(tmp_path: Path):
     small, big = large(tmp_path, 40), large(tmp_path, 1_000)
-    assert {kind.thinning for kind in small.year.cells} == {1}, "60 s of 120 messages a second fit"
-    assert big.year.cells[0] == NO_FAULT
+    assert {kind.thinning for kind in small.year.cells} == {1}, "30 s of 120 messages a second fit"
+    assert small.year.cells[0] == NO_FAULT
     assert all(kind.thinning > 1 for kind in big.year.cells if kind.fault)
     for kind in big.year.cells:
         load, scale = big.run(0, kind, 1).load, big.scale(0, kind)
@@ -216,20 +218,25 @@ def test_what_no_simulated_fault_reaches_is_open_and_named(text: str):
     assert judge(lost, Objective.parsed("losses == 0 with down"), error=0.05).status is ObjectiveStatus.NOT_MET
 
 
-SCALED = (
-    "load.duration_s=5",
-    "consumers.per_zone=80",
-    "consumers.processing=0.95*lognormal:150ms:300ms + 0.05*constant:4s",
-    "queue.unack_ms=3000",
-    "queue.unack_interval_ms=750",
-    "drain.bound_s=12",
-)
+def a_tenth_as_long(folder: Path) -> Rollout:
+    """Return one setting of the rollout, with leases, long jobs and runs a tenth as long."""
+    document = yaml.safe_load(ROLLOUT.read_text(encoding="utf-8"))
+    document["load"]["duration_s"] = 5
+    document["consumers"] |= {
+        "per_zone": 80,
+        "processing": document["consumers"]["processing"].replace("40s", "4s"),
+    }
+    document["queue"] = {"mode": "default", "unack_ms": 3_000, "unack_interval_ms": 750}
+    document |= {"level": "DC_QUORUM", "drain": {"bound_s": 12}}
+    document["evaluate"] |= {"vary": {}, "faults": {}, "objectives": ["losses == 0"]}
+    path = folder / "rollout.yaml"
+    path.write_text(yaml.safe_dump(document), encoding="utf-8")
+    return Rollout.load(str(path))
 
 
-def test_what_thinning_hides_is_there_unthinned():
+def test_what_thinning_hides_is_there_unthinned(tmp_path: Path):
     """Jobs that outlast their lease are left to nobody when many consumers take them; thinned, they never are."""
-    rollout = Rollout.load(str(ROLLOUT), overrides=SCALED)
-    run = EvaluationMeasure(rollout)
+    run = EvaluationMeasure(a_tenth_as_long(tmp_path))
     whole = run((0, NO_FAULT, 1))
     thin = [run((0, RunKind(thinning=40), seed)) for seed in range(1, 13)]
     assert whole.counts["abandoned"] > 0
@@ -264,3 +271,41 @@ def test_an_evaluation_of_a_large_load_names_what_thinned_runs_do_not_show(
     assert "none" in str(losses["told"]) or losses["status"] == "not met"
     assert all(one["hidden"] for one in (losses, tail) if one["status"] == "open")
     assert told["exit_code"] != 0
+
+
+def first_answer_messages(folder: Path, times: int) -> float:
+    """Return the messages of the runs before a first answer, of the rollout with so many times the load."""
+    document = yaml.safe_load(ROLLOUT.read_text(encoding="utf-8"))
+    document["load"]["rate_per_s"] *= times
+    document["consumers"]["per_zone"] *= times
+    path = folder / f"times-{times}.yaml"
+    path.write_text(yaml.safe_dump(document), encoding="utf-8")
+    rollout = Rollout.load(str(path))
+    (kind,) = first_stages(rollout.year, rollout.evaluate.objectives, Budget(seconds=900.0, jobs=2))[0].kinds
+    for cell in rollout.year.cells:
+        scenario = rollout.run(0, cell, 1)
+        assert 3 * scenario.consumers.per_zone <= CONSUMERS_MAX, "idle consumers would be most of a run"
+        messages = sum(map(scenario.load.rate_of, scenario.zones)) * scenario.load.duration_s
+        assert messages <= (MESSAGES_MAX if cell.fault else UNTHINNED_MESSAGES_MAX)
+    first = rollout.run(0, kind, 1)
+    assert first.faults == ()
+    return FEWEST * len(rollout.settings) * 3 * first.load.rate_per_s * first.load.duration_s
+
+
+def test_a_first_answer_costs_the_same_whatever_the_load(tmp_path: Path):
+    """A minute of two processors, at 200 messages a second each, is 24,000 messages."""
+    small, big, huge = (first_answer_messages(tmp_path, times) for times in (1, 10, 50))
+    assert small < 24_000 / 1.5
+    assert max(big, huge) < 1.2 * small
+
+
+def test_the_rollout_of_the_benchmarks_asks_what_its_user_asked():
+    """Three zones, 120 jobs a second, work longer than leases, an outage, restarts and a flap; twelve settings."""
+    rollout = Rollout.load(str(ROLLOUT))
+    scenario, faults = rollout.scenario, rollout.evaluate.faults
+    assert sum(map(scenario.load.rate_of, scenario.zones)) == 120
+    assert len(rollout.settings) == 12
+    assert scenario.replication.time_factor == 1
+    kinds = {part.fault["kind"]: one for one in faults.values() for part in one.fault}
+    often = {kind: (one.per_year.middle, one.lasts_s.middle) for kind, one in kinds.items()}
+    assert often == {"zone_outage": (2, 1_200), "kill": (52, 10), "flap": (52, 30)}
