@@ -2,7 +2,7 @@
 
 from collections import deque
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from hashlib import sha1
 from itertools import accumulate
 from random import Random
@@ -10,9 +10,11 @@ from random import Random
 from zonelab.cluster.clock import NodeClock
 from zonelab.cluster.connections.batch import Batch
 from zonelab.cluster.connections.marked import MarkedCommands
+from zonelab.cluster.event_flags import EventFlags
 from zonelab.cluster.links.lag import Lag
 from zonelab.cluster.sim.connection import OnReplies, SimConnection
 from zonelab.cluster.sim.disk import DEFAULT_SAVE_POINTS, Disk
+from zonelab.cluster.sim.expiry_cycle import ExpiryCycle
 from zonelab.cluster.sim.redis import Pipeline, RedisModel, prepare
 from zonelab.cluster.sim.redis.channels import Subscriptions
 from zonelab.cluster.sim.redis.registry import Args
@@ -30,7 +32,7 @@ class ServerSettings:
     ``request_ns`` and ``reply_ns``: transit between a coordinator and the server on its own machine, in all.
     ``service_ns``: the server's work on one command; a draw of ``service`` replaces it if given. ``fsync_ns``: a flush,
     for which AOF always waits once a pipeline. ``start_ns``: from the start of the process until it serves. If transit
-    and service are 0, a pipeline is answered within the call that sends it.
+    and service are 0, a pipeline is answered within the call that sends it. ``events``: of keys, which it publishes.
     """
 
     persistence: Persistence = Persistence.NONE
@@ -41,6 +43,7 @@ class ServerSettings:
     fsync_ns: int = 1_000_000
     start_ns: int = 10_000_000
     save_points: tuple[tuple[int, int], ...] = DEFAULT_SAVE_POINTS
+    events: EventFlags = field(default_factory=EventFlags)
 
     def __post_init__(self) -> None:
         for name in ("request_ns", "reply_ns", "service_ns", "fsync_ns", "start_ns"):
@@ -93,10 +96,11 @@ class SimServer:
         """Commands that it was sent, and that a real server has and the model has not."""
         self._boots = 0
         self._paused = False
+        self._expiry = ExpiryCycle(runtime, running=self._is_running)
         self._disk = Disk(
             persistence=settings.persistence,
             runtime=runtime,
-            running=lambda: self.listening and not self._paused,
+            running=self._is_running,
             save_points=settings.save_points,
         )
         self._connections: dict[SimConnection, None] = {}
@@ -110,6 +114,9 @@ class SimServer:
     def listening(self) -> bool:
         """The process is there: connections are accepted, also while it is paused."""
         return self._model is not None
+
+    def _is_running(self) -> bool:
+        return self.listening and not self._paused
 
     @property
     def slowdown(self) -> float:
@@ -144,7 +151,9 @@ class SimServer:
             self._disk.attach(model)
         else:
             self._disk.attach_copy(model, copy)
+        model.store.publish_events(self.settings.events)
         self._model = model
+        self._expiry.begin(model)
         self._listen_again()
 
     def _next_run_id(self) -> str:
@@ -281,6 +290,8 @@ class SimServer:
             replies = [_carry_out(model, connection, batch.commands, pipeline)]
         else:
             replies = model.execute_pipeline(pipeline)
+        if model.store.awaits_ends:
+            self._expiry.begin(model)
         self._inbox.popleft()
         if self._disk.full and self._disk.notice():
             self._runtime.note(self.name, "end, as the disk is full")
@@ -291,6 +302,7 @@ class SimServer:
     def _die(self) -> None:
         self._execute_begun()
         self._stop_timer()
+        self._expiry.stop()
         self._model = None
         self._paused = False
         self._spent_ns = 0

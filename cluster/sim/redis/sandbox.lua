@@ -250,6 +250,7 @@ local function special(table)
           or rawget(table, "verbatim_string")) then return end
   for _, kind in ipairs(SPECIAL) do
     local value = rawget(table, kind)
+    if value == 0 and 1 / value < 0 then return kind, "-0" end  -- the host's integers have no negative zero
     if type(value) == SPECIAL[kind] then return kind, value end
   end
 end

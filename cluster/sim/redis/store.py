@@ -5,7 +5,10 @@ from dataclasses import dataclass
 from random import Random
 from typing import TypeVar
 
+from zonelab.cluster.event_flags import EventFlags
 from zonelab.cluster.sim.redis.channels import Channels
+from zonelab.cluster.sim.redis.expiry_queue import ExpiryQueue
+from zonelab.cluster.sim.redis.keyspace_events import KeyspaceEvents
 from zonelab.cluster.sim.redis.reply import WRONG_TYPE, CommandError
 from zonelab.cluster.sim.redis.stream_value import Stream
 from zonelab.cluster.sim.redis.values import ExpiringHash, HashValue, SortedSet, Value
@@ -39,6 +42,8 @@ class Database:
         self._now_us: int | None = None
         self.changes = 0
         self.channels = Channels()
+        self._events: KeyspaceEvents | None = None
+        self._ending = ExpiryQueue()
         self._values: dict[bytes, Value] = {}
         self._expiry_ms: dict[bytes, int] = {}
         self.libraries: dict[bytes, bytes] = {}
@@ -62,10 +67,55 @@ class Database:
         """Let the clock show this time until the next ``tick``."""
         self._now_us = now_us
 
+    @property
+    def event_flags(self) -> EventFlags:
+        return EventFlags() if self._events is None else self._events.flags
+
+    def publish_events(self, flags: EventFlags) -> None:
+        """Publish the events that ``flags`` name from now on, and no others."""
+        self._events = None if flags == EventFlags() else KeyspaceEvents(flags, self.channels.publish)
+        self._ending = ExpiryQueue()
+        for key, when_ms in self._expiry_ms.items() if self._events is not None else ():
+            self.await_end(key, when_ms, event="expired")
+        for key, value in self._values.items() if self._events is not None else ():
+            self._await_fields(key, value)
+
+    def _await_fields(self, key: bytes, value: Value) -> None:
+        for when_ms in value.until_ms.values() if isinstance(value, ExpiringHash) else ():
+            self.await_end(key, when_ms, event="hexpired")
+
+    def await_end(self, key: bytes, when_ms: int, *, event: str) -> None:
+        """Look at ``key`` once ``when_ms`` is over, if ``event``, of its end or of a field's, is wanted."""
+        if self._events is not None and self._events.wants(event):
+            self._ending.add(when_ms, key)
+
+    def announce(self, event: str, key: bytes) -> None:
+        """Publish ``event`` if that is asked for; what changed is counted apart."""
+        if self._events is not None:
+            self._events.announce(event, key)
+
+    def changed(self, key: bytes, event: str, *, by: int = 1) -> None:
+        """Count changes of ``key``, and publish the event that they are."""
+        self.changes += by
+        if self._events is not None and by:
+            self.announce(event, key)
+
+    @property
+    def awaits_ends(self) -> bool:
+        """Return whether keys are to be ended that nobody looks at: their events are wanted."""
+        return len(self._ending) > 0
+
+    def end_due(self) -> None:
+        """End the keys and fields whose time is over, as the server does ten times a second."""
+        for key in self._ending.take_before(self.now_ms):
+            value = self.find(key)
+            if isinstance(value, ExpiringHash):
+                self.get(key, HashValue)
+
     def find(self, key: bytes) -> Value | None:
         """The value of ``key``, whatever its type; None if there is none or its time is over."""
         if self._expiry_ms and self._expired(key):
-            self.discard(key)
+            self.end(key)
             return None
         return self._values.get(key)
 
@@ -75,7 +125,8 @@ class Database:
         if value is None or type(value) is kind:
             return value
         if isinstance(value, ExpiringHash) and kind is HashValue:
-            value.end(self.now_ms)
+            if value.end(self.now_ms):
+                self.announce("hexpired", key)
             self.drop_if_empty(key)
             return value if value else None  # type: ignore[return-value]
         raise CommandError(WRONG_TYPE)
@@ -93,10 +144,15 @@ class Database:
         value = self.get(key, kind)
         if value is None:
             value = kind()
-            self._values[key] = value
+            self.put(key, value, keep_expiry=True)
         return value
 
     def put(self, key: bytes, value: Value, *, keep_expiry: bool = False) -> None:
+        """Give ``key`` this value, and no time unless it is to keep the one that it has."""
+        if self._events is not None:
+            if self.find(key) is None:
+                self.announce("new", key)
+            self._await_fields(key, value)
         self._values[key] = value
         if not keep_expiry:
             self._expiry_ms.pop(key, None)
@@ -110,14 +166,21 @@ class Database:
         if self.find(key) is None:
             return False
         self.discard(key)
-        self.changes += 1
+        self.changed(key, "del")
         return True
+
+    def end(self, key: bytes) -> None:
+        """Remove ``key``, if it is there, as one whose time is over."""
+        if self._values.pop(key, None) is not None:
+            self.announce("expired", key)
+        self._expiry_ms.pop(key, None)
 
     def drop_if_empty(self, key: bytes) -> None:
         """A collection without elements does not exist."""
         value = self._values.get(key)
         if value is not None and len(value) == 0:
             self.discard(key)
+            self.announce("del", key)
 
     def expiry_ms(self, key: bytes) -> int | None:
         """Unix time in ms until which ``key`` exists; None without a limit."""
@@ -126,13 +189,15 @@ class Database:
     def expire_at(self, key: bytes, when_ms: int) -> None:
         """``key`` exists until ``when_ms``, inclusive; if that is over by now it goes at once."""
         if when_ms <= self.now_ms:
-            self.discard(key)
+            self.end(key)
         else:
-            self._expiry_ms[key] = when_ms
+            self.end_at(key, when_ms)
+            self.announce("expire", key)
 
     def end_at(self, key: bytes, when_ms: int) -> None:
         """``key`` exists until ``when_ms``, inclusive; if that is over by now it goes when it is looked at."""
         self._expiry_ms[key] = when_ms
+        self.await_end(key, when_ms, event="expired")
 
     def persist(self, key: bytes) -> bool:
         return self._expiry_ms.pop(key, None) is not None
@@ -146,6 +211,14 @@ class Database:
     def names(self) -> Iterator[bytes]:
         """Every key that has not expired, in order of creation; those that have stay, as KEYS leaves them."""
         return (key for key in self._values if not self._expired(key))
+
+    def over(self) -> list[bytes]:
+        """Return the keys whose time is over, and that nobody has looked at since."""
+        return [key for key in self._expiry_ms if self._expired(key)]
+
+    def kind(self, key: bytes) -> type[Value]:
+        """Return the type of the value of ``key``, which is there, whether or not its time is over."""
+        return type(self._values[key])
 
     def __len__(self) -> int:
         """Keys, with those that expired but were not looked at since."""

@@ -49,10 +49,12 @@ class ExpiringHash(HashValue):
         copied.until_ms = dict(self.until_ms)
         return copied
 
-    def end(self, now_ms: int) -> None:
-        """Remove the fields whose time is over."""
-        for name in [name for name, until_ms in self.until_ms.items() if until_ms < now_ms]:
+    def end(self, now_ms: int) -> bool:
+        """Remove the fields whose time is over; return whether there were any."""
+        over = [name for name, until_ms in self.until_ms.items() if until_ms < now_ms]
+        for name in over:
             self.pop(name)
+        return bool(over)
 
 
 class Set(dict[bytes, None]):

@@ -7,6 +7,7 @@ its name and arity with a decorator. Imports the store and the values of the mod
 from zonelab.cluster.sim.redis.commands import (
     bits,
     common_part,
+    configuration,
     copies,
     field_expiry,
     geo,
@@ -35,6 +36,7 @@ from zonelab.cluster.sim.redis.commands import (
 __all__ = [
     "bits",
     "common_part",
+    "configuration",
     "copies",
     "field_expiry",
     "geo",

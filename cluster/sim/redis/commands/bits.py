@@ -41,7 +41,7 @@ def setbit(store: Database, args: Args) -> Reply:
     changed[place] = changed[place] & ~mask | (mask if bit else 0)
     if value is None or len(changed) > len(value) or old != bit:
         store.put(args[0], bytes(changed), keep_expiry=True)
-        store.changes += 1
+        store.changed(args[0], "setbit")
     return old
 
 
@@ -137,7 +137,7 @@ def bitop(store: Database, args: Args) -> Reply:
     numbers = [int.from_bytes(value.ljust(size, b"\0"), "big") for value in values]
     result = numbers[0] ^ ((1 << size * 8) - 1) if name == b"NOT" else reduce(_OPERATIONS[name], numbers)
     store.put(target, result.to_bytes(size, "big"))
-    store.changes += 1
+    store.changed(target, "set")
     return size
 
 
@@ -230,10 +230,18 @@ def bitfield(store: Database, args: Args) -> Reply:
     value = bytearray(found or b"")
     if writing:
         value = value.ljust(max((step.offset + step.width + 7) // 8 for step in writing), b"\0")
-    replies: list[Reply] = [step.carry_out(value) for step in steps]
+    grown = len(value) > len(found or b"")
+    replies: list[Reply] = []
+    written = False
+    for step in steps:
+        before = bytes(value)
+        replies.append(step.carry_out(value))
+        written = written or before != value or (grown and step.verb != b"GET" and replies[-1] is not None)
     if writing:
         store.put(args[0], bytes(value), keep_expiry=True)
         store.changes += 1
+        if written:
+            store.announce("setbit", args[0])
     return replies
 
 

@@ -32,12 +32,16 @@ def copy(store: Database, args: Args) -> Reply:
     if source == target:
         fail("ERR source and destination objects are the same")
     value = store.find(source)
-    if value is None or (store.find(target) is not None and not replace):
+    if value is None:
         return 0
+    if store.find(target) is not None:
+        if not replace:
+            return 0
+        store.announce("new", target)
     store.put(target, copied(value))
     if (until_ms := store.expiry_ms(source)) is not None:
         store.end_at(target, until_ms)
-    store.changes += 1
+    store.changed(target, "copy_to")
     return 1
 
 
@@ -139,14 +143,16 @@ def restore(store: Database, args: Args) -> Reply:
         fail("ERR Invalid TTL value, must be >= 0")
     value = _read(payload)
     until_ms = left_ms if b"ABSTTL" in flags else store.now_ms + left_ms
-    there = store.delete(key)
+    there = store.find(key) is not None
     if left_ms and until_ms < store.now_ms:
-        store.changes += not there
+        store.changes += not store.delete(key)
         return OK
+    store.discard(key)
+    store.changes += there
     store.put(key, value)
     if left_ms:
         store.end_at(key, until_ms)
-    store.changes += 1
+    store.changed(key, "restore")
     return OK
 
 

@@ -51,10 +51,15 @@ def _end_at(store: Database, key: bytes, fields: ExpiringHash, name: bytes, unti
     store.changes += 1
     if until_ms > store.now_ms:
         fields.until_ms[name] = until_ms
+        store.await_end(key, until_ms, event="hexpired")
         return False
     fields.pop(name, None)
-    store.drop_if_empty(key)
     return True
+
+
+def _fields_ended(store: Database, key: bytes) -> None:
+    store.announce("hexpired", key)
+    store.drop_if_empty(key)
 
 
 def _hexpire(name: str, *, unit_ms: int, relative: bool) -> None:
@@ -65,14 +70,21 @@ def _hexpire(name: str, *, unit_ms: int, relative: bool) -> None:
         until_ms = deadline_ms(store, args[1], unit_ms=unit_ms, relative=relative, name=name, positive=False)
         if integer(args[1]) < 0:
             fail(f"ERR invalid expire time in '{name}' command")
-        return [_expire_field(store, args[0], each, options, until_ms) for each in given]
+        if store.get(args[0], HashValue) is None:
+            return [_ABSENT] * len(given)
+        replies = [_expire_field(store, args[0], each, options, until_ms) for each in given]
+        if _SET in replies:
+            store.announce("hexpire", args[0])
+        if _GONE in replies:
+            _fields_ended(store, args[0])
+        return [*replies]
 
     command(name, -6)(handler)
 
 
 def _expire_field(store: Database, key: bytes, name: bytes, options: dict[bytes, None], until_ms: int) -> int:
-    fields = store.get(key, HashValue)
-    if fields is None or name not in fields:
+    fields = store.find(key)
+    if not isinstance(fields, HashValue) or name not in fields:
         return _ABSENT
     old_ms = fields.until_ms.get(name) if isinstance(fields, ExpiringHash) else None
     if not is_allowed(options, old_ms, until_ms):
@@ -130,6 +142,8 @@ def hpersist(store: Database, args: Args) -> Reply:
             store.changes += 1
         else:
             replies.append(_WITHOUT_TIME)
+    if _SET in replies:
+        store.announce("hpersist", args[0])
     return replies
 
 
@@ -142,7 +156,7 @@ def hgetdel(store: Database, args: Args) -> Reply:
     values = [fields.pop(name, None) for name in given]
     removed = sum(value is not None for value in values)
     if removed:
-        store.changes += removed
+        store.changed(args[0], "hdel", by=removed)
         store.drop_if_empty(args[0])
     return [*values]
 
@@ -203,14 +217,21 @@ def hgetex(store: Database, args: Args) -> Reply:
     if fields is None:
         return [None] * len(given)
     values: list[Reply] = []
+    ended = timed = persisted = False
     for name in given:
         value = fields.get(name)
         values.append(value)
         if value is not None and until_ms is not None:
-            _end_at(store, args[0], _expiring(store, args[0], fields), name, until_ms)
-            fields = store.get(args[0], HashValue) or HashValue()
-        elif options.keeps and isinstance(fields, ExpiringHash):
-            store.changes += fields.until_ms.pop(name, None) is not None
+            fields = _expiring(store, args[0], fields)
+            timed = True
+            ended = _end_at(store, args[0], fields, name, until_ms)
+        elif options.keeps and isinstance(fields, ExpiringHash) and fields.until_ms.pop(name, None) is not None:
+            store.changes += 1
+            persisted = True
+    if ended:
+        _fields_ended(store, args[0])
+    elif timed or persisted:
+        store.announce("hpersist" if persisted else "hexpire", args[0])
     return values
 
 
@@ -227,6 +248,7 @@ def hsetex(store: Database, args: Args) -> Reply:
     if not options.met(FNX=not any(there), FXX=all(there)):
         return 0
     target = store.get_or_create(args[0], HashValue)
+    ended = False
     for name, value in zip(names, given[1::2], strict=True):
         if options.keeps:
             target.amend(name, value)
@@ -235,5 +257,10 @@ def hsetex(store: Database, args: Args) -> Reply:
         store.changes += 1
         if until_ms is not None:
             target = _expiring(store, args[0], target)
-            _end_at(store, args[0], target, name, until_ms)
+            ended = _end_at(store, args[0], target, name, until_ms)
+    store.announce("hset", args[0])
+    if until_ms is not None:
+        store.announce("hexpire", args[0])
+    if ended:
+        _fields_ended(store, args[0])
     return 1

@@ -181,14 +181,15 @@ class _GeoSearch:
 
 
 def _answer(store: Database, search: _GeoSearch) -> Reply:
+    event = "geosearchstore" if search.storing else "georadiusstore"
     if search.entries is None:
-        return [] if search.target is None else put_sorted_set(store, search.target, [])
+        return [] if search.target is None else put_sorted_set(store, search.target, [], event=event)
     found = search.found()
     assert search.shape is not None
     unit_m = search.shape.unit_m
     if search.target is not None:
         scored = [(each.distance_m / unit_m if search.by_distance else each.score, each.member) for each in found]
-        return put_sorted_set(store, search.target, sorted(scored))
+        return put_sorted_set(store, search.target, sorted(scored), event=event)
     if not search.shown:
         return [each.member for each in found]
     return [_described(each, search.shown, unit_m) for each in found]

@@ -26,7 +26,7 @@ def _fill(store: Database, args: Args, name: str) -> int:
     before = len(fields)
     for index in range(1, len(args), 2):
         fields[args[index]] = args[index + 1]
-    store.changes += len(args) // 2
+    store.changed(args[0], "hset", by=len(args) // 2)
     return len(fields) - before
 
 
@@ -47,7 +47,7 @@ def hsetnx(store: Database, args: Args) -> Reply:
     if args[1] in fields:
         return 0
     fields[args[1]] = args[2]
-    store.changes += 1
+    store.changed(args[0], "hset")
     return 1
 
 
@@ -101,7 +101,7 @@ def hdel(store: Database, args: Args) -> Reply:
     for name in args[1:]:
         removed += fields.pop(name, None) is not None
     if removed:
-        store.changes += removed
+        store.changed(args[0], "hdel", by=removed)
         store.drop_if_empty(args[0])
     return removed
 
@@ -113,7 +113,7 @@ def hincrby(store: Database, args: Args) -> Reply:
     if not INTEGER_MIN <= value <= INTEGER_MAX:
         fail("ERR increment or decrement would overflow")
     store.get_or_create(args[0], HashValue).amend(args[1], b"%d" % value)
-    store.changes += 1
+    store.changed(args[0], "hincrby")
     return value
 
 
@@ -127,7 +127,7 @@ def hincrbyfloat(store: Database, args: Args) -> Reply:
         fail("ERR increment would produce NaN or Infinity")
     text = format_long_double(value)
     store.get_or_create(args[0], HashValue).amend(args[1], text)
-    store.changes += 1
+    store.changed(args[0], "hincrbyfloat")
     return text
 
 

@@ -35,7 +35,7 @@ def pfadd(store: Database, args: Args) -> Reply:
     finally:
         if updated:
             store.put(args[0], sketch.written(), keep_expiry=True)
-    store.changes += updated
+    store.changed(args[0], "pfadd", by=updated)
     return int(updated > 0)
 
 
@@ -73,5 +73,5 @@ def pfmerge(store: Database, args: Args) -> Reply:
         target.raise_to(register, int(highest[register]))
     target.cached = None
     store.put(args[0], target.written(), keep_expiry=True)
-    store.changes += 1
+    store.changed(args[0], "pfadd")
     return OK

@@ -34,7 +34,7 @@ def keys(store: Database, args: Args) -> Reply:
 
 @command("randomkey", 1)
 def randomkey(store: Database, args: Args) -> Reply:
-    present = list(store.present())
+    present = list(store.names())
     return store.random.choice(present) if present else None
 
 
@@ -55,14 +55,17 @@ def _move(store: Database, source: bytes, target: bytes, *, overwrite: bool) -> 
         fail(NO_SUCH_KEY)
     if source == target:
         return False
-    if store.find(target) is not None and not overwrite:
-        return False
+    if store.find(target) is not None:
+        if not overwrite:
+            return False
+        store.announce("new", target)
     until_ms = store.expiry_ms(source)
-    store.discard(source)
     store.put(target, value)
     if until_ms is not None:
-        store.expire_at(target, until_ms)
-    store.changes += 1
+        store.end_at(target, until_ms)
+    store.discard(source)
+    store.announce("rename_from", source)
+    store.changed(target, "rename_to")
     return True
 
 
@@ -118,5 +121,5 @@ def persist(store: Database, args: Args) -> Reply:
     if store.find(args[0]) is None:
         return 0
     persisted = int(store.persist(args[0]))
-    store.changes += persisted
+    store.changed(args[0], "persist", by=persisted)
     return persisted

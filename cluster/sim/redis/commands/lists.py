@@ -20,7 +20,7 @@ def _push(name: str, *, left: bool, create: bool) -> None:
         if elements is None:
             return 0
         (elements.extendleft if left else elements.extend)(args[1:])
-        store.changes += len(args) - 1
+        store.changed(args[0], "lpush" if left else "rpush", by=len(args) - 1)
         return len(elements)
 
     command(name, -3)(handler)
@@ -32,11 +32,11 @@ _push("lpushx", left=True, create=False)
 _push("rpushx", left=False, create=False)
 
 
-def _take(store: Database, key: bytes, elements: List, *, left: bool) -> bytes:
-    element = elements.popleft() if left else elements.pop()
-    store.changes += 1
+def _take(store: Database, key: bytes, elements: List, count: int, *, left: bool) -> list[bytes]:
+    taken = [elements.popleft() if left else elements.pop() for _ in range(min(count, len(elements)))]
+    store.changed(key, "lpop" if left else "rpop", by=len(taken))
     store.drop_if_empty(key)
-    return element
+    return taken
 
 
 def _pop(name: str, *, left: bool) -> None:
@@ -47,9 +47,8 @@ def _pop(name: str, *, left: bool) -> None:
         elements = store.get(args[0], List)
         if elements is None:
             return None
-        if count is None:
-            return _take(store, args[0], elements, left=left)
-        return [_take(store, args[0], elements, left=left) for _ in range(min(count, len(elements)))]
+        taken = _take(store, args[0], elements, 1 if count is None else count, left=left)
+        return taken[0] if count is None else taken
 
     command(name, -2)(handler)
 
@@ -65,7 +64,7 @@ def lmpop(store: Database, args: Args) -> Reply:
     for key in keys:
         elements = store.get(key, List)
         if elements is not None:
-            return [key, [_take(store, key, elements, left=left) for _ in range(min(most, len(elements)))]]
+            return [key, _take(store, key, elements, most, left=left)]
     return None
 
 
@@ -99,6 +98,7 @@ def ltrim(store: Database, args: Args) -> Reply:
         elements.clear()
         elements.extend(kept)
         store.changes += removed
+        store.announce("ltrim", args[0])
         store.drop_if_empty(args[0])
     return OK
 
@@ -131,7 +131,7 @@ def lset(store: Database, args: Args) -> Reply:
     if place is None:
         fail("ERR index out of range")
     elements[place] = args[2]
-    store.changes += 1
+    store.changed(args[0], "lset")
     return OK
 
 
@@ -146,7 +146,7 @@ def linsert(store: Database, args: Args) -> Reply:
     if args[2] not in elements:
         return -1
     elements.insert(elements.index(args[2]) + (where == b"AFTER"), args[3])
-    store.changes += 1
+    store.changed(args[0], "linsert")
     return len(elements)
 
 
@@ -168,7 +168,7 @@ def lrem(store: Database, args: Args) -> Reply:
     doomed = places[count:] if count < 0 else places[: count or None]
     for place in reversed(doomed):
         del elements[place]
-    store.changes += len(doomed)
+    store.changed(args[0], "lrem", by=len(doomed))
     store.drop_if_empty(args[0])
     return len(doomed)
 
@@ -181,7 +181,8 @@ def _move(store: Database, source: bytes, target: bytes, *, from_left: bool, to_
     element = elements.popleft() if from_left else elements.pop()
     receiver = store.get_or_create(target, List)
     (receiver.appendleft if to_left else receiver.append)(element)
-    store.changes += 1
+    store.announce("lpush" if to_left else "rpush", target)
+    store.changed(source, "lpop" if from_left else "rpop")
     store.drop_if_empty(source)
     return element
 

@@ -74,12 +74,16 @@ def _page(elements: Iterable[bytes], cursor: int, count: int) -> tuple[bytes, li
 def scan(store: Database, args: Args) -> Reply:
     cursor = _cursor(args[0])
     options = _ScanOptions(args[1:], (b"TYPE",))
-    following, page = _page(store.present(), cursor, options.count)
-    return [following, [key for key in page if options.wants(key) and _has_type(store, key, options.type_name)]]
+    following, page = _page(store.names(), cursor, options.count)
+    for key in store.over():
+        if _wanted(store, key, options):
+            store.end(key)
+    return [following, [key for key in page if _wanted(store, key, options)]]
 
 
-def _has_type(store: Database, key: bytes, type_name: bytes | None) -> bool:
-    return type_name is None or TYPE_NAMES[type(store.find(key))] == type_name
+def _wanted(store: Database, key: bytes, options: _ScanOptions) -> bool:
+    type_name = options.type_name
+    return options.wants(key) and (type_name is None or TYPE_NAMES[store.kind(key)] == type_name)
 
 
 @command("hscan", -3)

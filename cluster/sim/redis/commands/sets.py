@@ -25,7 +25,7 @@ def sadd(store: Database, args: Args) -> Reply:
     before = len(members)
     members.update(dict.fromkeys(args[1:]))
     added = len(members) - before
-    store.changes += added
+    store.changed(args[0], "sadd", by=added)
     return added
 
 
@@ -37,7 +37,7 @@ def srem(store: Database, args: Args) -> Reply:
     doomed = [member for member in dict.fromkeys(args[1:]) if member in members]
     for member in doomed:
         del members[member]
-    store.changes += len(doomed)
+    store.changed(args[0], "srem", by=len(doomed))
     store.drop_if_empty(args[0])
     return len(doomed)
 
@@ -75,10 +75,13 @@ def smove(store: Database, args: Args) -> Reply:
     if member not in members:
         return 0
     del members[member]
+    store.changed(source, "srem")
     store.drop_if_empty(source)
     receiver = store.get_or_create(target, Set)
+    if member not in receiver:
+        store.announce("sadd", target)
     receiver[member] = None
-    store.changes += 2
+    store.changes += 1
     return 1
 
 
@@ -93,7 +96,7 @@ def spop(store: Database, args: Args) -> Reply:
     chosen = store.random.sample(list(members), min(len(members), 1 if count is None else count))
     for member in chosen:
         del members[member]
-    store.changes += len(chosen)
+    store.changed(args[0], "spop", by=len(chosen))
     store.drop_if_empty(args[0])
     return chosen[0] if count is None else chosen
 
@@ -134,7 +137,7 @@ def _combination(name: str, combine: Combine) -> None:
             store.delete(args[0])
             return 0
         store.put(args[0], result)
-        store.changes += 1
+        store.changed(args[0], f"{name}store")
         return len(result)
 
     command(name, -2)(read)

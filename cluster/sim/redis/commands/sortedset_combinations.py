@@ -112,7 +112,7 @@ def _in_order(scores: _Scores) -> list[Scored]:
     return sorted((score, member) for member, score in scores.items())
 
 
-def put_sorted_set(store: Database, key: bytes, entries: list[Scored]) -> int:
+def put_sorted_set(store: Database, key: bytes, entries: list[Scored], *, event: str) -> int:
     """Store ``entries`` as the value of ``key``, which without any does not exist; their number."""
     if not entries:
         store.delete(key)
@@ -122,7 +122,7 @@ def put_sorted_set(store: Database, key: bytes, entries: list[Scored]) -> int:
     for score, member in entries:
         made.set(member, score)
     store.put(key, made)
-    store.changes += 1
+    store.changed(key, event)
     return len(entries)
 
 
@@ -136,7 +136,7 @@ def _combination(name: str, combine: Callable[[_Inputs], _Scores], options: froz
 
     def write(store: Database, args: Args) -> Reply:
         inputs = _inputs(store, args[1:], f"{name}store", options)
-        return put_sorted_set(store, args[0], _in_order(combine(inputs)))
+        return put_sorted_set(store, args[0], _in_order(combine(inputs)), event=f"{name}store")
 
     command(name, -3)(read)
     command(f"{name}store", -4)(write)

@@ -229,7 +229,7 @@ def zrangestore(store: Database, args: Args) -> Reply:
     select = _select(options.by, args[2], args[3], reverse=backwards)
     entries = store.get(args[1], SortedSet)
     found = [] if entries is None else entries.between(*_limited(select(entries), options, entries))
-    return put_sorted_set(store, args[0], found)
+    return put_sorted_set(store, args[0], found, event="zrangestore")
 
 
 def _flat(found: Iterable[Scored]) -> list[bytes]:
@@ -262,28 +262,28 @@ def zlexcount(store: Database, args: Args) -> Reply:
     return _count(store, args[0], by_member(args[1], args[2]))
 
 
-def _remove(store: Database, key: bytes, select: Select) -> int:
+def _remove(store: Database, key: bytes, select: Select, *, event: str) -> int:
     entries = store.get(key, SortedSet)
     if entries is None:
         return 0
     doomed = [member for _, member in entries.between(*select(entries))]
     for member in doomed:
         entries.remove(member)
-    store.changes += len(doomed)
+    store.changed(key, event, by=len(doomed))
     store.drop_if_empty(key)
     return len(doomed)
 
 
 @command("zremrangebyscore", 4)
 def zremrangebyscore(store: Database, args: Args) -> Reply:
-    return _remove(store, args[0], by_score(args[1], args[2]))
+    return _remove(store, args[0], by_score(args[1], args[2]), event="zremrangebyscore")
 
 
 @command("zremrangebylex", 4)
 def zremrangebylex(store: Database, args: Args) -> Reply:
-    return _remove(store, args[0], by_member(args[1], args[2]))
+    return _remove(store, args[0], by_member(args[1], args[2]), event="zremrangebylex")
 
 
 @command("zremrangebyrank", 4)
 def zremrangebyrank(store: Database, args: Args) -> Reply:
-    return _remove(store, args[0], by_rank(args[1], args[2]))
+    return _remove(store, args[0], by_rank(args[1], args[2]), event="zremrangebyrank")

@@ -76,7 +76,7 @@ def zadd(store: Database, addition: _Addition) -> Reply:
         updated += old is not None
     if existing is None and len(entries):
         store.put(key, entries)
-    store.changes += added + updated
+    store.changed(key, "zincr" if b"INCR" in flags else "zadd", by=added + updated)
     if b"INCR" in flags:
         return None if score is None else format_double(score)
     return added + updated if b"CH" in flags else added
@@ -107,7 +107,7 @@ def zrem(store: Database, args: Args) -> Reply:
     for member in args[1:]:
         removed += entries.remove(member)
     if removed:
-        store.changes += removed
+        store.changed(args[0], "zrem", by=removed)
         store.drop_if_empty(args[0])
     return removed
 
@@ -174,7 +174,7 @@ def _taken(store: Database, key: bytes, entries: SortedSet, count: int, *, highe
     popped = entries.between(start, stop, reverse=highest)
     for _, member in popped:
         entries.remove(member)
-    store.changes += len(popped)
+    store.changed(key, "zpopmax" if highest else "zpopmin", by=len(popped))
     store.drop_if_empty(key)
     return popped
 

@@ -122,7 +122,7 @@ def _limited(ordered: list[bytes], wish: _Wish) -> list[bytes]:
 def _store(store: Database, target: bytes, rows: list[bytes | None]) -> int:
     if rows:
         store.put(target, List(row or b"" for row in rows))
-        store.changes += len(rows)
+        store.changed(target, "sortstore", by=len(rows))
     else:
         store.delete(target)
     return len(rows)

@@ -4,6 +4,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from itertools import islice
 
+from zonelab.cluster.sim.redis.commands.stream_groups import seen
 from zonelab.cluster.sim.redis.commands.stream_ids import (
     entry_reply,
     first_of_range,
@@ -166,8 +167,7 @@ def xclaim(store: Database, args: Args) -> Reply:
     ids = leading_ids(args[4:])
     options = _ClaimOptions(args[4 + len(ids) :], now_ms=store.now_ms)
     group.last_id = max(group.last_id, options.last_id)
-    consumer = group.seen(args[2], store.now_ms)
-    store.changes += 1
+    consumer = seen(store, args[0], group, args[2])
     claimed = []
     for entry_id in ids:
         fields = stream.get(entry_id)
@@ -218,8 +218,7 @@ def _automatic_claim(args: Args) -> _AutomaticClaim:
 @command("xautoclaim", -6, parse=_automatic_claim)
 def xautoclaim(store: Database, claim: _AutomaticClaim) -> Reply:
     stream, group = _group(store, claim.key, claim.group)
-    consumer = group.seen(claim.consumer, store.now_ms)
-    store.changes += 1
+    consumer = seen(store, claim.key, group, claim.consumer)
     claimed: list[Reply] = []
     deleted: list[bytes] = []
     following = 0

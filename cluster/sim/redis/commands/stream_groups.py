@@ -81,6 +81,14 @@ def _start(word: bytes, stream: Stream | None) -> EntryId:
     return 0 if stream is None else stream.last_id
 
 
+def seen(store: Database, key: bytes, group: ConsumerGroup, name: bytes) -> GroupConsumer:
+    """Return a consumer of a group of the stream ``key``, which asks for entries now; it is made if there is none."""
+    if name not in group.consumers:
+        store.announce("xgroup-createconsumer", key)
+    store.changes += 1
+    return group.seen(name, store.now_ms)
+
+
 @command("xgroup|create", -5)
 def create(store: Database, args: Args) -> Reply:
     key, name, start = args[:3]
@@ -93,7 +101,7 @@ def create(store: Database, args: Args) -> Reply:
     if name in stream.groups:
         fail("BUSYGROUP Consumer Group name already exists")
     stream.groups[name] = ConsumerGroup(last_id, options.entries_read)
-    store.changes += 1
+    store.changed(key, "xgroup-create")
     return OK
 
 
@@ -106,14 +114,14 @@ def setid(store: Database, args: Args) -> Reply:
         raise SubcommandSyntaxError
     group.last_id = _stream(store, key).last_id if start.partition(b"\0")[0] == b"$" else any_id(start)
     group.entries_read = options.entries_read
-    store.changes += 1
+    store.changed(key, "xgroup-setid")
     return OK
 
 
 @command("xgroup|destroy", 4)
 def destroy(store: Database, args: Args) -> Reply:
     removed = int(_stream(store, args[0]).groups.pop(args[1], None) is not None)
-    store.changes += removed
+    store.changed(args[0], "xgroup-destroy", by=removed)
     return removed
 
 
@@ -123,14 +131,14 @@ def createconsumer(store: Database, args: Args) -> Reply:
     if args[2] in group.consumers:
         return 0
     group.consumers[args[2]] = GroupConsumer(store.now_ms)
-    store.changes += 1
+    store.changed(args[0], "xgroup-createconsumer")
     return 1
 
 
 @command("xgroup|delconsumer", 5)
 def delconsumer(store: Database, args: Args) -> Reply:
     pending = _group(store, args[0], args[1]).remove_consumer(args[2])
-    store.changes += pending is not None
+    store.changed(args[0], "xgroup-delconsumer", by=pending is not None)
     return pending or 0
 
 

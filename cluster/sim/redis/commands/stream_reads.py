@@ -7,6 +7,7 @@ which ends a command that does not block, and one that does when its time is ove
 from dataclasses import dataclass
 from itertools import islice
 
+from zonelab.cluster.sim.redis.commands.stream_groups import seen
 from zonelab.cluster.sim.redis.commands.stream_ids import entry_reply, strict_id
 from zonelab.cluster.sim.redis.consumer_group import ConsumerGroup, PendingEntry
 from zonelab.cluster.sim.redis.numbers import INTEGER_MAX, integer, wrapped
@@ -109,7 +110,10 @@ def serve(store: Database, request: ReadRequest) -> Reply:
     for key, (stream, group, after) in zip(request.keys, reads, strict=True):
         if stream is None:
             continue
-        found = _new(stream, after, request.count) if group is None else _grouped(store, request, stream, group, after)
+        if group is None:
+            found = _new(stream, after, request.count)
+        else:
+            found = _grouped(store, request, key, stream, group, after)
         if found is not None:
             served.append((key, found))
     return [[key, found] for key, found in served] or None
@@ -151,10 +155,9 @@ def _new(stream: Stream, after: EntryId, count: int) -> list[Reply] | None:
 
 
 def _grouped(
-    store: Database, request: ReadRequest, stream: Stream, group: ConsumerGroup, after: EntryId
+    store: Database, request: ReadRequest, key: bytes, stream: Stream, group: ConsumerGroup, after: EntryId
 ) -> list[Reply] | None:
-    group.seen(request.consumer, store.now_ms)
-    store.changes += 1
+    seen(store, key, group, request.consumer)
     if after != ID_MAX:
         return _history(store, request, stream, group, after)
     found = [] if group.last_id == ID_MAX else stream.between(group.last_id + 1, ID_MAX, count=request.count)

@@ -159,9 +159,9 @@ def xadd(store: Database, addition: _Addition) -> Reply:
         fail("ERR The stream has exhausted the last possible ID, unable to add more items")
     entry_id = addition.id.after(stream.last_id, now_ms=store.now_ms)
     stream.append(entry_id, addition.fields)
-    store.changes += 1
-    if addition.trimming is not None:
-        stream.trim(addition.trimming)
+    store.changed(addition.key, "xadd")
+    if addition.trimming is not None and stream.trim(addition.trimming):
+        store.announce("xtrim", addition.key)
     return id_text(entry_id)
 
 
@@ -176,7 +176,7 @@ def xtrim(store: Database, wanted: tuple[bytes, Trimming]) -> Reply:
     key, trimming = wanted
     stream = store.get(key, Stream)
     removed = 0 if stream is None else stream.trim(trimming)
-    store.changes += removed
+    store.changed(key, "xtrim", by=removed)
     return removed
 
 
@@ -186,7 +186,7 @@ def xdel(store: Database, args: Args) -> Reply:
     if stream is None:
         return 0
     removed = stream.remove([strict_id(word) for word in args[1:]])
-    store.changes += removed
+    store.changed(args[0], "xdel", by=removed)
     return removed
 
 
@@ -283,5 +283,5 @@ def xsetid(store: Database, setting: _Setting) -> Reply:
     if setting.added is not None:
         stream.added = setting.added
     stream.max_deleted_id = setting.max_deleted_id or stream.max_deleted_id
-    store.changes += 1
+    store.changed(setting.key, "xsetid")
     return OK

@@ -77,7 +77,7 @@ def set_(store: Database, args: Args) -> Reply:
     key, value = args[0], args[1]
     if len(args) == 2:
         store.put(key, value)
-        store.changes += 1
+        store.changed(key, "set")
         return OK
     options = _set_options(args[2:], _SET_FLAGS)
     until_ms = _until_ms(store, options, "set")
@@ -87,10 +87,14 @@ def set_(store: Database, args: Args) -> Reply:
     missed = options.expected is not None and old != options.expected
     if missed or (b"NX" in options.flags and old is not None) or (b"XX" in options.flags and old is None):
         return old if b"GET" in options.flags else None  # type: ignore[return-value]
+    if until_ms is not None and until_ms <= store.now_ms:
+        store.end(key)
+        store.changes += 1
+        return reply  # type: ignore[return-value]
     store.put(key, value, keep_expiry=b"KEEPTTL" in options.flags)
+    store.changed(key, "set")
     if until_ms is not None:
         store.expire_at(key, until_ms)
-    store.changes += 1
     return reply  # type: ignore[return-value]
 
 
@@ -99,7 +103,7 @@ def setnx(store: Database, args: Args) -> Reply:
     if store.find(args[0]) is not None:
         return 0
     store.put(args[0], args[1])
-    store.changes += 1
+    store.changed(args[0], "set")
     return 1
 
 
@@ -107,8 +111,8 @@ def _set_with_time(name: str, unit_ms: int) -> Callable[[Database, Args], Reply]
     def handler(store: Database, args: Args) -> Reply:
         until_ms = deadline_ms(store, args[1], unit_ms=unit_ms, relative=True, name=name, positive=True)
         store.put(args[0], args[2])
+        store.changed(args[0], "set")
         store.expire_at(args[0], until_ms)
-        store.changes += 1
         return OK
 
     return handler
@@ -122,7 +126,7 @@ command("psetex", 4)(_set_with_time("psetex", 1))
 def getset(store: Database, args: Args) -> Reply:
     old = store.get(args[0], bytes)
     store.put(args[0], args[1])
-    store.changes += 1
+    store.changed(args[0], "set")
     return old
 
 
@@ -152,7 +156,7 @@ def getex(store: Database, args: Args) -> Reply:
         store.expire_at(args[0], until_ms)
         store.changes += 1
     elif b"PERSIST" in options.flags:
-        store.changes += store.persist(args[0])
+        store.changed(args[0], "persist", by=store.persist(args[0]))
     return value
 
 
@@ -165,7 +169,7 @@ def strlen(store: Database, args: Args) -> Reply:
 def append(store: Database, args: Args) -> Reply:
     value = (store.get(args[0], bytes) or b"") + args[1]
     store.put(args[0], value, keep_expiry=True)
-    store.changes += 1
+    store.changed(args[0], "append")
     return len(value)
 
 
@@ -193,7 +197,7 @@ def setrange(store: Database, args: Args) -> Reply:
         fail(_TOO_LONG)
     padded = (value or b"").ljust(offset, b"\0")
     store.put(args[0], padded[:offset] + args[2] + padded[offset + len(args[2]) :], keep_expiry=True)
-    store.changes += 1
+    store.changed(args[0], "setrange")
     return max(len(padded), offset + len(args[2]))
 
 
@@ -203,7 +207,7 @@ def _increment(store: Database, key: bytes, by: int) -> int:
     if not INTEGER_MIN <= value <= INTEGER_MAX:
         fail("ERR increment or decrement would overflow")
     store.put(key, b"%d" % value, keep_expiry=True)
-    store.changes += 1
+    store.changed(key, "incrby")
     return value
 
 
@@ -238,7 +242,7 @@ def incrbyfloat(store: Database, args: Args) -> Reply:
         fail(_NOT_FINITE)
     text = format_long_double(total)
     store.put(args[0], text, keep_expiry=True)
-    store.changes += 1
+    store.changed(args[0], "incrbyfloat")
     return text
 
 
@@ -254,7 +258,7 @@ def mset(store: Database, args: Args) -> Reply:
         wrong_arity("mset")
     for key, value in zip(args[::2], args[1::2], strict=True):
         store.put(key, value)
-        store.changes += 1
+        store.changed(key, "set")
     return OK
 
 
@@ -284,7 +288,8 @@ def msetex(store: Database, args: Args) -> Reply:
         return 0
     for key, value in zip(pairs[::2], pairs[1::2], strict=True):
         store.put(key, value, keep_expiry=b"KEEPTTL" in options.flags)
+        store.changed(key, "set")
         if until_ms is not None:
             store.end_at(key, until_ms)
-        store.changes += 1
+            store.announce("expire", key)
     return 1
