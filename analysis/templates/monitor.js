@@ -207,8 +207,11 @@
       .flatMap(([zone, errors]) => Object.entries(errors).map(([text, number]) => [`${zone} ${text}`, zone, text, count(number)]))));
   };
 
+  const health = () => put(byId("health"), last.health.words, last.health.well ? "good" : "bad");
+  const strips = () => live.strips(section("strips").querySelector(".rows"), byId("bands"), last.strips, last.now_ms);
+
   const draw = () => {
-    const parts = { run, zones, queues, partitions, links, faults, votes };
+    const parts = { run, health, strips, zones, queues, partitions, links, faults, votes };
     for (const [name, part] of Object.entries(parts)) {
       if (!last[name === "votes" ? "zones" : name]) continue;
       section(name).hidden = false;
@@ -219,30 +222,8 @@
   const controls = () => {
     const able = hello.faultable, box = section("faults").querySelector("fieldset");
     byId("heal").hidden = box.hidden = !able;
-    if (!able || byId("links-kinds").querySelector("button")) return;
-    const value = (id) => byId(id).value.trim();
-    const options = [...able.places, "all"];
-    if (able.places.length < 6) able.places.forEach((one, at) => able.places.slice(at + 1).forEach((other) => options.push(`${one}:${other}`, `${one}>${other}`, `${other}>${one}`)));
-    byId("targets").replaceChildren(...options.map((text) => { const option = made("option"); option.value = text; return option; }));
-    byId("target").value = able.places[0];
-    const button = (place, label, act) => {
-      const one = made("button", label);
-      one.type = "button";
-      one.addEventListener("click", act);
-      byId(place).append(one);
-    };
-    for (const { kind, needs, part } of able.kinds) {
-      button(`${part}-kinds`, kind.replaceAll("_", " "), () => {
-        const body = { kind, target: value("target") };
-        if (value("for")) body.for_s = Number(value("for"));
-        if (needs) body[needs] = needs === "lag" ? value("lag") : Number(value(needs));
-        if (kind === "kill") body.restart = value("mode");
-        post("/faults", body);
-      });
-    }
-    button("server-kinds", "restart", () => post("/restart", { what: "zone", target: value("target"), mode: value("mode") }));
-    button("coordinator-kinds", "restart coordinator", () => post("/restart", { what: "coordinator", target: value("target") }));
-    byId("heal").addEventListener("click", () => post("/heal"));
+    if (!able || byId("kind").options.length) return;
+    live.faultForm(able, post);
   };
 
   const opened = (told) => {

@@ -50,6 +50,7 @@ const live = (() => {
     for (const [text, kind] of heads) line.append(made("th", text, kind || ""));
     top.append(line);
     whole.append(top, body);
+    box.tabIndex = 0; // the arrow keys scroll it
     box.append(whole);
     place.append(box, nothing);
     const known = new Map();

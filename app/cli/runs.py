@@ -73,6 +73,10 @@ def run(
     live: Annotated[
         bool, typer.Option("--live", help="Serve a live page of the run, on real servers; its address is on stderr.")
     ] = False,
+    live_wait: Annotated[
+        float,
+        typer.Option(metavar="S", min=0, max=60, help="With --live: wait so long for the first reader before the run."),
+    ] = 0.0,
     monitor_port: MonitorPort = 0,
     runs: RunsDirectory = Path("runs"),
     junit: AsJUnit = None,
@@ -91,9 +95,10 @@ def run(
     loaded = load_scenario(scenario, overrides=overrides + given)
     zones = (on or On.PROCESS).zones
     command = run_command(scenario, loaded, zones=zones, overrides=overrides, runs=runs)
-    page = _live_page(loaded, port=monitor_port) if live else None
-    if monitor_port and page is None:
-        raise NotAccepted("--monitor-port needs --live")
+    page = _live_page(loaded, port=monitor_port, wait_s=live_wait) if live else None
+    for option, given_value in (("--monitor-port", monitor_port), ("--live-wait", live_wait)):
+        if given_value and page is None:
+            raise NotAccepted(f"{option} needs --live")
     with Display() as shown:
         shown.announce("run", [loaded])
         if page is not None:
@@ -109,12 +114,12 @@ def run(
     raise typer.Exit(EXITS[done.result.verdict.valid] if done.result is not None else EXIT_UNKNOWN)
 
 
-def _live_page(scenario: "Scenario", *, port: int) -> "RunPage":
+def _live_page(scenario: "Scenario", *, port: int, wait_s: float) -> "RunPage":
     from zonelab.app.monitor.run_page import RunPage
 
     if scenario.arm is Arm.SIM:
         raise NotAccepted("--live needs real servers: add --on process or --on docker")
-    return RunPage(scenario, port=port)
+    return RunPage(scenario, port=port, wait_s=wait_s)
 
 
 def replay(

@@ -17,9 +17,11 @@ from starlette.middleware import Middleware
 from zonelab.analysis.runs.manual_session import unknown_scripts
 from zonelab.app.monitor.app import OPEN_PATHS, not_accepted, page_routes
 from zonelab.app.monitor.feed import Feed
+from zonelab.app.monitor.health import health_of
 from zonelab.app.monitor.page import address_of
 from zonelab.app.monitor.queue_request import QueueRequest
 from zonelab.app.monitor.readings import WAIT_S, GaugeReading, Readings
+from zonelab.app.monitor.strips import Strips
 from zonelab.app.monitor.watched_queues import WatchedQueues
 from zonelab.cluster.admin.guard import Guard
 from zonelab.cluster.admin.rates import errors_in
@@ -84,6 +86,7 @@ class CoordinatorsPage:
         self._answers: Readings[Shown] = Readings(sources, now_ns=time.time_ns)
         self._zones = tuple(administrations)
         self._feed = Feed(self.read)
+        self._strips = Strips()
         self.queues = WatchedQueues(one_dc(self._zones), servers)
 
     def hello(self) -> Shown:
@@ -93,8 +96,18 @@ class CoordinatorsPage:
         await asyncio.gather(self._answers.look(within_s=WAIT_S), self.queues.look())
         latest = self._answers.latest
         zones = [self._zone(zone, latest.get(zone)) for zone in self._zones]
-        shown = {"now_ms": _wall_ms(time.time_ns()), "zones": zones, "links": links_of(latest, _wall_ms)}
-        return {**shown, "notices": notices_of(latest), "queues": self.queues.shown()}
+        now_ms, queues = _wall_ms(time.time_ns()), self.queues.shown()
+        recent = [{"zone": zone["zone"], **(zone["statistics"] or {}).get("recent", {})} for zone in zones]
+        self._strips.sample(now_ms, zones=recent, queues=queues)
+        return {
+            "now_ms": now_ms,
+            "zones": zones,
+            "health": health_of(zones),
+            "links": links_of(latest, _wall_ms),
+            "notices": notices_of(latest),
+            "queues": queues,
+            "strips": self._strips.shown(now_ms),
+        }
 
     async def serve(self, *, port: int, tell: Callable[[str], None]) -> None:
         """Until it is cancelled; ``tell`` hears the address. Raises ``ClusterError`` if the port is taken."""

@@ -26,6 +26,8 @@ class Feed:
         self._read = read
         self._period_s = period_s
         self._listeners = 0
+        self.first_listener = asyncio.Event()
+        """Set when somebody has begun to look."""
         self._reading: asyncio.Task[None] | None = None
         self._next: asyncio.Future[bytes] | None = None
         self._last: bytes | None = None
@@ -37,6 +39,7 @@ class Feed:
     async def events(self) -> AsyncIterator[bytes]:
         """For ever; ends when the readings do."""
         self._listeners += 1
+        self.first_listener.set()
         if self._reading is None or self._reading.done():
             self._reading = asyncio.create_task(self._go_on())
         try:

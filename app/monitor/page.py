@@ -5,7 +5,7 @@ from functools import cache
 from zonelab.analysis.pages import Script, environment
 
 PAGE_PATH = "/"
-_SCRIPTS = ("monitor_tables.js", "monitor.js")
+_SCRIPTS = ("monitor_tables.js", "monitor_strips.js", "monitor_faults.js", "monitor.js")
 
 
 def address_of(served_at: str, *, token: str) -> str:

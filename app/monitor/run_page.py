@@ -12,7 +12,9 @@ from starlette.middleware import Middleware
 
 from zonelab.app.monitor.app import OPEN_PATHS, not_accepted, page_routes
 from zonelab.app.monitor.feed import Feed
+from zonelab.app.monitor.health import health_of
 from zonelab.app.monitor.page import address_of
+from zonelab.app.monitor.strips import Strips
 from zonelab.app.monitor.watched_depths import WatchedDepths
 from zonelab.app.monitor.watched_queue import WatchedQueue
 from zonelab.cluster.admin.guard import Guard
@@ -50,10 +52,14 @@ class InSight(Protocol):
 
 
 class RunPage:
-    """Takes its port at once. Raises ``ClusterError`` if it is taken."""
+    """Takes its port at once. Raises ``ClusterError`` if it is taken.
 
-    def __init__(self, scenario: Scenario, *, port: int = 0) -> None:
+    ``wait_s``: how long the run waits for somebody who looks before it begins.
+    """
+
+    def __init__(self, scenario: Scenario, *, port: int = 0, wait_s: float = 0.0) -> None:
         self._scenario = scenario
+        self._wait_s = wait_s
         self._token = secrets.token_urlsafe(TOKEN_BYTES)
         self._listener = listening("127.0.0.1", port, what="the live page")
         self._run: InSight | None = None
@@ -63,6 +69,7 @@ class RunPage:
         self._order: OrderSoFar | None = None
         self._rates: dict[str, tuple[CoordinatorCounts, CoordinatorCounts]] = {}
         self._feed = Feed(self.read)
+        self._strips = Strips()
         self.queues = _OneQueue()
 
     @property
@@ -102,6 +109,8 @@ class RunPage:
         )
         async with serving_at(app, self._listener, bounds=Bounds(token=self._token)):
             try:
+                with contextlib.suppress(TimeoutError):
+                    await asyncio.wait_for(self._feed.first_listener.wait(), self._wait_s)
                 yield
             finally:
                 self._feed.end({"words": "The run has ended; its verdict is where it was started, and in its report."})
@@ -118,11 +127,17 @@ class RunPage:
         if run is None:
             return {"now_ms": _now_ms(), "run": self._so_far()}
         await self.queues.look()
-        now_ms = _now_ms()
+        now_ms, queues = _now_ms(), self.queues.shown()
+        zones = [self._zone(name, run.testbed, now_ms) for name in run.testbed.zones]
+        faults = [self._fault(row, run.testbed) for row in run.faults_in_force]
+        recent = [{"zone": zone["zone"], **zone["statistics"]["recent"]} for zone in zones]
+        self._strips.sample(now_ms, zones=recent, queues=queues, faults=faults)
         return {
             "now_ms": now_ms,
             "run": self._so_far(),
-            "zones": [self._zone(name, run.testbed, now_ms) for name in run.testbed.zones],
+            "zones": zones,
+            "health": health_of(zones),
+            "strips": self._strips.shown(now_ms),
             "links": [
                 {
                     "link": f"{source}>{target}",
@@ -134,8 +149,8 @@ class RunPage:
                 }
                 for (source, target), link in run.testbed.links.items()
             ],
-            "faults": [self._fault(row, run.testbed) for row in run.faults_in_force],
-            "queues": self.queues.shown(),
+            "faults": faults,
+            "queues": queues,
             **self._partitions(run.testbed.runtime.now_ns(), now_ms),
         }
 

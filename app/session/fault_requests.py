@@ -1,6 +1,8 @@
 """Requests to a cluster that is up: faults, by the kinds of a scenario, and where."""
 
-from typing import Any
+from enum import StrEnum
+from inspect import getdoc
+from typing import Any, get_args
 
 from pydantic import BaseModel, ConfigDict, Field, PrivateAttr, ValidationError, model_validator
 from pydantic.fields import FieldInfo
@@ -64,6 +66,27 @@ class FaultRequest(BaseModel):
     def label(self) -> str:
         """Return what and where, and how much."""
         return f"{self.kind} {self.target} {self.fault.amount}".rstrip()
+
+
+def fault_forms() -> list[dict[str, Any]]:
+    """Return what a page needs to ask for a fault: of each kind its part, what it does, and its fields."""
+    return [
+        {
+            "kind": kind,
+            "part": one.part,
+            "about": (getdoc(one) or "").partition("\n\n")[0].replace("\n", " "),
+            "fields": [_form_field(name, field) for name, field in amounts_of(one).items()],
+        }
+        for kind, one in UP.items()
+    ]
+
+
+def _form_field(name: str, field: FieldInfo) -> dict[str, Any]:
+    """``value``: the default, None if it has none. ``choices``: the values accepted, if they are few."""
+    kind = field.annotation
+    choices = list(kind) if isinstance(kind, type) and issubclass(kind, StrEnum) else list(get_args(kind))
+    value = None if field.is_required() else field.default
+    return {"name": name, "about": field.description or "", "value": value, "choices": choices}
 
 
 def death(target: str, mode: Restart, *, of_coordinator: bool) -> FaultRequest:

@@ -4,17 +4,20 @@ import asyncio
 import contextlib
 import logging
 import secrets
-from collections.abc import AsyncIterator, Mapping
+from collections.abc import AsyncIterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 from zonelab.analysis.runs.manual_session import deviations
 from zonelab.app.monitor.coordinators import figures_of, links_of, notices_of
 from zonelab.app.monitor.feed import Feed
+from zonelab.app.monitor.health import health_of
 from zonelab.app.monitor.readings import WAIT_S, GaugeReading
+from zonelab.app.monitor.strips import Strips
 from zonelab.app.monitor.watched_queues import WatchedQueues
 from zonelab.app.session.coordinator_process import CoordinatorProcess
 from zonelab.app.session.fault_board import Board
+from zonelab.app.session.fault_requests import fault_forms
 from zonelab.app.session.recording import SessionRecording
 from zonelab.app.session.settings import SessionSettings
 from zonelab.app.session.targets import Places
@@ -27,7 +30,6 @@ from zonelab.cluster.real.zones.process.workspace import create_directory, remov
 from zonelab.cluster.real.zones.waiting import to_completion
 from zonelab.cluster.topology.topology import Topology, placed
 from zonelab.cluster.zone import ZoneError
-from zonelab.scenarios.faults.catalogue import UP
 from zonelab.scenarios.logs import logging_to
 
 TOKEN_BYTES = 32
@@ -63,7 +65,8 @@ class Session:
         self.recording = recording
         places = Places(settings.layout)
         self.board = Board(zones=zone_set, coordinators=coordinators, recording=recording, places=places)
-        self.sampler = Sampler(zones=zone_set, coordinators=coordinators, recording=recording)
+        self.sampler = Sampler(zones=zone_set, coordinators=coordinators, recording=recording, sampled=self._sampled)
+        self.strips = Strips()
         self.queues = WatchedQueues(settings.layout, {zone.name: zone.address for zone in zone_set})
         self.feed = Feed(self.read)
 
@@ -97,23 +100,25 @@ class Session:
 
     def hello(self) -> dict[str, Any]:
         """For a page that is opened: what stays as it is, and what may be done."""
-        kinds = [
-            {"kind": kind, "needs": one.amount_field, "part": one.part, "colour": one.colour}
-            for kind, one in UP.items()
-        ]
-        places = list(self.board.places.groups)
         return {
             "title": f"Cluster at {self.settings.level}",
             "about": self._described(),
-            "faultable": {"kinds": kinds, "places": places},
+            "faultable": {"kinds": fault_forms(), "places": list(self.board.places.groups)},
         }
 
     async def read(self) -> dict[str, Any]:
         """For a page that is looked at; who does not answer at once is shown as it was last."""
         answers = self.sampler.answers
         await asyncio.gather(answers.look(within_s=WAIT_S), self.queues.look())
-        now_ms = self._wall_ms(self.recording.now_ns())
-        return {"now_ms": now_ms, **self._shown(answers.latest), "queues": self.queues.shown()}
+        now_ms, queues = self._wall_ms(self.recording.now_ns()), self.queues.shown()
+        shown = self._shown(answers.latest)
+        self.strips.sample(now_ms, queues=queues, faults=shown["faults"])
+        health = health_of(shown["zones"])
+        return {"now_ms": now_ms, **shown, "health": health, "queues": queues, "strips": self.strips.shown(now_ms)}
+
+    def _sampled(self, rows: Sequence[Mapping[str, Any]]) -> None:
+        """Keep a sample whether or not somebody looks, so that a page that is opened later has it."""
+        self.strips.sample(self._wall_ms(self.recording.now_ns()), zones=rows, faults=self.board.active)
 
     def _described(self) -> dict[str, Any]:
         settings = self.settings

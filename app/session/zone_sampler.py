@@ -1,7 +1,7 @@
 """Samples of each zone, a second at a time: differences between what the coordinators counted."""
 
 import asyncio
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from zonelab.app.monitor.readings import SHARED_S, GaugeReading, Readings
@@ -12,14 +12,20 @@ from zonelab.cluster.real.zones.zone_set import ZoneSet
 
 
 class Sampler:
-    """Asks all coordinators every period and records a row a zone."""
+    """Asks all coordinators every period, records a row a zone, and tells ``sampled``."""
 
     def __init__(
-        self, *, zones: ZoneSet, coordinators: Mapping[str, CoordinatorProcess], recording: SessionRecording
+        self,
+        *,
+        zones: ZoneSet,
+        coordinators: Mapping[str, CoordinatorProcess],
+        recording: SessionRecording,
+        sampled: Callable[[Sequence[Mapping[str, Any]]], None],
     ) -> None:
         self._zones = zones
         self._coordinators = coordinators
         self._recording = recording
+        self._sampled = sampled
         self._seen = {zone: CoordinatorCounts(time_ns=0) for zone in coordinators}
         self.answers: Readings[dict[str, Any]] = Readings(
             {zone: coordinator.statistics for zone, coordinator in coordinators.items()}, now_ns=recording.now_ns
@@ -38,7 +44,9 @@ class Sampler:
         while True:
             turn += 1
             if turn % self._recording.period == 0:
-                await self._recording.sample(await self.ask())
+                rows = await self.ask()
+                self._sampled(rows)
+                await self._recording.sample(rows)
             next_s = max(next_s + PERIOD_S, loop.time())
             await asyncio.sleep(next_s - loop.time())
 

@@ -150,7 +150,7 @@ def test_coordinators_of_another_cluster_have_a_page_that_only_reads_until_ctrl_
 
 
 def test_the_page_of_a_run_says_what_happened_so_far_and_that_it_has_ended(lab):
-    run = lab.begin("run", "steady", "--live", "--set", "load.duration_s=4", "--on", "process")
+    run = lab.begin("run", "steady", "--live", "--live-wait", "60", "--set", "load.duration_s=4", "--on", "process")
     address, token = re.search(r"live page: (\S+)/#token=(\S+)", next(iter(run.stderr.readline, ""))).groups()
     told = []
     with httpx.Client(base_url=address, trust_env=False, timeout=60) as client:
@@ -163,6 +163,7 @@ def test_the_page_of_a_run_says_what_happened_so_far_and_that_it_has_ended(lab):
     out, errors = run.communicate()
     assert run.returncode in (0, 1), errors
     assert (told[0][0], told[-1][0]) == ("hello", "end")
+    assert "zones" not in told[1][1], "the run begins when somebody looks"
     readings_of = [reading for name, reading in told if name == "reading" and "zones" in reading]
     last = readings_of[-1]
     assert {zone["zone"] for zone in last["zones"]} == {"a", "b", "c"}

@@ -5,6 +5,7 @@ import contextlib
 import shutil
 import threading
 from collections.abc import Iterator
+from importlib.resources import files
 from typing import Any
 
 from playwright.sync_api import Browser, Page, sync_playwright
@@ -37,6 +38,19 @@ def opened(browser: Browser, address: str, *, width: int = 1280, dark: bool = Fa
     yield page
     context.close()
     assert complaints == []
+
+
+_VIOLATIONS = """async () => {
+  const found = await axe.run();
+  return found.violations.flatMap(rule => rule.nodes.map(node => `${rule.id}: ${node.html.slice(0, 80)}`));
+}"""
+
+
+def axe_violations(page: Page) -> list[str]:
+    """What axe-core finds; it is given to the page by the driver, so that the page's own policy stays."""
+    page.evaluate(files("axe_playwright_python").joinpath("axe.min.js").read_text(encoding="utf-8"))
+    found: list[str] = page.evaluate(_VIOLATIONS)
+    return found
 
 
 class Served:

@@ -5,14 +5,13 @@ Method: Chromium lays pages out as it prints them, on A4 and Letter; axe-core lo
 
 from collections.abc import Iterator
 from datetime import date
-from importlib.resources import files
 from pathlib import Path
 
 import pytest
 import yaml
 from playwright.sync_api import Browser
 from support.analysis.runs import eventful_run
-from support.app.browser import chromium, opened
+from support.app.browser import axe_violations, chromium, opened
 from support.app.commands import zonelab_here
 from support.scenarios.sim_runs import SMALL
 
@@ -110,18 +109,9 @@ def test_a_table_that_scrolls_on_paper_is_found(browser: Browser, pages: dict[st
     assert cut(browser, page, "A4")
 
 
-VIOLATIONS = """async () => {
-  const found = await axe.run();
-  return found.violations.flatMap(rule => rule.nodes.map(node => `${rule.id}: ${node.html.slice(0, 80)}`));
-}"""
-
-
 def violations(browser: Browser, page: Path, *, width: int, dark: bool) -> list[str]:
-    """What axe-core finds; it is given to the page by the driver, so that the page's own policy stays."""
     with opened(browser, page.as_uri(), width=width, dark=dark) as shown:
-        shown.evaluate(files("axe_playwright_python").joinpath("axe.min.js").read_text(encoding="utf-8"))
-        found: list[str] = shown.evaluate(VIOLATIONS)
-    return found
+        return axe_violations(shown)
 
 
 @pytest.mark.parametrize(("width", "dark"), [(1440, False), (1440, True), (390, False), (390, True)])

@@ -12,8 +12,8 @@ from zonelab.app.monitor.coordinators import ASK_S, CoordinatorsPage, figures_of
 from zonelab.app.monitor.readings import GaugeReading
 
 S = 1_000_000_000
-STATISTICS = {name: {} for name in ("connected", "recent", "levels", "zone_failures", "deviations")}
-STATISTICS |= dict.fromkeys(("peers", "remote", "divergence", "server_troubles", "repairs", "options"), 0)
+STATISTICS = {name: {} for name in ("connected", "peers", "recent", "levels", "zone_failures", "deviations")}
+STATISTICS |= dict.fromkeys(("remote", "divergence", "server_troubles", "repairs", "options"), 0)
 STATISTICS |= {
     "port": {"clients": 1, "commands": 7, "error_replies": 0, "over_memory": 2},
     "latency": {"quantiles_ms": {}},

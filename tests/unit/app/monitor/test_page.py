@@ -13,12 +13,15 @@ from starlette.applications import Starlette
 from starlette.middleware import Middleware
 from starlette.responses import JSONResponse
 from starlette.routing import Route
-from support.app.browser import Served, chromium, opened
+from support.app.browser import Served, axe_violations, chromium, opened
 from support.app.page_figures import OLD_MS, WITHIN_MS, Shown, readings, wrong
 
 from zonelab.app.monitor.app import page_routes
 from zonelab.app.monitor.feed import Feed
+from zonelab.app.monitor.health import health_of
 from zonelab.app.monitor.page import PAGE_PATH, address_of, policy
+from zonelab.app.monitor.strips import LENGTH_MS, Strips
+from zonelab.app.session.fault_requests import fault_forms
 from zonelab.cluster.admin.guard import Guard
 
 TOKEN = "t" * 32
@@ -35,15 +38,16 @@ class Played:
         self.read_ms = None
         self.entries = self.yesterday = None
         self.samples = []
+        self.strips = Strips()
         self.feed = Feed(self.read, period_s=0.05)
         self.port = 0
 
     def hello(self):
-        kinds = [
-            {"kind": kind, "needs": needs, "part": "links" if needs == "lag" else "server", "colour": "#000"}
-            for kind, needs in KINDS
-        ]
-        return {"title": XSS, "about": {"level": "DC_QUORUM"}, "faultable": {"kinds": kinds, "places": ["a", "b"]}}
+        return {
+            "title": XSS,
+            "about": {"level": "DC_QUORUM"},
+            "faultable": {"kinds": fault_forms(), "places": ["a", "b"]},
+        }
 
     async def read(self):
         now_ms = time.time_ns() // 1_000_000
@@ -70,7 +74,9 @@ class Played:
         zone = {"zone": "a", "server": running, "coordinator": running, "statistics": told}
         link = {"link": "a>b", "lag": "0", "loss": 0, "duplicate": 0, "cut": "drop", "in_flight": 1, "read_ms": now_ms}
         zones = [zone | {"read_ms": self.read_ms or now_ms}]
+        self.strips.sample(now_ms, zones=[{"zone": "a", **recent}], faults=self.faults)
         told = {"now_ms": now_ms, "zones": zones, "links": [link], "faults": self.faults}
+        told |= {"health": health_of(zones), "strips": self.strips.shown(now_ms)}
         return told if self.entries is None else {**told, "queues": [self.queue(now_ms)]}
 
     def queue(self, now_ms):
@@ -101,9 +107,6 @@ class Played:
         served = Served(Starlette(routes=routes, middleware=[guard]), port=self.port)
         self.port = served.address.port
         return served
-
-
-KINDS = [("cut", None), ("lag", "lag"), ("kill", None), ("slow", "factor"), ("port_crash", None)]
 
 
 @pytest.fixture(scope="module")
@@ -159,6 +162,45 @@ def test_figures_change_in_place_with_the_time_when_they_were_read(browser, play
 
 
 @pytest.mark.chromium
+def test_every_kind_of_fault_can_be_asked_for_with_its_own_fields_and_nothing_else(browser, played, served):
+    with opened(browser, address(served)) as page:
+        kinds = page.locator("#kind")
+        expect(kinds).to_be_visible()
+        wanted = {one["kind"]: [field["name"] for field in one["fields"]] for one in fault_forms()}
+        found = {}
+        for kind in kinds.locator("option").evaluate_all("all => all.map(one => [one.value, one.title])"):
+            assert kind[1], kind
+            kinds.select_option(kind[0])
+            found[kind[0]] = page.locator("#fields [name]").evaluate_all("all => all.map(one => one.name)")
+        assert found == {**wanted, "restart server": ["mode"], "restart coordinator": []}
+        kinds.select_option("kill")
+        page.get_by_role("button", name="begin").click()
+        expect(page.locator("#faults .told")).to_have_text("begun: 7:it")
+        assert played.posted == [("/faults", {"kind": "kill", "target": "a", "for_s": 10, "restart": "keep"})]
+
+
+@pytest.mark.chromium
+def test_the_page_says_who_is_in_trouble_and_draws_the_last_two_minutes(browser, played, served):
+    now_ms = time.time_ns() // 1_000_000
+    for ago_s in range(100, 0, -1):
+        row = {"zone": "a", "operations_per_s": 10.0, "errors_per_s": 0.0, "p99_ms": None if ago_s > 50 else 3.0}
+        fault = {"fault": "3:kill b", "since_s": 0.5} if 20 < ago_s < 40 else None
+        played.strips.sample(now_ms - ago_s * 1_000, zones=[row], faults=[fault] if fault else [])
+    with opened(browser, address(served)) as page:
+        expect(page.locator("#health")).to_have_text("a cannot reach b")
+        expect(page.locator("#health")).to_have_class("bad")
+        expect(page.locator("#strips figure")).to_have_count(3)
+        expect(page.locator("#bands")).to_have_text("Bands: 3:kill b.")
+        band = page.locator("#strips figure rect").first.evaluate(
+            "one => [one.x, one.width].map(of => of.baseVal.value)"
+        )
+        begun, lasted = (LENGTH_MS / 1_000 * part / 1_000 for part in band)
+        assert (abs(begun - 80.5) < 15, abs(lasted - 19.5) < 1.5) == (True, True), band
+        latency = page.locator("#strips figure", has_text="p99, ms").locator("polyline")
+        assert len(latency.first.get_attribute("points").split()) >= 50
+
+
+@pytest.mark.chromium
 def test_the_page_says_since_when_nobody_answers_and_goes_on_when_somebody_does(browser, played, served):
     with opened(browser, address(served)) as page:
         expect(page.locator("#state")).to_contain_text("Live")
@@ -197,9 +239,14 @@ def tab_to(page, control):
 @pytest.mark.parametrize("width", [1280, 400])
 def test_the_keyboard_breaks_ends_and_heals(browser, played, served, width):
     with opened(browser, address(served), width=width) as page:
+        tab_to(page, page.locator("#kind"))
+        page.keyboard.type("slow")
+        expect(page.locator("#does")).to_contain_text("a zone's server slow")
         tab_to(page, page.get_by_label("where"))
         page.keyboard.type("b")
-        tab_to(page, page.get_by_role("button", name="slow"))
+        tab_to(page, page.get_by_label("factor"))
+        page.keyboard.type("4")
+        tab_to(page, page.get_by_role("button", name="begin"))
         page.keyboard.press("Enter")
         expect(page.locator("#faults .told")).to_have_text("begun: 7:it")
         played.faults = [
@@ -211,9 +258,11 @@ def test_the_keyboard_breaks_ends_and_heals(browser, played, served, width):
         played.faults = [{**one, "since_s": 2.0} for one in played.faults]
         expect(page.locator("#faults tr[data-key='8:cut a'] td").first).to_have_text("2.0 s")
         page.keyboard.press("Enter")
+        page.locator("#kind").select_option("lag")
+        assert page.locator("#fields [name]").evaluate_all("all => all.map(one => one.name)") == ["lag"]
         tab_to(page, page.locator("#for"))
         page.keyboard.press("Delete")
-        tab_to(page, page.get_by_role("button", name="lag", exact=True))
+        tab_to(page, page.get_by_role("button", name="begin"))
         page.keyboard.press("Enter")
         tab_to(page, page.get_by_role("button", name="heal"))
         page.keyboard.press("Enter")
@@ -258,3 +307,13 @@ def test_nothing_is_wider_than_the_window_and_no_label_is_torn(browser, played, 
         assert page.evaluate("[...document.querySelectorAll('label')].every(one => one.getClientRects().length === 1)")
         assert page.evaluate("document.documentElement.scrollWidth") <= width
         assert page.evaluate("getComputedStyle(document.body).backgroundColor") == "rgb(20, 24, 28)"
+
+
+@pytest.mark.chromium
+@pytest.mark.parametrize(("width", "dark"), [(1440, False), (1440, True), (390, False), (390, True)])
+def test_axe_finds_nothing_in_the_live_page(browser, played, served, width, dark):
+    played.entries = 0
+    played.faults = [{"number": 7, "fault": "7:slow b", "since_s": 1.0, "ends_in_s": None, "links": []}]
+    with opened(browser, address(served), width=width, dark=dark) as page:
+        expect(page.get_by_role("button", name="end 7:slow b")).to_be_visible()
+        assert axe_violations(page) == []

@@ -41,6 +41,7 @@ class Played:
             zones={"a": SimpleNamespace(state=ZoneState.PAUSED)},
             coordinators=self.coordinators,
             recording=SimpleNamespace(now_ns=lambda: self.now_s * S),
+            sampled=lambda rows: None,
         )
 
     async def statistics(self):
