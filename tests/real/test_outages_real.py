@@ -3,6 +3,7 @@
 Method: short runs on process zones; what programs did between the recorded begin and end of a fault.
 """
 
+from itertools import pairwise
 from pathlib import Path
 from statistics import median
 from typing import Any
@@ -65,7 +66,7 @@ def test_servers_that_restart_one_after_another_each_come_back_before_the_next(t
     run = run_with(tmp_path, *rolling, load={**LOAD, "duration_s": 5})
     rows = sorted(run.table("faults"), key=lambda row: row["begin_ns"])
     assert [row["target"] for row in rows] == list(ZONES)
-    assert all(one["end_ns"] <= other["begin_ns"] for one, other in zip(rows, rows[1:], strict=False))
+    assert all(one["end_ns"] <= other["begin_ns"] for one, other in pairwise(rows))
     assert all(run.record.phases["load"][0] < row["begin_ns"] for row in rows)
 
 
