@@ -140,6 +140,8 @@ def _access(invoked: dict[str, Any], completed: dict[str, Any] | None, values: d
 
 def held(run: AccessRun) -> FinalContents | None:
     """Return the values of the zones at rest, without zones that could not be read; None if none were recorded."""
+    if run.info.workload is not None and not run.info.workload.end_state:
+        return None
     table = run.table(FINAL_VALUES_NAME, FINAL_VALUES)
     if table is None:
         return None

@@ -57,14 +57,17 @@ class SessionInfo(BaseModel):
 
 
 class WorkloadInfo(BaseModel):
-    """The clients' kind of work where it was not a queue, a ``zonelab.analysis.runs.accesses.WorkloadKind``, and the
-    forbidden classes.
+    """The clients' kind of work where it was not a queue, a ``zonelab.analysis.workloads.WorkloadKind``, and the
+    forbidden classes. Of a history that another program recorded: ``unstated``, the classes of which it does not say
+    enough, and ``end_state``, whether it says what there was at the end.
     """
 
     model_config = ConfigDict(extra="allow", frozen=True)
 
     kind: str
     forbid: tuple[str, ...]
+    unstated: tuple[str, ...] = ()
+    end_state: bool = True
     budget_configurations: int = 200_000
 
 

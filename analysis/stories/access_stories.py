@@ -77,6 +77,10 @@ def values_held(run: StorySource, keys: Iterable[str]) -> dict[tuple[str, str], 
     return held
 
 
+def _end_is_known(run: StorySource) -> bool:
+    return run.info.workload is None or run.info.workload.end_state
+
+
 def _of_keys(run: StorySource, name: str, schema: pa.Schema, keys: Iterable[str]) -> Iterator[dict[str, Any]]:
     if wanted := list(keys):
         table = run.table(name, schema)
@@ -128,5 +132,5 @@ class _AccessTeller:
             detail=": ".join(part for part in (zone, case.detail) if part),
             lines=with_faults(lines, self.run.faults()),
             left_out=kept.left_out,
-            at_rest=tuple(places_of(self.run, self.held, case.key)),
+            at_rest=tuple(places_of(self.run, self.held, case.key)) if _end_is_known(self.run) else (),
         )

@@ -79,7 +79,7 @@ def judged(
     except EventError as error:
         raise NotAccepted(str(error)) from error
     history = history_of(log, end_state=False)
-    origin = LogOrigin(name=_name_of(paths[0]))
+    origin = LogOrigin(name=name_of(paths[0]))
     directory = create_run_directory(runs, origin, started)
     facts = {
         **environment(),
@@ -95,13 +95,18 @@ def judged(
     return Judged(result=result, illustrations=illustrations, events=len(log), command=command)
 
 
-def _read(path: Path) -> LogFile:
-    """Return the file, if its first line is one of a log of events."""
+def read_bytes(path: Path) -> tuple[str, bytes]:
+    """Return the name of a file in messages, and its content; ``-`` is stdin. Raises ``NotAccepted``."""
     name = "stdin" if str(path) == STDIN else str(path)
     try:
-        data = sys.stdin.buffer.read() if str(path) == STDIN else path.read_bytes()
+        return name, sys.stdin.buffer.read() if str(path) == STDIN else path.read_bytes()
     except OSError as error:
         raise NotAccepted(f"{name}: {error.strerror or error}") from error
+
+
+def _read(path: Path) -> LogFile:
+    """Return the file, if its first line is one of a log of events."""
+    name, data = read_bytes(path)
     file = LogFile(name=name, data=data)
     number, line = next(file.lines(), (1, b""))
     if not is_event_log(line):
@@ -113,6 +118,7 @@ def _read(path: Path) -> LogFile:
     return file
 
 
-def _name_of(path: Path) -> str:
+def name_of(path: Path) -> str:
+    """Return the name of the run that a file becomes: that of the file, as far as a scenario may be called so."""
     name = re.sub(r"[^a-z0-9_-]+", "-", path.name.partition(".")[0].lower()).strip("-_")
     return name[:64] or LEVEL

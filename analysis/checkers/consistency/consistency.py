@@ -44,12 +44,12 @@ ANOMALIES = pa.schema(
 
 def check_accesses(run: AccessRun) -> ConsistencySection:
     """Check a run that is in memory; nothing is written."""
-    return _section(run, AccessFindings())
+    return _section(run, _findings(run))
 
 
 def check_access_files(directory: RunDirectory) -> ConsistencySection:
     """Check the run in ``directory``; write ``anomalies.parquet`` there. Raises ``RunError``."""
-    findings = AccessFindings()
+    findings = _findings(directory)
     section = _section(directory, findings)
     rows = [
         {"anomaly": str(name), "key": case.key, "zone": case.zone, "ops": list(case.ops), "detail": case.detail}
@@ -58,6 +58,11 @@ def check_access_files(directory: RunDirectory) -> ConsistencySection:
     ]
     pq.write_table(pa.Table.from_pylist(rows, schema=ANOMALIES), directory.path / ANOMALIES_NAME)
     return section
+
+
+def _findings(run: AccessRun) -> AccessFindings:
+    workload = run.info.workload
+    return AccessFindings(not_judged=[] if workload is None else list(map(Anomaly, workload.unstated)))
 
 
 def _section(run: AccessRun, findings: AccessFindings) -> ConsistencySection:
@@ -71,6 +76,7 @@ def _section(run: AccessRun, findings: AccessFindings) -> ConsistencySection:
         forbid=workload.forbid,
         counts=counts,
         cases=findings.first(Anomaly),
+        not_judged=findings.not_judged,
         doubts=tuple(_doubts(run.info, done, at_rest, counts)),
         workload=kind,
         operations=_tally(done),
@@ -118,7 +124,7 @@ def _doubts(info: RunInfo, done: list[Access], at_rest: FinalContents | None, co
         yield info.doubt
     for zone in info.unread_zones:
         yield f"the end state of zone {zone} could not be read"
-    if at_rest is None:
+    if at_rest is None and info.workload is not None and info.workload.end_state:
         yield "no end state was recorded"
     if not info.drained and info.status == "complete":
         yield "some operations had not ended, or some zones were not reached again, when the end state was read"

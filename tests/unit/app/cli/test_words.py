@@ -102,7 +102,7 @@ evaluate: --seed-from=1 [0 to 9.22337e+18], --zones=None [1 to 7], --rate=None [
 hunt: --runs=1000 [1 to 1e+07], --seed-from=1 [0 to 9.22337e+18], --messages=100 [1 to 1e+07], --jobs=1 [1 to 1024],
     --dir=runs
 index: runs=runs
-judge: --dir=runs
+judge: --format=events, --dir=runs
 limit: --runs=3 [1 to 1e+07], --seed-from=1 [0 to 9.22337e+18], --jobs=1 [1 to 1024], --dir=runs
 matrix: --runs=30 [1 to 1e+07], --seed-from=1 [0 to 9.22337e+18], --shrink-runs=60 [1 to 1e+07], --engine=dyno,
     --jobs=1 [1 to 1024], --dir=runs
