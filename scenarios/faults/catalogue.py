@@ -4,7 +4,7 @@ from typing import Annotated, get_args
 
 from pydantic import Field
 
-from zonelab.scenarios.faults import clocks, links, outages, programs, seen, traffic, zones
+from zonelab.scenarios.faults import clocks, guests, links, outages, programs, seen, traffic, zones
 from zonelab.scenarios.faults.fault import ClusterPart, Fault
 
 AnyFault = Annotated[
@@ -28,6 +28,7 @@ AnyFault = Annotated[
     | programs.ConsumerCrash
     | programs.ProducerCrash
     | programs.ServiceCrash
+    | guests.ProgramKill
     | programs.CoordinatorCrash
     | seen.ProgramPause
     | seen.CommandDelay

@@ -50,6 +50,12 @@ class _Consumers(Protocol):
     def per_zone(self) -> int: ...
 
 
+class _Program(Protocol):
+    @property
+    def count(self) -> int: ...
+    def zones(self, every: tuple[str, ...]) -> tuple[str, ...]: ...
+
+
 class Targets(Protocol):
     """Targets that the faults of a scenario can hit."""
 
@@ -65,6 +71,8 @@ class Targets(Protocol):
     def services(self) -> tuple[tuple[str, str], ...]: ...
     @property
     def has_groups(self) -> bool: ...
+    @property
+    def programs(self) -> Mapping[str, _Program]: ...
 
 
 class View(Protocol):
@@ -118,6 +126,12 @@ class GuestProcesses(Protocol):
     async def replace(self, name: str) -> None:
         """Start a process again that has ended."""
 
+    def begin_strike(self, name: str, strike: Any) -> None:
+        """Let ``strike``, a ``zonelab.scenarios.faults.guests.ProgramStrike``, fall on process ``name``."""
+
+    async def end_strike(self, name: str, *, restart: bool) -> None:
+        """Undo what is left of it, and start the process again if it has ended."""
+
 
 @dataclass(frozen=True, kw_only=True)
 class Stage:
@@ -169,6 +183,8 @@ class Fault(Section):
     """It ends a background program of the queue, which not every queue has."""
     of_files: ClassVar[bool] = False
     """It is about what servers write to disk, which those without persistence do not."""
+    of_programs: ClassVar[bool] = False
+    """It is of a program of the user's own, which only a scenario with ``programs`` has."""
     of_groups: ClassVar[bool] = False
     """It is about the members of a consumer group, which not every queue has."""
     between_zones: ClassVar[bool] = False

@@ -4,9 +4,9 @@ from zonelab.cluster.resp.gateway.ported_cluster import PortedCluster
 from zonelab.cluster.zone import Address
 
 
-async def address_of(cluster: PortedCluster, *, program: str, zone: str) -> Address:
-    """Return where the processes of ``program`` in ``zone`` connect: the zone's port.
+async def address_of(cluster: PortedCluster, *, process: str, zone: str) -> Address:
+    """Return where ``process`` connects: an address of its own at the port of ``zone``, so that its commands are known.
 
     Raises ``ClusterError`` if the cluster has not started.
     """
-    return cluster.port(zone)
+    return await cluster.add_program(zone, process)

@@ -7,13 +7,17 @@ import shutil
 import signal
 import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping
+from functools import partial
+from typing import Any
 
 from zonelab.cluster.resp.gateway.ported_cluster import PortedCluster
 from zonelab.cluster.zone import ClusterError
+from zonelab.scenarios.faults.guests import ProgramStrike
 from zonelab.scenarios.logs import LOGGER
 from zonelab.scenarios.programs import guardian
 from zonelab.scenarios.programs.addresses import address_of
 from zonelab.scenarios.programs.collected import CollectedEvents, EventSource
+from zonelab.scenarios.programs.command_strike import CommandStrike
 from zonelab.scenarios.programs.process import ProcessStart, ProgramProcess
 from zonelab.scenarios.spec.programs import Program, filled, process_name
 from zonelab.scenarios.spec.scenario import Scenario
@@ -43,6 +47,9 @@ class ProgramProcesses:
         self._mark = secrets.token_hex(_MARK_BYTES)
         self._guardian: asyncio.subprocess.Process | None = None
         self._gone: set[str] = set()
+        self._strikes: dict[str, CommandStrike] = {}
+        self.strikes: dict[str, list[dict[str, Any]]] = {}
+        """Strikes of faults, by process."""
         self.by_name: dict[str, ProgramProcess] = {}
         self.doubts: list[str] = []
 
@@ -96,6 +103,31 @@ class ProgramProcesses:
             await one.over.wait()
             await one.start()
 
+    def begin_strike(self, name: str, strike: ProgramStrike) -> None:
+        """Let ``strike`` fall on process ``name``, now or at its command."""
+        one = self.by_name[name]
+        struck = CommandStrike(
+            name,
+            strike,
+            self._cluster.ports[one.given.zone].program(name),
+            hit_group=partial(self.strike, name),
+            marked=partial(self._marked, name),
+            run_ns=self._cluster.runtime.now_ns,
+        )
+        self._strikes[name] = struck
+        self.strikes.setdefault(name, []).append(struck.record)
+        struck.begin()
+
+    async def end_strike(self, name: str, *, restart: bool) -> None:
+        """Undo what is left of the strike, and start the process again if it has ended. Raises ``ClusterError``."""
+        strike = self._strikes.pop(name)
+        await strike.end()
+        if restart and strike.ends_it:
+            await self.replace(name)
+
+    def _marked(self, name: str) -> list[int]:
+        return [pid for pid, of in guardian.marked(self._mark).items() if of == name]
+
     async def stop(self) -> None:
         """End all of them and what they left, and note what did not end in order."""
         await self._stop(self.by_name.values())
@@ -117,8 +149,9 @@ class ProgramProcesses:
     async def _make(self) -> None:
         for program, section in self._scenario.programs.items():
             for zone in section.zones(self._scenario.zones):
-                address = await address_of(self._cluster, program=program, zone=zone)
                 for index in range(section.count):
+                    name = process_name(program, zone, index)
+                    address = await address_of(self._cluster, process=name, zone=zone)
                     values = {"host": address.host, "port": str(address.port), "zone": zone, "index": str(index)}
                     values |= {"url": f"redis://{address}", "seed": str(self._scenario.seed)}
                     self._add(program, section, values)

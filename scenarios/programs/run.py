@@ -99,7 +99,7 @@ class ProgramRun(RunPhases):
             known = self._record.programs.setdefault(name, {})
             known |= {"program": one.given.program, "zone": one.given.zone, "command": list(one.given.words)}
             known |= {"pgid": one.pgid} if one.pgid is not None else {}
-            known |= {"exit_code": one.exit_code}
+            known |= {"exit_code": one.exit_code, "strikes": self._processes.strikes.get(name, [])}
 
     def _write_history(self) -> None:
         try:

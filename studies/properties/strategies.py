@@ -26,7 +26,7 @@ ZONE_NAMES = ("a", "b", "c")
 LAG_KINDS = ("zero", "constant", "lognormal", "heavy")
 FAULT_KINDS = tuple(
     sorted(
-        (kind for kind, one in CLASSES.items() if not (one.of_services or one.of_groups)),
+        (kind for kind, one in CLASSES.items() if not (one.of_services or one.of_groups or one.of_programs)),
         key=lambda kind: CLASSES[kind].harm,
     )
 )

@@ -25,7 +25,8 @@ _OPENS = {"at_s": 0.0, "for_s": 1.0}
 
 def checked_fault(kind: str, options: Mapping[str, Any], document: Mapping[str, Any]) -> tuple[AnyFault, Scenario]:
     """Return the fault, and the scenario whose zones it hits. Raises ``ScenarioError`` as a scenario file would."""
-    kinds = [name for name, fault in CLASSES.items() if not (fault.of_clients or fault.of_groups)]
+    hidden = (name for name, fault in CLASSES.items() if fault.of_clients or fault.of_groups or fault.of_programs)
+    kinds = sorted(set(CLASSES) - set(hidden), key=list(CLASSES).index)
     if kind not in kinds:
         words = f"{SOURCE}: kind: got {kind!r}{did_you_mean(kind, kinds)}; accepted: {', '.join(kinds)}"
         raise ScenarioError([words])

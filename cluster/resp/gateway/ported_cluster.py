@@ -40,6 +40,18 @@ class PortedCluster(RealCluster):
             raise ClusterError(f"zone {zone} has no port yet")
         return self.ports[zone].address
 
+    async def add_program(self, zone: str, name: str) -> Address:
+        """Return a further address of the zone's port, at which clients are the program ``name``.
+
+        Raises ``ClusterError`` before the start, or if the program has an address already.
+        """
+        self.port(zone)
+        reservation = PortReservation(None)
+        self._reserved.append(reservation)
+        program = await self.ports[zone].add_program(name, port=reservation.port)
+        assert program.address is not None
+        return program.address
+
     async def start(self) -> None:
         await super().start()
         try:

@@ -1,0 +1,139 @@
+"""Goal: a program of the user's own is hit at exactly the command that a scenario names, and nothing else is.
+
+Method: ports of three process zones and raw sockets, for what the servers hold then; small guests through the runner.
+"""
+
+import asyncio
+import signal
+import sys
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+from support.scenarios.short_runs import Phases, Ran
+
+from zonelab.cluster.real.cluster import RealSettings
+from zonelab.cluster.real.zones import zones
+from zonelab.cluster.resp.gateway.ported_cluster import PortedCluster
+from zonelab.cluster.resp.programs.point import CommandPoint, Moment
+from zonelab.cluster.resp.protocol import wire
+from zonelab.cluster.votes.levels import Level
+from zonelab.scenarios.arms import ZoneKind
+from zonelab.scenarios.run.on_servers import run_on_servers
+from zonelab.scenarios.spec.reading import load_scenario
+
+pytestmark = pytest.mark.real
+
+GUESTS = Path(__file__).parents[2] / "support" / "guests"
+PUSH = [sys.executable, str(GUESTS / "sound_queue.py"), "push", "{url}", "40"]
+WORK = [sys.executable, str(GUESTS / "sound_queue.py"), "work", "{url}"]
+TAKE = "EVAL *ZRANGEBYSCORE* 2 due"
+
+
+@asynccontextmanager
+async def ported(level: Level) -> AsyncIterator[PortedCluster]:
+    three = zones("process", ["a", "b", "c"])
+    async with PortedCluster(three, RealSettings(seed=1), setting=level) as cluster:
+        yield cluster
+
+
+@pytest.mark.parametrize("level", [Level.DC_ONE, Level.DC_QUORUM])
+@pytest.mark.parametrize("when", list(Moment))
+def test_what_zones_hold_when_a_program_is_held(when: Moment, level: Level) -> None:
+    async def held() -> tuple[list[Any], bytes]:
+        async with ported(level) as cluster:
+            address = await cluster.add_program("b", "worker-b-0")
+            program = cluster.ports["b"].program("worker-b-0")
+            reader, writer = await asyncio.open_connection(address.host, address.port)
+            writer.write(wire.command(b"SET", b"k", b"old"))
+            assert await reader.readexactly(5) == b"+OK\r\n"
+            hold = program.arm(CommandPoint(at="SET k new", when=when))
+            writer.write(wire.command(b"SET", b"k", b"new"))
+            async with asyncio.timeout(30):
+                await hold.reached.wait()
+            values = [await cluster.direct(zone).execute(("GET", "k")) for zone in "abc"]
+            program.hit()
+            try:
+                answered = await reader.read()
+            except ConnectionResetError:
+                answered = b"" if when is not Moment.REPLIED else b"reset"
+            again = [await cluster.direct(zone).execute(("GET", "k")) for zone in "abc"]
+            assert values == again
+            writer.close()
+            return [value for (value,) in values], answered
+
+    new = b"old" if when is Moment.BEFORE else b"new"
+    values, answered = asyncio.run(held())
+    assert values == [new] * 3
+    assert answered in ((b"+OK\r\n", b"reset") if when is Moment.REPLIED else (b"",))
+
+
+def ran(tmp_path: Path, fault: dict[str, Any], **programs: Any) -> Ran:
+    given: dict[str, Any] = {
+        "name": "own",
+        "level": "DC_QUORUM",
+        "load": {"duration_s": 60},
+        "programs": programs
+        or {
+            "producer": {"command": PUSH, "ends": True, "zone": "a"},
+            "worker": {"command": WORK, "zone": "b", "count": 2},
+        },
+        "drain": {"bound_s": 60, "quiet_s": 2},
+        "faults": [{"kind": "program_kill", "program": "worker", "at_s": 0.05, "for_s": 4, **fault}],
+    }
+    file = tmp_path / "own.yaml"
+    file.write_text(yaml.safe_dump(given))
+    watcher = Phases()
+    scenario = load_scenario(str(file))
+    directory, record = run_on_servers(
+        scenario, kind=ZoneKind.PROCESS, runs=tmp_path / "runs", watcher=watcher, command="test"
+    )
+    return Ran(directory, record, watcher.names)
+
+
+@pytest.mark.parametrize("when", ["applied", "replied"])
+def test_a_worker_that_dies_over_its_third_job_is_started_again(tmp_path: Path, when: str) -> None:
+    run = ran(tmp_path, {"at": TAKE, "at_command": 3, "nonempty": True, "when": when})
+    assert (run.record.status, run.record.error) == ("complete", None)
+    verdict = run.check()
+    assert (verdict.valid, verdict.reasons) == (True, ())
+    assert verdict.totals.pushed == verdict.totals.acked == 40
+    programs = run.json("run.json")["programs"]
+    (strike,) = programs["worker-b-0"]["strikes"]
+    assert (strike["signal"], strike["hit"]) == ("SIGKILL", True)
+    assert strike["command"].startswith("EVAL local id = redis.call('ZRANGEBYSCORE'")
+    assert programs["worker-b-1"]["strikes"] == []
+    assert programs["worker-b-0"]["exit_code"] in (0, -signal.SIGTERM), "it was started again, and asked to end"
+
+
+def test_a_worker_that_stands_still_goes_on_where_it_was(tmp_path: Path) -> None:
+    fault = {"at": TAKE, "at_command": 3, "nonempty": True, "when": "applied", "how": "SIGSTOP", "pause_s": 1.5}
+    run = ran(tmp_path, fault)
+    assert (run.record.status, run.record.error) == ("complete", None)
+    verdict = run.check()
+    assert verdict.totals.pushed == verdict.totals.acked == 40
+    assert verdict.totals.deliveries == 41, "its lease ended meanwhile"
+
+
+def test_only_the_process_that_holds_the_connection_dies(tmp_path: Path) -> None:
+    command = [sys.executable, str(GUESTS / "forking_worker.py"), "{url}"]
+    fault = {"at": "SET working:job-7", "when": "applied", "only": "holder"}
+    run = ran(tmp_path, fault, worker={"command": command, "zone": "a"})
+    assert (run.record.status, run.record.error) == ("complete", None)
+    (strike,) = run.json("run.json")["programs"]["worker-a-0"]["strikes"]
+    assert strike["hit"]
+    assert len(strike["pids"]) == 1
+    assert strike["pids"] != [run.json("run.json")["programs"]["worker-a-0"]["pgid"]]
+    verdict = run.check()
+    assert (verdict.totals.pushed, verdict.totals.acked) == (20, 20)
+    assert verdict.totals.deliveries == 21, "the parent lived on and tried again"
+
+
+def test_a_worker_that_never_comes_to_the_command_lives_on(tmp_path: Path) -> None:
+    run = ran(tmp_path, {"at": "FLUSHALL", "for_s": 0.5})
+    programs = run.json("run.json")["programs"]
+    assert programs["worker-b-0"]["strikes"] == [{"signal": "SIGKILL", "hit": False}]
+    assert run.check().valid
