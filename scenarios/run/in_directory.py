@@ -63,6 +63,6 @@ def run_in_directory(
     made or ``run.json`` cannot be written.
     """
     started = datetime.now(UTC)
-    directory = create_run_directory(runs, scenario, started)
+    directory = create_run_directory(runs, scenario, started, used=scenario.used)
     with logging_to(directory / "lab.log"):
         return directory, run(RunWriter(directory, scenario, started=started, command=command, segment_ns=segment_ns))

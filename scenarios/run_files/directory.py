@@ -30,13 +30,15 @@ class RunOrigin(Protocol):
     def seed(self) -> int: ...
 
 
-def create_run_directory(runs: Path, scenario: RunOrigin, started: datetime) -> Path:
-    """``runs/<scenario>/<UTC time>-<level>-<seed>``, new; a number is added if two runs begin in one second.
+def create_run_directory(runs: Path, scenario: RunOrigin, started: datetime, *, used: str = "") -> Path:
+    """Create ``runs/<scenario>/<UTC time>-<level>-<used>-<seed>``; a number is added if two runs begin in one second.
 
-    Raises ``NotAccepted`` if its name would not be UTF-8.
+    ``used``: what the clients use, such as ``dyno-hardened``; empty if that is not known. Raises ``NotAccepted`` if the
+    name would not be UTF-8.
     """
     parent = in_utf8(runs) / scenario.name
-    stem = f"{started.astimezone(UTC):%Y%m%dT%H%M%S}-{scenario.level}-{scenario.seed}"
+    words = [f"{started.astimezone(UTC):%Y%m%dT%H%M%S}", scenario.level, *([used] if used else []), str(scenario.seed)]
+    stem = "-".join(words)
     for attempt in range(1, _ATTEMPTS_MAX):
         directory = parent / (stem if attempt == 1 else f"{stem}-{attempt}")
         try:

@@ -46,7 +46,7 @@ from zonelab.scenarios.spec.ordered.sections import OrderChecks, OrderingKeys, S
 from zonelab.scenarios.spec.own_process import PREFIX
 from zonelab.scenarios.spec.programs import Program, ProgramName
 from zonelab.scenarios.spec.queue_factory import load_factory
-from zonelab.scenarios.spec.queue_settings import DynoQueueSettings, QueueSettings, Topics
+from zonelab.scenarios.spec.queue_settings import DynoQueueSettings, QueueMode, QueueSettings, Topics
 from zonelab.scenarios.spec.replication import Replication
 from zonelab.scenarios.spec.simulation import Simulation
 from zonelab.scenarios.spec.topology import TopologySection
@@ -295,6 +295,18 @@ class Scenario(Section):
         """
         own = self.queue.factory
         return own is not None or getattr(load_factory(shipped(self.queue).make), "extends", False)
+
+    @property
+    def used(self) -> str:
+        """Return what the clients use, in a word for names of files: ``dyno-hardened``, ``register``, ``programs``."""
+        if self.workload is not None:
+            return str(self.workload.kind)
+        if self.programs:
+            return "programs"
+        if self.queue.factory is not None:
+            return "own"
+        of_mode = [] if self.queue.mode == QueueMode.DEFAULT else [self.queue.mode]
+        return "-".join([self.queue.engine, *of_mode])
 
     @property
     def own_functions(self) -> tuple[str, ...]:

@@ -10,6 +10,7 @@ import sys
 from datetime import UTC, datetime
 from hashlib import sha256
 from pathlib import Path
+from typing import Any
 
 import pyarrow.parquet as pq
 import pytest
@@ -84,11 +85,25 @@ def test_processes_with_different_hash_seeds_write_the_same_bytes(tmp_path: Path
 
 
 def test_two_runs_of_one_second_get_directories_of_their_own(tmp_path: Path) -> None:
-    names = [create_run_directory(tmp_path, small(), datetime(2026, 1, 2, tzinfo=UTC)).name for _ in range(2)]
-    assert names == ["20260102T000000-DC_QUORUM-1", "20260102T000000-DC_QUORUM-1-2"]
+    started = datetime(2026, 1, 2, tzinfo=UTC)
+    names = [create_run_directory(tmp_path, small(), started, used="dyno").name for _ in range(2)]
+    assert names == ["20260102T000000-DC_QUORUM-dyno-1", "20260102T000000-DC_QUORUM-dyno-1-2"]
     (tmp_path / "small" / "20260102T000001-DC_QUORUM-1").touch()
     with pytest.raises(FileExistsError):
         create_run_directory(tmp_path, small(), datetime(2026, 1, 2, 0, 0, 1, tzinfo=UTC))
+
+
+@pytest.mark.parametrize(
+    ("changes", "used"),
+    [
+        ({}, "dyno"),
+        ({"queue": {"mode": "hardened"}}, "dyno-hardened"),
+        ({"queue": {"engine": "gmq"}}, "gmq"),
+    ],
+)
+def test_a_directory_is_named_by_what_its_clients_use(changes: dict[str, Any], used: str, tmp_path: Path) -> None:
+    directory, _ = run_in_sim(small(**changes), runs=tmp_path, watcher=Phases(), command="")
+    assert directory.name.partition("DC_QUORUM-")[2] == f"{used}-1"
 
 
 def test_another_seed_and_another_order_of_ties_are_other_runs() -> None:

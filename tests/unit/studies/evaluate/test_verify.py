@@ -57,7 +57,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def runs(folder: Path, *seeds: int) -> list[str]:
-    (found,) = zip(*(folder.glob(f"runs/small/*-DC_QUORUM-{seed}") for seed in seeds), strict=True)
+    (found,) = zip(*(folder.glob(f"runs/small/*-DC_QUORUM-dyno-{seed}") for seed in seeds), strict=True)
     return [str(path.relative_to(folder)) for path in found]
 
 
