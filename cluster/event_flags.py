@@ -3,8 +3,6 @@
 from dataclasses import dataclass
 from typing import Self
 
-from zonelab.cluster.zone import ZoneError
-
 KEYSPACE, KEYEVENT, ALL = "K", "E", "A"
 CLASSES = {
     "g": "commands on keys of any type",
@@ -38,14 +36,20 @@ class EventFlags:
 
     @classmethod
     def read(cls, text: str) -> Self:
-        """Return the flags that ``text`` names; raise ``ZoneError`` for a letter that is none, or not modelled."""
+        """Return the flags that ``text`` names; raise ``ValueError`` for a letter that is none, or not modelled."""
         for letter in text:
             if letter == MISSES:
-                raise ZoneError(f"got {text!r}; accepted: {ACCEPTED}, as misses (m) are not modelled in simulation")
+                raise ValueError(f"got {text!r}; accepted: {ACCEPTED}, as misses (m) are not modelled in simulation")
             if letter not in (KEYSPACE, KEYEVENT, ALL, NEW, *CLASSES):
-                raise ZoneError(f"got {text!r}; accepted: nothing, or letters of {ACCEPTED}")
+                raise ValueError(f"got {text!r}; accepted: nothing, or letters of {ACCEPTED}")
         classes = frozenset(text) & {*CLASSES, NEW} | (frozenset(CLASSES) if ALL in text else frozenset())
         return cls(frozenset(text) & {KEYSPACE, KEYEVENT}, classes)
+
+    @property
+    def letters(self) -> str:
+        """Return the letters one by one: what a server is given."""
+        order = (*CLASSES, NEW, KEYSPACE, KEYEVENT)
+        return "".join(each for each in order if each in self.classes or each in self.channels)
 
     def __str__(self) -> str:
         """Return the letters in the server's order, which leaves ``n`` out beside ``A``."""

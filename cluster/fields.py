@@ -5,6 +5,7 @@ from typing import Annotated, Any
 
 from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field
 
+from zonelab.cluster.event_flags import EventFlags
 from zonelab.cluster.links.lag_text import parse_lag
 from zonelab.cluster.links.trace_text import DELAY_MS_MAX
 
@@ -42,6 +43,15 @@ def _parsable(text: str) -> str:
 
 DelayText = Annotated[str, BeforeValidator(_duration_text), AfterValidator(_parsable)]
 """A distribution of durations, written as ``zonelab.cluster.links.lag`` reads it: ``lognormal:2ms:15ms``."""
+
+
+def _event_letters(text: str) -> str:
+    EventFlags.read(text)
+    return text
+
+
+EventLetters = Annotated[str, Field(strict=True), AfterValidator(_event_letters)]
+"""The events of keys that servers publish, in the letters of their ``notify-keyspace-events``."""
 
 
 @dataclass(frozen=True, slots=True)

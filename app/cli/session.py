@@ -81,6 +81,10 @@ def up(
     persistence: Annotated[
         Persistence, typer.Option(help="How servers write to disk; after a restart they have what is there.")
     ] = Persistence.AOF_EVERYSEC,
+    notify_keyspace_events: Annotated[
+        str | None,
+        typer.Option(metavar="LETTERS", help="Events of keys that servers publish, in the letters of their setting."),
+    ] = None,
     seed: Annotated[int, typer.Option(min=0, max=SEED_MAX, help="Seed of the random lags and losses.")] = 0,
     read_repair: Annotated[
         bool,

@@ -184,7 +184,13 @@ async def session(settings: SessionSettings, *, run_id: str) -> AsyncIterator[Se
         ports = {zone: stack.enter_context(_reserved(settings.port_of(zone))) for zone in settings.names}
         kind: FactoryKind = "docker" if settings.kind.value == "docker" else "process"
         zone_set = await stack.enter_async_context(
-            zones(kind, settings.names, persistence=settings.persistence, run_id=run_id)
+            zones(
+                kind,
+                settings.names,
+                persistence=settings.persistence,
+                events=settings.notify_keyspace_events or "",
+                run_id=run_id,
+            )
         )
         directory = create_directory("session")
         stack.callback(remove_directory, directory)

@@ -7,7 +7,7 @@ from typing import Any, TypeVar
 
 from pydantic import BaseModel, Field, ValidationError, model_validator
 
-from zonelab.cluster.fields import DelayText, Section, parse_link
+from zonelab.cluster.fields import DelayText, EventLetters, Section, parse_link
 from zonelab.cluster.random_streams import SEED_MAX
 from zonelab.cluster.resp.busy_poll import BUSY_POLL_US, BUSY_POLL_US_MAX
 from zonelab.cluster.topology.described import topology_of
@@ -69,6 +69,7 @@ class SessionSettings(Section):
     time_factor: float = Field(default=1.0, gt=0, le=1000)
     busy_poll_us: int = Field(default=BUSY_POLL_US, ge=0, le=BUSY_POLL_US_MAX)
     persistence: Persistence = Persistence.AOF_EVERYSEC
+    notify_keyspace_events: EventLetters | None = None
     seed: int = Field(default=0, ge=0, le=SEED_MAX)
     replication: ReplicationOptions = ReplicationOptions()
     reload_scripts: bool = False

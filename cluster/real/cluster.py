@@ -3,6 +3,7 @@
 import asyncio
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from types import TracebackType
 from typing import Protocol
 
@@ -12,6 +13,7 @@ from zonelab.cluster.clock import NodeClock
 from zonelab.cluster.coordinators.direct import SingleZoneReads
 from zonelab.cluster.real.connection import GreetingUpstream, RedisUpstream
 from zonelab.cluster.real.runtime import RealRuntime
+from zonelab.cluster.real.subscriber import subscribe
 from zonelab.cluster.votes.levels import Setting
 from zonelab.cluster.wiring.network import Network
 from zonelab.cluster.wiring.settings import NetworkSettings
@@ -65,9 +67,10 @@ class RealCluster:
         return self.coordinators[zone].connection(level)
 
     def client_connection(self, zone: str, level: Setting) -> ClientConnection:
-        """Return a client's connection with a state of its own, without pub/sub, which a zone's port has."""
+        """Return a client's connection with a state of its own: MULTI, WATCH, blocking commands, pub/sub."""
         if zone not in self._places:
-            self._places[zone] = self.network.client_place(zone)
+            connect = partial(subscribe, lambda: self.zones[zone].address, self._greetings.get(zone, ()))
+            self._places[zone] = self.network.client_place(zone, subscribe=connect)
         return ClientConnection(self._places[zone], level)
 
     def reads(self, zone: str, target: str) -> Connection:

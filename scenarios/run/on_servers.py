@@ -65,7 +65,8 @@ async def _run(
     page: Onlooker | None,
 ) -> RunRecord:
     stalls = StallMonitor(asyncio.get_running_loop())
-    servers = zones(kind.value, scenario.servers, persistence=scenario.persistence)
+    events = scenario.notify_keyspace_events
+    servers = zones(kind.value, scenario.servers, persistence=scenario.persistence, events=events)
     settings = network_of(RealSettings, scenario)
     testbed, make_run = RealCluster(servers, settings), None
     if scenario.programs:

@@ -11,6 +11,7 @@ from pathlib import Path
 from types import FrameType
 
 from zonelab.analysis.runs.info import RunInfo
+from zonelab.cluster.event_flags import EventFlags
 from zonelab.cluster.links.lag_text import parse_lag
 from zonelab.cluster.sim.cluster import SimCluster, SimSettings
 from zonelab.cluster.sim.redis.server_commands import not_modelled
@@ -159,6 +160,7 @@ def settings_of(scenario: Scenario, *, keep_trace: bool = False) -> SimSettings:
     service = scenario.simulation.service
     server = ServerSettings(
         persistence=scenario.persistence,
+        events=EventFlags.read(scenario.notify_keyspace_events),
         request_ns=ROUND_TRIP_NS,
         reply_ns=0,
         service=None if service.server is None else parse_lag(service.server),

@@ -22,6 +22,7 @@ from zonelab.cluster.fields import (
     Count,
     CountFrom0,
     DelayText,
+    EventLetters,
     Flag,
     MillisFrom0,
     NonNegative,
@@ -243,6 +244,8 @@ class Scenario(Section):
     level: Level = Level.DC_QUORUM
     topology: TopologySection = TopologySection()
     persistence: Persistence = Persistence.AOF_EVERYSEC
+    notify_keyspace_events: EventLetters = ""
+    """Events of keys that the servers publish; none by default."""
     replication: Replication = Replication()
     links: Links = Links()
     queue: Annotated[QueueSettings, ByEngine()] = DynoQueueSettings()

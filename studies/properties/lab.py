@@ -6,6 +6,7 @@ from functools import partial
 from typing import Protocol
 
 from zonelab.analysis.message_classes import MessageClass
+from zonelab.cluster.event_flags import EventFlags
 from zonelab.cluster.links.lag_text import parse_lag
 from zonelab.cluster.sim.cluster import SimCluster, SimSettings
 from zonelab.cluster.sim.server import ServerSettings
@@ -56,6 +57,7 @@ class LabSettings:
     zones: tuple[str, ...]
     level: Level
     persistence: Persistence
+    events: EventFlags
     programs_per_zone: int
     early_tolerance_ms: int
     leases: bool
@@ -72,7 +74,7 @@ class PropertyLab:
     def __init__(self, subject: Subject, settings: LabSettings) -> None:
         self.settings = settings
         self._subject = subject
-        server = ServerSettings(persistence=settings.persistence)
+        server = ServerSettings(persistence=settings.persistence, events=settings.events)
         self.cluster = SimCluster(
             settings.zones, SimSettings(seed=settings.seed, lag=parse_lag(settings.lag), server=server)
         )

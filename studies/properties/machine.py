@@ -7,6 +7,7 @@ from typing import Any, ClassVar
 from hypothesis import strategies as st
 from hypothesis.stateful import initialize, invariant, precondition, rule
 
+from zonelab.cluster.event_flags import EventFlags
 from zonelab.cluster.links.lag_text import parse_lag
 from zonelab.cluster.testbed import Testbed
 from zonelab.cluster.zone import Persistence
@@ -99,6 +100,7 @@ class QueueMachine(BudgetedMachine):
 
     zones: ClassVar[tuple[str, ...]] = ("a", "b", "c")
     persistence: ClassVar[Persistence] = Persistence.AOF_EVERYSEC
+    notify_keyspace_events: ClassVar[str] = ""
     programs_per_zone: ClassVar[int] = 2
     lags: ClassVar[st.SearchStrategy[str]] = lags()
     troubles: ClassVar[frozenset[Trouble]] = SAFE
@@ -179,6 +181,7 @@ class QueueMachine(BudgetedMachine):
                 zones=self.zones,
                 level=self.level,
                 persistence=self.persistence,
+                events=EventFlags.read(self.notify_keyspace_events),
                 programs_per_zone=self.programs_per_zone,
                 early_tolerance_ms=self.early_tolerance_ms,
                 leases=self.leases,

@@ -341,7 +341,8 @@ class _OnServers:
 
     async def _start(self) -> Testbed:
         scenario, settings = self._scenario, network_of(RealSettings, self._scenario)
-        servers = real_zones(self._on.zones.value, scenario.servers, persistence=scenario.persistence)
+        events = scenario.notify_keyspace_events
+        servers = real_zones(self._on.zones.value, scenario.servers, persistence=scenario.persistence, events=events)
         cluster = self._cluster = RealCluster(servers, settings)
         await cluster.start()
         self.ports = Ports(cluster, settings, level=scenario.level)

@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 
+from zonelab.cluster.event_flags import EventFlags
 from zonelab.cluster.zone import Persistence
 
 SavePoints = Sequence[tuple[int, int]]
@@ -27,6 +28,7 @@ def server_configuration(
     directory: str,
     save_points: SavePoints,
     protected: bool,
+    events: EventFlags,
     socket: str | None = None,
     hash_seed: bool = False,
 ) -> str:
@@ -52,6 +54,7 @@ def server_configuration(
         ("repl-diskless-sync-delay", "0"),
         ("repl-diskless-load", "on-empty-db"),
         ("rdb-del-sync-files", "yes"),
+        ("notify-keyspace-events", events.letters),
         *([] if socket is None else [("unixsocket", socket), ("unixsocketperm", "700")]),
         *_persistence(persistence, save_points),
     ]

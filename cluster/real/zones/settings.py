@@ -5,6 +5,7 @@ import secrets
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from zonelab.cluster.event_flags import EventFlags
 from zonelab.cluster.real.zones.server_file import DEFAULT_SAVE_POINTS
 from zonelab.cluster.zone import Persistence, ZoneError
 
@@ -20,6 +21,8 @@ class ZoneSettings:
     """Port of 127.0.0.1; None picks a free one."""
     save_points: tuple[tuple[int, int], ...] = DEFAULT_SAVE_POINTS
     """When RDB persistence takes a snapshot: (seconds, changes) pairs."""
+    events: EventFlags = field(default_factory=EventFlags)
+    """Events of keys that the server publishes."""
     start_timeout_s: float = 30.0
     warm_timeout_s: float = 60.0
 

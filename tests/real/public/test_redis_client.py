@@ -37,10 +37,57 @@ def test_transactions_watched_keys_and_waits_are_the_same_in_both_arms(where):
         assert lab.run(steps) == [[1, 2], ("jobs", "one"), "two", None, [True], "7"]
 
 
-def test_real_zones_refuse_a_subscription_by_name():
-    async def subscribe(lab):
-        async with client(lab, "a") as mine:
-            await mine.pubsub().subscribe("news")
+async def messages(lab):
+    heard = []
+    async with client(lab, "b", decode_responses=True) as mine, client(lab, "a", decode_responses=True) as other:
+        pubsub = mine.pubsub()
+        await pubsub.subscribe("news")
+        await pubsub.psubscribe("__keyevent@0__:*")
 
-    with cluster("process") as lab, pytest.raises(redis.ResponseError, match="SUBSCRIBE is not available here"):
-        lab.run(subscribe)
+        async def hear(count):
+            for _ in range(count):
+                message = await pubsub.get_message(timeout=30)
+                heard.append((message["type"], message["channel"], message["data"]))
+
+        await hear(2)
+        await other.publish("news", "x")
+        await hear(1)
+        await other.rpush("jobs", "one")
+        await other.lpop("jobs")
+        await other.set("lock", "mine", px=150)
+        await hear(6)
+        await pubsub.unsubscribe("news")
+        await hear(1)
+    return heard
+
+
+@pytest.mark.parametrize("where", ["sim", "process"])
+def test_messages_and_the_events_of_keys_are_the_same_in_both_arms(where):
+    with cluster(where, set={"notify_keyspace_events": "EA"}) as lab:
+        assert lab.run(messages) == [
+            ("subscribe", "news", 1),
+            ("psubscribe", "__keyevent@0__:*", 2),
+            ("message", "news", "x"),
+            ("pmessage", "__keyevent@0__:rpush", "jobs"),
+            ("pmessage", "__keyevent@0__:lpop", "jobs"),
+            ("pmessage", "__keyevent@0__:del", "jobs"),
+            ("pmessage", "__keyevent@0__:set", "lock"),
+            ("pmessage", "__keyevent@0__:expire", "lock"),
+            ("pmessage", "__keyevent@0__:expired", "lock"),
+            ("unsubscribe", "news", 1),
+        ]
+
+
+@pytest.mark.parametrize("where", ["sim", "process"])
+def test_a_subscriber_whose_server_dies_gets_an_error(where):
+    async def steps(lab):
+        async with client(lab, "a") as mine:
+            pubsub = mine.pubsub()
+            await pubsub.subscribe("news")
+            await pubsub.get_message(timeout=30)
+            async with lab.fault("kill", zone="a"):
+                with pytest.raises(redis.RedisError, match="the server of the own zone is lost"):
+                    await pubsub.get_message(timeout=30)
+
+    with cluster(where) as lab:
+        lab.run(steps)

@@ -111,6 +111,7 @@ class DockerZone(RealZone):
             port=port,
             directory="/data",
             save_points=self._settings.save_points,
+            events=self._settings.events,
             protected=False,
             hash_seed=self._settings.image is None and find_binary(None).knows_hash_seed,
         )

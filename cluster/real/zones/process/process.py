@@ -114,6 +114,7 @@ class ProcessZone(RealZone):
                 port=port,
                 directory=str(self._data),
                 save_points=self._settings.save_points,
+                events=self._settings.events,
                 protected=True,
                 socket=socket,
                 hash_seed=self._binary.knows_hash_seed,

@@ -5,7 +5,6 @@ from zonelab.cluster.sim.redis.glob import matches
 from zonelab.cluster.sim.redis.registry import Args, command
 from zonelab.cluster.sim.redis.reply import OK, MapReply, fail, text
 from zonelab.cluster.sim.redis.store import Database
-from zonelab.cluster.zone import ZoneError
 from zonelab.engine.ports import Reply
 
 _EVENTS = b"notify-keyspace-events"
@@ -38,7 +37,7 @@ def set_(store: Database, args: Args) -> Reply:
 def _flags(letters: str) -> EventFlags:
     try:
         return EventFlags.read(letters)
-    except ZoneError:
+    except ValueError:
         if MISSES in letters:
             fail(f"{_FAILED}the simulated server does not model misses (m); {_ELSEWHERE}")
         fail(f"{_FAILED}Invalid event class character. Use 'Ag$lshzxeKEtmdn'.")

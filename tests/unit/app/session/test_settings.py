@@ -16,7 +16,14 @@ HERE = Path("/runs")
 DEFAULTS = {
     **{"zones": 3, "dcs": 1, "nodes": 1, "data_centres": {}, "hash": "murmur", "hash_tag": None, "kind": "process"},
     **{"level": "DC_QUORUM", "links": Links().model_dump(), "dc_lag": None, "port": 7401, "monitor_port": 0},
-    **{"time_factor": 1.0, "busy_poll_us": 200, "persistence": "aof-everysec", "seed": 0, "reload_scripts": False},
+    **{
+        "time_factor": 1.0,
+        "busy_poll_us": 200,
+        "persistence": "aof-everysec",
+        "notify_keyspace_events": None,
+        "seed": 0,
+        "reload_scripts": False,
+    },
     **{"replication": ReplicationOptions().model_dump(mode="json"), "password": False},
     **{"runs": "/runs", "command": "zonelab up"},
 }

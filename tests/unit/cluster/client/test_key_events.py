@@ -10,7 +10,7 @@ from zonelab.cluster.sim.cluster import SimCluster, SimSettings
 from zonelab.cluster.sim.expiry_cycle import CYCLE_NS
 from zonelab.cluster.sim.server import ServerSettings
 from zonelab.cluster.votes.levels import Level
-from zonelab.cluster.zone import Persistence, Restart, ZoneError
+from zonelab.cluster.zone import Persistence, Restart
 
 MS, S = 1_000_000, 1_000_000_000
 EXPIRED = ("PSUBSCRIBE", "__keyevent@0__:expired")
@@ -134,10 +134,10 @@ def test_events_that_nobody_subscribed_to_leave_a_run_as_it_is():
 
 @pytest.mark.parametrize("letters", ["Q", "KE A", "KEo"])
 def test_letters_that_are_none_are_refused_with_those_that_are(letters):
-    with pytest.raises(ZoneError, match=f"got '{letters}'; accepted: nothing, or letters of K, E, A, g"):
+    with pytest.raises(ValueError, match=f"got '{letters}'; accepted: nothing, or letters of K, E, A, g"):
         EventFlags.read(letters)
 
 
 def test_misses_are_refused_as_the_simulation_lacks_them():
-    with pytest.raises(ZoneError, match=r"misses \(m\) are not modelled"):
+    with pytest.raises(ValueError, match=r"misses \(m\) are not modelled"):
         EventFlags.read("KEm")

@@ -4,6 +4,7 @@ from pathlib import Path
 
 import pytest
 
+from zonelab.cluster.event_flags import EventFlags
 from zonelab.cluster.real.zones import DockerZoneSettings, ProcessZone, ProcessZoneSettings, ZoneSet, zones
 from zonelab.cluster.real.zones.process.binary import ServerBinary, find_binary, packaged_binary
 from zonelab.cluster.real.zones.server_file import server_configuration
@@ -137,10 +138,12 @@ def test_persistence_becomes_the_servers_directives(persistence, expected):
         directory='/tmp/with "quotes" and spaces',
         save_points=((60, 5), (1, 9)),
         protected=True,
+        events=EventFlags.read("EAn"),
     )
     lines = text.splitlines()
     assert [line for line in lines if line.startswith(("save", "append"))] == expected
     assert 'dir "/tmp/with \\"quotes\\" and spaces"' in lines
+    assert 'notify-keyspace-events "g$lshzxetdnE"' in lines
     assert {'bind "127.0.0.1"', "port 7", 'protected-mode "yes"', "databases 1"} <= set(lines)
 
 

@@ -20,6 +20,7 @@ seed: 1
 level: DC_QUORUM
 topology: {data_centres: {}, hash: murmur, hash_tag: null, zones: [a, b, c]}
 persistence: aof-everysec
+notify_keyspace_events: ''
 replication: {time_factor: 0.1, read_level: null, read_repair: false, votes: value, strict: false,
   hinted_handoff: {queue: 100000, queue_bytes: 268435456, look_ms: 50, wait_ms: 5000},
   anti_entropy: {interval_ms: 1000, entries: 1000, copy_bytes: 1048576, retention_s: 864000.0}}

@@ -123,7 +123,8 @@ REFUSED = {
     "links.overrides[a>z]=0": f"links.overrides['a>z']: got 'a>z'; accepted: {LINKS}",
     "zones=3": (
         "zones: unknown field (did you mean topology.zones?), got 3; accepted fields: name, about, arm, seed, level, "
-        "topology, persistence, replication, links, queue, load, consumers, clients, sink, workload, programs, "
+        "topology, persistence, notify_keyspace_events, replication, links, queue, load, consumers, clients, sink, "
+        "workload, programs, "
         "faults, drain, checks, simulation, found, evaluate"
     ),
     "faults[0].foo=1": "faults[0].foo: unknown field, got 1; accepted fields: at_s, for_s, kind, zone, restart",
@@ -167,6 +168,14 @@ REFUSED = {
     ),
     "queue={engine: zset, mode: hardened}": ("queue.mode: got 'hardened'; accepted: default with queue.engine zset"),
     "queue.compat=1": "queue.compat: got 1; accepted: a boolean",
+    "notify_keyspace_events=KEQ": (
+        "notify_keyspace_events: got 'KEQ'; accepted: nothing, or letters of K, E, A, g, $, l, s, h, z, x, e, t, d "
+        "and n"
+    ),
+    "notify_keyspace_events=m": (
+        "notify_keyspace_events: got 'm'; accepted: K, E, A, g, $, l, s, h, z, x, e, t, d and n, as misses (m) are not "
+        "modelled in simulation"
+    ),
     "persistence=foo": "persistence: got 'foo'; accepted: none, aof-always, aof-everysec, aof-no, rdb",
     "checks.forbid=[lost, dropped]": (
         "checks.forbid[1]: got 'dropped'; accepted: lost, stuck, not_due, unserved, abandoned, undecided, recovered, "
