@@ -162,7 +162,8 @@ def _said(wrong: Any) -> str:
     if not place:
         return said
     option = "-".join(_OPTIONS.get(part, part.replace("_", "-")) for part in place)
-    return f"--{option}: got {str(wrong['input'])!r}; {said}"
+    given = "" if said.startswith("got ") else f"got {str(wrong['input'])!r}; "
+    return f"--{option}: {given}{said}"
 
 
 def counted(
