@@ -9,7 +9,7 @@ from typing import Annotated
 
 import typer
 
-from zonelab.app.cli import evaluate, faults, gmq, judge, predictions, results, runs, session, studies
+from zonelab.app.cli import evaluate, faults, gmq, judge, predictions, results, runs, session, studies, try_programs
 from zonelab.app.cli.exits import CODES, EXIT_VALID
 from zonelab.app.cli.verb_groups import VerbGroups
 
@@ -47,7 +47,7 @@ def _root(
 _A_CLUSTER_BY_HAND = "A cluster by hand"
 
 for _heading, _verbs in {  # in the order in which --help lists them
-    "One run": (runs.demo, runs.scenarios, runs.engines, runs.run, runs.replay),
+    "One run": (runs.demo, runs.scenarios, runs.engines, runs.run, try_programs.try_programs, runs.replay),
     "Many runs": (studies.hunt, studies.sweep, studies.shrink),
     "Decide": (
         evaluate.evaluate,
@@ -75,7 +75,7 @@ for _heading, _verbs in {  # in the order in which --help lists them
     _A_CLUSTER_BY_HAND: (session.up, session.status, session.monitor, session.heal, session.down, session.image),
 }.items():
     for _verb in _verbs:
-        app.command(rich_help_panel=_heading)(_verb)
+        app.command("try" if _verb is try_programs.try_programs else None, rich_help_panel=_heading)(_verb)
 app.add_typer(faults.app, name="fault", rich_help_panel=_A_CLUSTER_BY_HAND)
 app.add_typer(gmq.app, name="gmq", rich_help_panel="A queue for other programs")
 

@@ -104,7 +104,7 @@ def _verbs_of_kinds() -> dict[str, Any]:
 def _verb(kind: str, fault_class: Any) -> Callable[..., None]:
     """Return the function of the verb: its target, how much of the fault, options for what else the class has."""
     from zonelab.analysis.yaml_text import NotYaml, read_yaml
-    from zonelab.app.session.fault_requests import amounts_of
+    from zonelab.scenarios.faults.catalogue import amounts_of
     from zonelab.scenarios.faults.fault import ClusterPart
 
     fields = amounts_of(fault_class)

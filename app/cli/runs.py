@@ -2,7 +2,7 @@
 
 import shlex
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, NoReturn
 
 import typer
 
@@ -28,6 +28,8 @@ from zonelab.scenarios.errors import NotAccepted
 
 if TYPE_CHECKING:
     from zonelab.app.monitor.run_page import RunPage
+    from zonelab.app.terminal.junit import JUnitFile
+    from zonelab.app.verbs.run import RunResult
     from zonelab.scenarios.spec.scenario import Scenario
 
 
@@ -83,7 +85,6 @@ def run(
     as_json: AsJson = False,
 ) -> None:
     """Run a scenario once, check it and report what was lost, delivered twice or late."""
-    from zonelab.app.verbs.judged_runs import run_suite
     from zonelab.app.verbs.run import perform, run_command
     from zonelab.scenarios.spec.reading import load_scenario
     from zonelab.studies.reporting.progress import Display
@@ -106,6 +107,13 @@ def run(
         shown.begin(f"{loaded.name} {loaded.level}")
         done = perform(loaded, zones=zones, runs=runs, shown=shown, command=command, page=page)
         shown.done(done.words)
+    finished(done, junit=junit, as_json=as_json, command=command)
+
+
+def finished(done: "RunResult", *, junit: "JUnitFile | None", as_json: bool, command: str) -> NoReturn:
+    """Print a run's result and end the verb with its exit code. Raises ``LabError`` if the run failed."""
+    from zonelab.app.verbs.judged_runs import run_suite
+
     if junit is not None:
         junit.write(run_suite("run", [done], command=command))
     show(done, as_json=as_json)

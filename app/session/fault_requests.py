@@ -9,18 +9,12 @@ from pydantic.fields import FieldInfo
 
 from zonelab.analysis.near_names import did_you_mean
 from zonelab.cluster.zone import Restart
-from zonelab.scenarios.faults.catalogue import CLASSES, UP
+from zonelab.scenarios.faults.catalogue import CLASSES, UP, amounts_of
 from zonelab.scenarios.faults.fault import Fault
 from zonelab.scenarios.spec.reading import explained
 
 _TIMES = {"at_s": 0.0, "for_s": 1.0}
 """Times that a model needs; here a fault begins at once and ends when the request says."""
-
-
-def amounts_of(kind: type[Fault]) -> dict[str, FieldInfo]:
-    """Return the fields of ``kind`` beside its times and its place, by name."""
-    beside = ("kind", *_TIMES, *kind.where)
-    return {name: field for name, field in kind.model_fields.items() if name not in beside}
 
 
 class FaultRequest(BaseModel):

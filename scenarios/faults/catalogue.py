@@ -3,6 +3,7 @@
 from typing import Annotated, get_args
 
 from pydantic import Field
+from pydantic.fields import FieldInfo
 
 from zonelab.scenarios.faults import clocks, guests, links, outages, programs, seen, traffic, zones
 from zonelab.scenarios.faults.fault import ClusterPart, Fault
@@ -53,3 +54,9 @@ UP: dict[str, type[Fault]] = {
     kind: one for part in ClusterPart for kind, one in {**CLASSES, **ONLY_UP}.items() if one.part is part
 }
 """By kind, all that such a cluster can have: first those of links, then of servers, then of coordinators."""
+
+
+def amounts_of(kind: type[Fault]) -> dict[str, FieldInfo]:
+    """Return the fields of ``kind`` beside its times and its place, by name."""
+    beside = ("kind", "at_s", "for_s", *kind.where)
+    return {name: field for name, field in kind.model_fields.items() if name not in beside}

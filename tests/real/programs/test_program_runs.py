@@ -29,7 +29,7 @@ def ran(tmp_path: Path, **changed: Any) -> Ran:
         "load": {"duration_s": 60},
         "programs": {
             "producer": {"command": PUSH, "ends": True, "zone": "a"},
-            "worker": {"command": WORK, "zone": "b", "count": 2},
+            "worker": {"command": WORK, "zone": "a", "count": 2},
         },
         "drain": {"bound_s": 60, "quiet_s": 2},
         **changed,
@@ -52,6 +52,6 @@ def test_a_sound_queue_is_valid_while_a_zone_dies(tmp_path: Path) -> None:
     assert (verdict.valid, verdict.reasons) == (True, ())
     assert verdict.totals.pushed == verdict.totals.acked == 60
     info = run.json("run.json")
-    assert sorted(info["programs"]) == ["producer-a-0", "worker-b-0", "worker-b-1"]
+    assert sorted(info["programs"]) == ["producer-a-0", "worker-a-0", "worker-a-1"]
     assert {one["exit_code"] for one in info["programs"].values()} == {0}
     assert [row["kind"] for row in run.table("faults")] == ["kill"]

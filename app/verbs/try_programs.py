@@ -1,0 +1,77 @@
+"""The scenario of ``zonelab try``: a producer, workers and faults that a command line names."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from zonelab.analysis.message_classes import FORBIDDEN_DEFAULT, MessageClass
+from zonelab.scenarios.errors import NotAccepted
+from zonelab.scenarios.spec.fault_words import faults_in_words
+from zonelab.scenarios.spec.reading import scenario_of
+from zonelab.scenarios.spec.scenario import Scenario
+
+NAME = "try"
+"""Name of its runs."""
+
+_LETTERS = "abcdefghijklmnopqrstuvwxyz"
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class ProgramTrial:
+    """A trial of programs as a command line describes it: commands, where they run, and what is broken meanwhile.
+
+    ``zones``: how many, or their names with commas between. ``load_s``: longest time of the load. ``quiet_s``: time
+    without any event after which the queue counts as empty.
+    """
+
+    producers: Sequence[str]
+    workers: Sequence[str]
+    faults: Sequence[str]
+    zones: str
+    producer_zone: str | None
+    worker_zone: str
+    workers_per_zone: int
+    ready: str | None
+    load_s: float
+    quiet_s: float
+    drain_s: float
+    forbid: Sequence[MessageClass]
+    settings: dict[str, Any]
+    overrides: Sequence[str]
+
+    def scenario(self) -> Scenario:
+        """Return the scenario. Raises ``NotAccepted`` or ``ScenarioError``."""
+        zones, faults = self._zones(), faults_in_words(self.faults)
+        ends_s = max((one["at_s"] + one["for_s"] for one in faults), default=0.0)
+        document = {
+            "name": NAME,
+            **self.settings,
+            "topology": {"zones": zones},
+            "load": {"duration_s": max(self.load_s, ends_s)},
+            "programs": self._programs(zones),
+            "faults": faults,
+            "drain": {"bound_s": self.drain_s, "quiet_s": self.quiet_s},
+            "checks": {"forbid": [str(name) for name in dict.fromkeys((*FORBIDDEN_DEFAULT, *self.forbid))]},
+        }
+        return scenario_of(document, source=NAME, overrides=self.overrides)
+
+    def _zones(self) -> list[str]:
+        if not self.zones.isdigit():
+            return [name.strip() for name in self.zones.split(",")]
+        if not 1 <= int(self.zones) <= len(_LETTERS):
+            raise NotAccepted(f"--zones: got {self.zones}; accepted: a number of zones from 1, or their names: a,b,c")
+        return list(_LETTERS[: int(self.zones)])
+
+    def _programs(self, zones: Sequence[str]) -> dict[str, Any]:
+        programs: dict[str, Any] = {}
+        for number, command in enumerate(self.producers, start=1):
+            where = self.producer_zone or zones[0]
+            programs[_numbered("producer", number)] = {"command": command, "ends": True, "zone": where}
+        for number, command in enumerate(self.workers, start=1):
+            worker = {"command": command, "zone": self.worker_zone, "count": self.workers_per_zone}
+            programs[_numbered("worker", number)] = {**worker, "ready": self.ready}
+        return programs
+
+
+def _numbered(name: str, number: int) -> str:
+    return name if number == 1 else f"{name}-{number}"
