@@ -15,7 +15,7 @@ import time
 
 import redis
 
-LEASE_MS = 2_000
+LEASE_MS = 1_000
 PUSH = """if redis.call('HSETNX', KEYS[2], ARGV[1], 'new') == 1 then redis.call('ZADD', KEYS[1], ARGV[2], ARGV[1]) end
 return 1"""
 TAKE = """local id = redis.call('ZRANGEBYSCORE', KEYS[1], '-inf', ARGV[1], 'LIMIT', 0, 1)[1]
