@@ -3,16 +3,20 @@
 import json
 from collections import Counter
 from dataclasses import dataclass, field
+from itertools import islice
 from pathlib import Path
 from typing import BinaryIO
 
 from zonelab.analysis.events.format import event_in, header_of
 from zonelab.analysis.events.reading import LogFile
 from zonelab.analysis.units import NS_PER_MS
+from zonelab.analysis.whole_files import write_json
 from zonelab.scenarios.programs.lines import LineSplitter, WrittenLine
 
 FOLDER = "programs"
 """The folder of a run directory with the logs and the events of its programs."""
+
+END_STATE_NAME = "end_state.json"
 
 AHEAD_NS_MAX = 1_000_000_000
 """A time of an event that is so much later than its arrival comes from a clock that is wrong."""
@@ -50,6 +54,8 @@ class CollectedEvents:
         self._leases: dict[str, int] = {}
         self._latest_ns = 0
         self._own_bytes = 0
+        self._open: dict[str, None] = {}
+        self._ended: set[str] = set()  # before anybody said that they were accepted
         self.counts: Counter[str] = Counter()
         """Events so far, by ``op``."""
 
@@ -98,6 +104,14 @@ class CollectedEvents:
         if own_bytes != self._own_bytes:
             self._own_bytes, self._latest_ns = own_bytes, max(self._latest_ns, now_ns)
         return max(self._latest_ns, *self._leases.values()) if self._leases else self._latest_ns
+
+    def latest_open(self, count: int) -> list[str]:
+        """Return messages that have been accepted and not ended, the latest first, ``count`` at most."""
+        return list(islice(reversed(self._open), count))
+
+    def keep_end_state(self, facts: dict[str, object]) -> None:
+        """Write where the zones stored what was not finished, for people who want to look there."""
+        write_json(self._directory / END_STATE_NAME, facts)
 
     def close(self) -> None:
         for of in self._of.values():
@@ -163,10 +177,22 @@ class CollectedEvents:
         delay_ms = event["delay_ms"]
         if op == "push" and isinstance(delay_ms, int):
             self._latest_ns = max(self._latest_ns, now_ns + delay_ms * NS_PER_MS)
+        self._follow(op, message)
         if op == "begin" and isinstance(own, int):
             self._leases[message] = now_ns + own * NS_PER_MS
         elif op in ("end", "failed"):
             self._leases.pop(message, None)
+
+    def _follow(self, op: str, message: str) -> None:
+        """Keep what is open; the word of a worker may come before that of the producer."""
+        if op == "accepted" and message in self._ended:
+            self._ended.discard(message)
+        elif op == "accepted":
+            self._open[message] = None
+        elif op == "end" and message in self._open:
+            del self._open[message]
+        elif op == "end":
+            self._ended.add(message)
 
     def _named(self, of: ProcessEvents, event: dict[str, object]) -> dict[str, object]:
         return {"program": event["program"] or of.source.name, "zone": event["zone"] or of.source.zone}

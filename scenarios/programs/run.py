@@ -2,12 +2,15 @@
 
 from collections.abc import Mapping
 from contextlib import closing
+from dataclasses import replace
+from itertools import cycle
 from pathlib import Path
 
 from zonelab.analysis.events.format import EventError
 from zonelab.analysis.events.operations import SHARD, LoggedHistory, history_of
 from zonelab.analysis.events.reading import read_events
 from zonelab.analysis.events.run import queue_info
+from zonelab.analysis.message_classes import MessageClass
 from zonelab.analysis.runs.history import DEPTH, FINAL_STATE, OPERATIONS
 from zonelab.cluster.resp.gateway.ported_cluster import PortedCluster
 from zonelab.engine.units import NS_PER_S
@@ -16,10 +19,12 @@ from zonelab.scenarios.faults.fault import Stage
 from zonelab.scenarios.faults.schedule import plan_faults
 from zonelab.scenarios.programs.collected import CollectedEvents
 from zonelab.scenarios.programs.processes import ProgramProcesses
+from zonelab.scenarios.programs.unfinished import PROOF_IDS, UnfinishedSearch, unfinished_in
 from zonelab.scenarios.run_files.tables import DEPTH_NAME, FINAL_STATE_NAME, OPERATIONS_NAME
 from zonelab.scenarios.run_phases import RunContext, RunPhases
 
 _POLL_NS = 20_000_000
+_PROOF_NS = 250_000_000
 
 _COUNTED: Mapping[str, tuple[str, Outcome]] = {
     "accepted": ("push", "ok"),
@@ -42,6 +47,7 @@ class ProgramRun(RunPhases):
         self._processes = ProgramProcesses(context.scenario, cluster, events=self._events, fail=self._halt.fail)
         self._operations = context.closing.enter_context(closing(context.tables(OPERATIONS_NAME, OPERATIONS)))
         context.closing.enter_context(closing(context.tables(DEPTH_NAME, DEPTH)))
+        self._search = UnfinishedSearch(self._testbed.direct, zones=self._scenario.zones)
         self._load_end_ns: int | None = None
         self._closed = False
         stage = Stage(targets=context.scenario, testbed=context.testbed, programs=self._processes)
@@ -58,6 +64,7 @@ class ProgramRun(RunPhases):
 
     def _start(self, begin_ns: int) -> None:
         self._groups["load"].spawn(self._processes.begin_load(), name="programs that push")
+        self._groups["progress"].spawn(self._prove(), name="search for open messages")
 
     async def _until_loaded(self, end_ns: int) -> None:
         """Until the programs that end by themselves have, and every fault is over."""
@@ -71,16 +78,34 @@ class ProgramRun(RunPhases):
     async def _is_drained(self) -> bool:
         if not all(coordinator.connected for coordinator in self._testbed.coordinators.values()):
             return False
-        now_ns = self._testbed.epoch_ns + self._runtime.now_ns()
-        quiet_ns = now_ns - self._events.quiet_since_ns(now_ns=now_ns)
+        epoch_ns = self._testbed.epoch_ns
+        now_ns = epoch_ns + self._runtime.now_ns()
+        healed_ns = epoch_ns + self._phase_begin_ns  # what was started again then may have said nothing yet
+        quiet_ns = now_ns - max(healed_ns, self._events.quiet_since_ns(now_ns=now_ns))
         return quiet_ns >= round(self._scenario.drain.quiet_s * NS_PER_S)
 
     async def _stop_clients(self) -> None:
         await self._processes.stop()
 
+    async def _prove(self) -> None:
+        """Look for messages that are open, until one is found: then the search knows this queue's."""
+        zones = cycle(self._scenario.zones)
+        while not self._search.proved and not await self._halt.sleep(_PROOF_NS):
+            await self._search.prove(next(zones), self._events.latest_open(PROOF_IDS))
+
     async def _read_end_state(self) -> None:
-        with closing(self._tables(FINAL_STATE_NAME, FINAL_STATE)):
-            """No adapter knows where the queue of the programs keeps its messages."""
+        with closing(self._tables(FINAL_STATE_NAME, FINAL_STATE)) as table:
+            try:
+                logs = self._events.logs()
+                unfinished = unfinished_in(read_events(logs)) if logs else []
+            except EventError:
+                return  # which is told when the history is written
+            for row in await self._search.rows(unfinished):
+                table.append(row)
+            self._record.unread_zones += self._search.unread
+            if not self._search.known:
+                self._record.doubts.append(self._search.unproved)
+            self._events.keep_end_state(self._search.told())
 
     async def _close(self) -> None:
         if self._closed:
@@ -106,7 +131,9 @@ class ProgramRun(RunPhases):
             logs = self._events.logs()
             history = (
                 history_of(
-                    read_events(logs, drained=self._record.drained), epoch_ns=self._testbed.epoch_ns, end_state=False
+                    read_events(logs, drained=self._record.drained),
+                    epoch_ns=self._testbed.epoch_ns,
+                    end_state=self._search.known,
                 )
                 if logs
                 else None
@@ -121,7 +148,9 @@ class ProgramRun(RunPhases):
         self._record.doubts += history.doubts
         shards = {SHARD: self._scenario.zones[0]}
         self._record.shards = shards
-        self._record.queue = queue_info(history, shards=shards, end_state=False)
+        unstated = tuple(dict.fromkeys((*history.unstated, MessageClass.ORPHAN, MessageClass.PHANTOM)))
+        history = replace(history, unstated=unstated)  # which of its keys belong together, only an adapter could say
+        self._record.queue = queue_info(history, shards=shards, end_state=self._search.known)
         self._append(history)
 
     def _append(self, history: LoggedHistory) -> None:

@@ -81,7 +81,7 @@ def ran(tmp_path: Path, fault: dict[str, Any], **programs: Any) -> Ran:
             "producer": {"command": PUSH, "ends": True, "zone": "a"},
             "worker": {"command": WORK, "zone": "b", "count": 2},
         },
-        "drain": {"bound_s": 60, "quiet_s": 2},
+        "drain": {"bound_s": 90, "quiet_s": 6},
         "faults": [{"kind": "program_kill", "program": "worker", "at_s": 0.05, "for_s": 4, **fault}],
     }
     file = tmp_path / "own.yaml"
@@ -137,3 +137,37 @@ def test_a_worker_that_never_comes_to_the_command_lives_on(tmp_path: Path) -> No
     programs = run.json("run.json")["programs"]
     assert programs["worker-b-0"]["strikes"] == [{"signal": "SIGKILL", "hit": False}]
     assert run.check().valid
+
+
+def test_a_job_that_was_popped_by_a_worker_that_died_is_nowhere_and_lost(tmp_path: Path) -> None:
+    guest = str(GUESTS / "popping_worker.py")
+    fault = {"at": "LPOP waiting", "at_command": 5, "nonempty": True, "when": "applied"}
+    run = ran(
+        tmp_path,
+        fault,
+        producer={"command": [sys.executable, guest, "push", "{url}"], "zone": "a", "ends": True},
+        worker={"command": [sys.executable, guest, "work", "{url}"], "zone": "a"},
+    )
+    assert (run.record.status, run.record.error) == ("complete", None)
+    verdict = run.check()
+    assert (verdict.valid, verdict.counts["lost"], verdict.totals.acked) == (False, 1, 59)
+    told = run.json("programs/end_state.json")
+    assert (told["unfinished"], told["nowhere"], told["stored"]) == (1, 1, [])
+    assert told["proof"].endswith("'waiting' (list)")
+    assert [one["complete"] for one in told["searched"].values()] == [True] * 3
+
+
+def test_jobs_that_nobody_is_left_to_take_are_stuck_where_they_are(tmp_path: Path) -> None:
+    run = ran(
+        tmp_path,
+        {"at": TAKE, "at_command": 3, "nonempty": True, "when": "applied", "restart": False},
+        producer={"command": PUSH, "ends": True, "zone": "a"},
+        worker={"command": WORK, "zone": "b"},
+    )
+    verdict = run.check()
+    assert (verdict.valid, verdict.counts["lost"]) == (False, 0)
+    left = 40 - verdict.totals.acked
+    assert left == verdict.counts["stuck"] + verdict.counts["unserved"] > 30
+    told = run.json("programs/end_state.json")
+    assert (told["unfinished"], told["nowhere"]) == (left, 0)
+    assert {one["where"] for one in told["stored"] if one["place"] == "queue"} == {"'due' (sorted set)"}
