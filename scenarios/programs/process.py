@@ -59,6 +59,7 @@ class ProgramProcess:
         self._process: asyncio.subprocess.Process | None = None
         self._tasks: list[asyncio.Task[None]] = []
         self.is_ready = asyncio.Event()
+        self._has_ended = asyncio.Event()
         self.over = asyncio.Event()
         """Set when it has ended and all that it wrote has been read."""
         self.struck = False
@@ -98,6 +99,7 @@ class ProgramProcess:
         """Start it. Raises ``ClusterError`` if the system refuses."""
         if self._log is None:
             self._log = BoundedLog(self._events.log_path(self.name))
+        self._has_ended.clear()
         self.over.clear()
         self.struck = self.ending = False
         try:
@@ -133,15 +135,9 @@ class ProgramProcess:
             self.ending = True
             self.signal(signal.SIGCONT)
             self.signal(signal.Signals[self.given.stop.signal])
-            if not await self._over_within(self.given.stop.grace_s):
+            if not await self._ends_within(self.given.stop.grace_s):
                 self.killed_late = self.given.stop.signal != "SIGKILL"
-                await self.kill()
-
-    async def kill(self) -> None:
-        """End it by SIGKILL."""
-        self.ending = True
-        self.signal(signal.SIGKILL)
-        if self._process is not None:
+                self.signal(signal.SIGKILL)
             await self.over.wait()
 
     def close(self) -> None:
@@ -151,16 +147,17 @@ class ProgramProcess:
         if self._log is not None:
             self._log.close()
 
-    async def _over_within(self, bound_s: float) -> bool:
+    async def _ends_within(self, bound_s: float) -> bool:
         try:
             async with asyncio.timeout(bound_s):
-                await self.over.wait()
+                await self._has_ended.wait()
         except TimeoutError:
             return False
         return True
 
     async def _watch(self, process: asyncio.subprocess.Process, readers: Sequence[asyncio.Task[None]]) -> None:
         await process.wait()
+        self._has_ended.set()
         _, late = await asyncio.wait(readers, timeout=_LATE_OUTPUT_S)
         for reader in late:
             reader.cancel()
