@@ -7,6 +7,7 @@ from typing import Any, NamedTuple
 
 from zonelab.analysis.runs.accesses import VALUES, VALUES_NAME
 from zonelab.analysis.runs.directory import RunDirectory
+from zonelab.analysis.stories.lines import StorySource
 
 INVOKE = "invoke"
 
@@ -29,7 +30,7 @@ class RunEvent(NamedTuple):
         return self.f == "pop" and self.type == "ok"
 
 
-def run_events(run: RunDirectory) -> Iterator[RunEvent]:
+def run_events(run: StorySource) -> Iterator[RunEvent]:
     """Yield the events of a run in the order of time. Raises ``RunError``."""
     rows = (row for batch in run.operations() for row in batch.to_pylist())
     for _, of_event in groupby(rows, key=itemgetter("index")):

@@ -47,7 +47,15 @@ def _root(
 _A_CLUSTER_BY_HAND = "A cluster by hand"
 
 for _heading, _verbs in {  # in the order in which --help lists them
-    "One run": (runs.demo, runs.scenarios, runs.engines, runs.run, try_programs.try_programs, runs.replay),
+    "One run": (
+        runs.demo,
+        runs.scenarios,
+        runs.engines,
+        runs.run,
+        try_programs.try_programs,
+        runs.replay,
+        runs.share,
+    ),
     "Many runs": (studies.hunt, studies.sweep, studies.shrink),
     "Decide": (
         evaluate.evaluate,
@@ -65,6 +73,7 @@ for _heading, _verbs in {  # in the order in which --help lists them
         judge.judge,
         results.report,
         results.lens,
+        results.diff,
         results.export,
         results.partitions,
         results.plot,

@@ -11,11 +11,13 @@ from zonelab.app.cli.many_runs import RUNS, StudyOptions, over_many_runs, words_
 from zonelab.app.cli.options import (
     RUNS_MAX,
     AsJson,
+    Opens,
     Overrides,
     RunsDirectory,
     containers_possible,
 )
 from zonelab.app.terminal.json_output import show
+from zonelab.app.terminal.opening import open_page
 from zonelab.cluster.topology.topology import ZONES_MAX
 from zonelab.scenarios.arms import ZoneKind
 from zonelab.scenarios.errors import NotAccepted
@@ -98,6 +100,7 @@ def evaluate(
         ),
     ] = None,
     set_: Overrides = None,
+    opens: Opens = False,
     options: StudyOptions,
 ) -> None:
     """Decide which setting meets its objectives over a year with faults, by simulated runs, and give the reasons.
@@ -105,6 +108,7 @@ def evaluate(
     Ctrl-C prints the results so far; the same command continues from there. Exits 0 if a setting is recommended and
     proven, 1 if none qualifies, 2 if an objective is open or it is not confirmed, 3 if the lab failed.
     """
+    from zonelab.analysis.evaluation_page import PAGE_NAME
     from zonelab.app.verbs.evaluate import Confirm, run_evaluation
     from zonelab.app.verbs.judged_studies import evaluation_suite
     from zonelab.scenarios.durations import parse_duration_s
@@ -146,6 +150,8 @@ def evaluate(
         confirm=real,
         limit_seeds=limit,
     )
+    if opens:
+        open_page(done.directory / PAGE_NAME)
     options.end(done, evaluation_suite(done))
 
 

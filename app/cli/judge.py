@@ -10,9 +10,10 @@ from zonelab.analysis.interchange.formats import HistoryFormat
 from zonelab.analysis.message_classes import FORBIDDEN_DEFAULT, MessageClass
 from zonelab.analysis.workloads import WorkloadKind
 from zonelab.app.cli.exits import EXITS
-from zonelab.app.cli.options import AsJson, AsJUnit, RunsDirectory
+from zonelab.app.cli.options import AsJson, AsJUnit, Opens, RunsDirectory
 from zonelab.app.terminal.json_output import print_json, show
 from zonelab.app.terminal.junit import JUnitFile
+from zonelab.app.terminal.opening import open_page
 from zonelab.scenarios.errors import NotAccepted
 
 if TYPE_CHECKING:
@@ -40,6 +41,7 @@ def judge(
     ] = None,
     no_report: Annotated[bool, typer.Option("--no-report", help="Draw nothing; zonelab report can, later.")] = False,
     schema: Annotated[bool, typer.Option("--schema", help="Print the JSON Schema of an event instead.")] = False,
+    opens: Opens = False,
     runs: RunsDirectory = Path("runs"),
     junit: AsJUnit = None,
     as_json: AsJson = False,
@@ -72,6 +74,7 @@ def judge(
             draws=not no_report,
             runs=runs,
             junit=junit,
+            opens=opens,
             as_json=as_json,
         )
     classes = [*FORBIDDEN_DEFAULT, *(forbid or ())]
@@ -79,7 +82,7 @@ def judge(
     words += [word for name in forbid or () for word in ("--forbid", str(name))]
     command = shlex.join(words)
     done = judged(file, drained=drained, forbid=classes, draws=not no_report, runs=runs, command=command)
-    _end(done, junit=junit, as_json=as_json)
+    _end(done, junit=junit, opens=opens, as_json=as_json)
 
 
 def _judge_history(
@@ -91,6 +94,7 @@ def _judge_history(
     draws: bool,
     runs: Path,
     junit: JUnitFile | None,
+    opens: bool,
     as_json: bool,
 ) -> NoReturn:
     from zonelab.app.verbs.judge_history import judged_history
@@ -101,10 +105,10 @@ def _judge_history(
         raise NotAccepted(f"judge: got {len(files)} files; accepted with --format {format_}: one")
     command = shlex.join(["zonelab", "judge", str(files[0]), "--format", format_, "--model", model])
     done = judged_history(files[0], format_=format_, kind=model, draws=draws, runs=runs, command=command)
-    _end(done, junit=junit, as_json=as_json)
+    _end(done, junit=junit, opens=opens, as_json=as_json)
 
 
-def _end(done: "Judged", *, junit: JUnitFile | None, as_json: bool) -> NoReturn:
+def _end(done: "Judged", *, junit: JUnitFile | None, opens: bool, as_json: bool) -> NoReturn:
     from zonelab.analysis.runs.directory import RunDirectory
     from zonelab.app.verbs.judged_runs import check_suite
 
@@ -113,4 +117,6 @@ def _end(done: "Judged", *, junit: JUnitFile | None, as_json: bool) -> NoReturn:
         info = RunDirectory.open(directory).info
         junit.write(check_suite(done.result.verdict, info, directory, command=done.command))
     show(done, as_json=as_json)
+    if opens:
+        open_page(done.illustrations.report)
     raise typer.Exit(EXITS[done.result.verdict.valid])

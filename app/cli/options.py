@@ -28,6 +28,9 @@ AsJUnit = Annotated[
 AsJson = Annotated[bool, typer.Option("--json", help="Print the result as JSON on stdout, and nothing else there.")]
 
 
+Opens = Annotated[bool, typer.Option("--open", help="Open the page in the browser; the exit code stays the same.")]
+
+
 def _names_beginning(incomplete: str) -> list[str]:
     return [name for name in library_names() if name.startswith(incomplete)]
 

@@ -12,8 +12,9 @@ from zonelab.analysis.figures.kinds.names import Format, PlotKind
 from zonelab.analysis.interchange.formats import ExportFormat
 from zonelab.analysis.number_text import counted
 from zonelab.app.cli.exits import EXITS, LabError
-from zonelab.app.cli.options import AsJson, AsJUnit, Conf, RunPath, run_directory, spark_settings
+from zonelab.app.cli.options import AsJson, AsJUnit, Conf, Opens, RunPath, run_directory, spark_settings
 from zonelab.app.terminal.json_output import print_json, show
+from zonelab.app.terminal.opening import open_page
 from zonelab.scenarios.errors import NotAccepted
 from zonelab.scenarios.extras import Extra, require
 
@@ -93,7 +94,7 @@ def compare(
     print_table(comparison_table(comparison, within=within))
 
 
-def report(run: RunPath, *, as_json: AsJson = False) -> None:
+def report(run: RunPath, *, opens: Opens = False, as_json: AsJson = False) -> None:
     """Draw a run's plots and write its report again, from its directory alone."""
     from zonelab.analysis.report import build_report
     from zonelab.app.verbs.lens import lens_contents
@@ -105,12 +106,15 @@ def report(run: RunPath, *, as_json: AsJson = False) -> None:
     else:
         for path in (page, *plots):
             typer.echo(path)
+    if opens:
+        open_page(page)
 
 
 def lens(
     run: RunPath,
     message: Annotated[str, typer.Argument(metavar="MESSAGE", help="The id of a message, as reports name it.")],
     *,
+    opens: Opens = False,
     as_json: AsJson = False,
 ) -> None:
     """Show one message: where each zone had it, who held its lease, every vote, and what the verdict calls wrong.
@@ -120,7 +124,32 @@ def lens(
     """
     from zonelab.app.verbs.lens import LensResult
 
-    show(LensResult.of(run_directory(run), message), as_json=as_json)
+    found = LensResult.of(run_directory(run), message)
+    show(found, as_json=as_json)
+    if opens:
+        open_page(found.page)
+
+
+def diff(
+    first: RunPath,
+    second: Annotated[
+        Path | None, typer.Argument(metavar="[RUN]", help="The run to compare with it; not with --nearest.")
+    ] = None,
+    *,
+    nearest: Annotated[
+        bool, typer.Option("--nearest", help="Compare with the nearest valid run that leaves one fault out.")
+    ] = False,
+    as_json: AsJson = False,
+) -> None:
+    """Show the first difference of two runs: the message, the vote, delivery or lease, the cause; then side by side.
+
+    Messages are compared by what happened to them and not by time, so seeds, levels and arms may differ. Simulated runs
+    of up to 2,000 messages are made again for their votes.
+    """
+    from zonelab.app.verbs.diff import diffed
+
+    directory = None if second is None else run_directory(second)
+    show(diffed(run_directory(first), directory, nearest=nearest), as_json=as_json)
 
 
 def export(

@@ -13,6 +13,7 @@ from zonelab.app.cli.options import (
     AsJUnit,
     AtLevel,
     MonitorPort,
+    Opens,
     Overrides,
     OwnQueue,
     RunsDirectory,
@@ -23,6 +24,7 @@ from zonelab.app.cli.options import (
     overrides_of,
 )
 from zonelab.app.terminal.json_output import print_json, show
+from zonelab.app.terminal.opening import open_page
 from zonelab.scenarios.arms import Arm, On
 from zonelab.scenarios.errors import NotAccepted
 
@@ -80,6 +82,7 @@ def run(
         typer.Option(metavar="S", min=0, max=60, help="With --live: wait so long for the first reader before the run."),
     ] = 0.0,
     monitor_port: MonitorPort = 0,
+    opens: Opens = False,
     runs: RunsDirectory = Path("runs"),
     junit: AsJUnit = None,
     as_json: AsJson = False,
@@ -107,16 +110,23 @@ def run(
         shown.begin(f"{loaded.name} {loaded.level}")
         done = perform(loaded, zones=zones, runs=runs, shown=shown, command=command, page=page)
         shown.done(done.words)
-    finished(done, junit=junit, as_json=as_json, command=command)
+    finished(done, junit=junit, opens=opens, as_json=as_json, command=command)
 
 
-def finished(done: "RunResult", *, junit: "JUnitFile | None", as_json: bool, command: str) -> NoReturn:
-    """Print a run's result and end the verb with its exit code. Raises ``LabError`` if the run failed."""
+def finished(
+    done: "RunResult", *, junit: "JUnitFile | None", opens: bool = False, as_json: bool, command: str
+) -> NoReturn:
+    """Print a run's result, open its report if asked, and end the verb with its exit code.
+
+    Raises ``LabError`` if the run failed.
+    """
     from zonelab.app.verbs.judged_runs import run_suite
 
     if junit is not None:
         junit.write(run_suite("run", [done], command=command))
     show(done, as_json=as_json)
+    if opens:
+        open_page(done.illustrations.report)
     if done.record.status == "failed":
         raise LabError(f"{done.record.error}; see {done.directory / 'lab.log'}")
     raise typer.Exit(EXITS[done.result.verdict.valid] if done.result is not None else EXIT_UNKNOWN)
@@ -164,6 +174,34 @@ def replay(
     if done.performed.record.status == "failed":
         raise LabError(f"{done.performed.record.error}; see {done.performed.directory / 'lab.log'}")
     raise typer.Exit(EXITS[done.performed.result.verdict.valid] if done.performed.result else EXIT_UNKNOWN)
+
+
+def share(
+    file: Annotated[Path, typer.Argument(metavar="FILE", help="A counterexample, or another scenario file.")],
+    *,
+    out: Annotated[
+        Path | None, typer.Option(metavar="HTML", help="The page to write; beside FILE, ending in .html, if not given.")
+    ] = None,
+    opens: Opens = False,
+    as_json: AsJson = False,
+) -> None:
+    """Write one page about a counterexample, to be sent: story, lens, the file itself and the command that replays it.
+
+    The run is made in simulation. Exits 0 whatever its verdict is.
+    """
+    from zonelab.app.verbs.share import share as share_case
+    from zonelab.app.verbs.share import shared_scenario
+    from zonelab.studies.reporting.progress import Display
+
+    scenario, text = shared_scenario(file)
+    with Display() as shown:
+        shown.announce("share", [scenario])
+        shown.begin(f"{scenario.name} {scenario.level}")
+        done = share_case(file, scenario, text, out=out, shown=shown)
+        shown.done("written")
+    show(done, as_json=as_json)
+    if opens:
+        open_page(done.page)
 
 
 def scenarios(*, as_json: AsJson = False) -> None:

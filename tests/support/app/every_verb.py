@@ -27,6 +27,7 @@ WORDS = {
     "engines": "",
     "run": "short.yaml --on sim",
     "replay": "short.yaml",
+    "share": "short.yaml",
     "hunt": "short.yaml --runs 1 --messages 5",
     "sweep": "short.yaml --runs 1",
     "shrink": "short.yaml",
@@ -43,6 +44,7 @@ WORDS = {
     "judge": "--schema",
     "report": "runs/short/latest",
     "lens": "runs/short/latest a-000000",
+    "diff": "runs/short/latest runs/short/latest",
     "export": "runs/short/latest --as csv",
     "partitions": "runs/short/latest",
     "plot": "runs/short/latest --kind rate",
@@ -79,7 +81,7 @@ WORDS = {
 
 ELSEWHERE = {
     *("demo", "evaluate", "measure-lag", "measure-service", "analyze", "image"),
-    *("replay", "shrink", "partitions", "verify"),
+    *("replay", "share", "shrink", "partitions", "verify"),
     *("up", "status", "monitor", "heal", "gmq start"),
     *(verb for verb in VERBS if verb.startswith("fault ")),
 }

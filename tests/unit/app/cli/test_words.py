@@ -26,7 +26,7 @@ def test_help_lists_the_verbs_by_what_one_wants_to_do(words: list[str], capsys: 
         section.partition(":")[0]: [line.split()[0] for line in section.splitlines()[1:] if line[2:3] != " "]
         for section in sections[3:]
     }
-    assert verbs["One run"] == ["demo", "scenarios", "engines", "run", "replay"]
+    assert verbs["One run"] == ["demo", "scenarios", "engines", "run", "try", "replay", "share"]
     assert verbs["A cluster by hand"] == ["up", "status", "monitor", "heal", "down", "image", "fault"]
     assert verbs["A queue for other programs"] == ["gmq"]
     assert {"Many runs", "Decide", "Look"} < verbs.keys()
@@ -112,10 +112,12 @@ monitor: --engine=dyno, --mode=default, --monitor-port=0 [0 to 65535]
 pbs: --n=3, --probability=0.999, --trials=1000000, --seed=1 [0 to 9.22337e+18]
 plot: --width=10.5 [3 to 20]
 replay: --on=sim, --dir=runs
-run: --seed=None [0 to 9.22337e+18], --monitor-port=0 [0 to 65535], --dir=runs
+run: --seed=None [0 to 9.22337e+18], --live-wait=0.0 [0 to 60], --monitor-port=0 [0 to 65535], --dir=runs
 shrink: --runs-max=1000 [1 to 1e+07]
 sweep: --runs=100 [1 to 1e+07], --seed-from=1 [0 to 9.22337e+18], --messages=100 [1 to 1e+07], --jobs=1 [1 to 1024],
     --dir=runs
+try: --level=DC_QUORUM, --zones=3, --lag=0, --worker-zone=all, --workers=1 [1 to ], --load=60s, --quiet=3s, --drain=30s,
+    --on=process, --seed=None [0 to 9.22337e+18], --dir=runs
 up: --zones=None [1 to 7], --dcs=None [1 to ], --nodes=None [1 to ], --level=DC_QUORUM, --on=process, --port=7401 [0
     to ], --monitor-port=0 [0 to 65535], --time-factor=1.0, --busy-poll-us=200 [0 to ], --persistence=aof-everysec,
     --seed=0 [0 to 9.22337e+18], --votes=value, --dir=runs
