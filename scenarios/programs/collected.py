@@ -63,6 +63,10 @@ class CollectedEvents:
         """Return the file for what process ``name`` writes that is no event."""
         return self._directory / f"{name}.log"
 
+    def commands_path(self, name: str) -> Path:
+        """Return the file for the commands that process ``name`` sends."""
+        return self._directory / f"{name}.commands.jsonl"
+
     def add(self, source: EventSource) -> Path:
         """Expect events of ``source``; return the file that it may write them to."""
         own = (self._directory / f"{source.name}.own.jsonl").absolute()

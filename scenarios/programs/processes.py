@@ -17,6 +17,7 @@ from zonelab.scenarios.logs import LOGGER
 from zonelab.scenarios.programs import guardian
 from zonelab.scenarios.programs.addresses import address_of
 from zonelab.scenarios.programs.collected import CollectedEvents, EventSource
+from zonelab.scenarios.programs.command_record import CommandRecord
 from zonelab.scenarios.programs.command_strike import CommandStrike
 from zonelab.scenarios.programs.process import ProcessStart, ProgramProcess
 from zonelab.scenarios.spec.programs import Program, filled, process_name
@@ -48,6 +49,7 @@ class ProgramProcesses:
         self._guardian: asyncio.subprocess.Process | None = None
         self._gone: set[str] = set()
         self._strikes: dict[str, CommandStrike] = {}
+        self._records: list[CommandRecord] = []
         self.strikes: dict[str, list[dict[str, Any]]] = {}
         """Strikes of faults, by process."""
         self.by_name: dict[str, ProgramProcess] = {}
@@ -133,6 +135,8 @@ class ProgramProcesses:
         await self._stop(self.by_name.values())
         for pid, name in (await self._strays()).items():
             self._doubt(f"program {name}: a process that it had started (pid {pid}) outlived it and was killed")
+        for record in self._records:
+            record.close()
         for name, one in self.by_name.items():
             if one.left_out:
                 self._doubt(f"program {name}: its log is cut: {one.left_out:,} bytes of its output are not in it")
@@ -152,9 +156,16 @@ class ProgramProcesses:
                 for index in range(section.count):
                     name = process_name(program, zone, index)
                     address = await address_of(self._cluster, process=name, zone=zone)
+                    if section.record_commands:
+                        self._record_commands(name, zone)
                     values = {"host": address.host, "port": str(address.port), "zone": zone, "index": str(index)}
                     values |= {"url": f"redis://{address}", "seed": str(self._scenario.seed)}
                     self._add(program, section, values)
+
+    def _record_commands(self, name: str, zone: str) -> None:
+        record = CommandRecord(self._events.commands_path(name), wall_ns=self._wall_ns)
+        self._records.append(record)
+        self._cluster.ports[zone].program(name).listen(record.add)
 
     def _add(self, program: str, section: Program, values: dict[str, str]) -> None:
         name = process_name(program, values["zone"], int(values["index"]))

@@ -117,6 +117,8 @@ class Program(Section):
     ready: Annotated[ReadyLine | None, BeforeValidator(_short_ready)] = None
     """The line that is waited for before the load begins; None: the load begins once the process is started."""
     stop: ProgramStop = ProgramStop()
+    record_commands: Flag = False
+    """Record each command that its processes send, with arguments cut short; its commands then take a slower way."""
 
     def zones(self, every: tuple[str, ...]) -> tuple[str, ...]:
         """Return the zones of its processes, given ``every`` zone of the topology."""

@@ -1,6 +1,7 @@
 """Hold of a program at a point among its commands: until the point, at it, and what becomes of the program."""
 
 import asyncio
+from collections import deque
 from collections.abc import Collection, Iterable
 from dataclasses import asdict, dataclass
 from enum import StrEnum
@@ -10,6 +11,7 @@ from zonelab.cluster.resp.programs.point import CommandPoint, Moment
 from zonelab.cluster.resp.programs.session import ProgramSession
 from zonelab.cluster.resp.protocol import wire
 
+_EARLIER_MAX = 6
 _SHOWN_WORDS = 8
 _SHOWN_LENGTH = 40
 
@@ -40,6 +42,8 @@ class ReachedPoint:
     """Its number among the commands of the program since the point was armed."""
     together: int
     """Commands that are one point with it, itself included."""
+    earlier: tuple[str, ...]
+    """The last commands of the program that were taken before this point."""
 
 
 class HeldProgram(Protocol):
@@ -70,10 +74,16 @@ class PointHold:
         self._loop = asyncio.get_running_loop()
         self._number = 0  # commands since it was armed
         self._met = 0  # of them, those that are meant
+        self._recent: deque[bytes] = deque(maxlen=_EARLIER_MAX)
         self._approaches: dict[ProgramSession, asyncio.Task[None]] = {}
         self._hit: asyncio.Future[tuple[Collection[str] | None, bool]] = self._loop.create_future()
         self._released = asyncio.Event()
         self._running: asyncio.Task[None] | None = None
+
+    @property
+    def is_over(self) -> bool:
+        """Return whether the program goes on as if there were no point."""
+        return self.state in (HoldState.OVER, HoldState.EXPIRED)
 
     def as_dict(self) -> dict[str, Any]:
         where = None if self.where is None else asdict(self.where)
@@ -83,12 +93,19 @@ class PointHold:
         """Pass on what ``session`` has sent, up to the point."""
         place = self._place(commands) if self.state is HoldState.ARMED else None
         if place is None:
+            self._recent.extend(commands[-_EARLIER_MAX:])
             session.forward(commands)
             return
         first, after = (place, place + 1) if self.point.cut else (0, len(commands))
+        self._recent.extend(commands[:first])
         where = ReachedPoint(
-            peer=session.peer, command=shortened(commands[place]), number=self._number, together=after - first
+            peer=session.peer,
+            command=shortened(commands[place]),
+            number=self._number,
+            together=after - first,
+            earlier=tuple(map(shortened, self._recent)),
         )
+        self._recent.extend(commands[first:after])
         self._number += after - 1 - place  # those behind it are counted when they are taken
         session.hold(commands[first:])
         if self.point.when is Moment.BEFORE:
@@ -193,7 +210,7 @@ class PointHold:
             session.deliver()
 
     def _finish(self, state: HoldState) -> None:
-        if self.state in (HoldState.OVER, HoldState.EXPIRED):
+        if self.is_over:
             return
         self.state = state
         self.reached.set()

@@ -1,12 +1,15 @@
 """Program that connects at an address of its own: its connections, the count of its commands, and where it is held."""
 
-from collections.abc import Collection
+from collections.abc import Callable, Collection
 from typing import Any
 
 from zonelab.cluster.resp.programs.hold import HoldState, PointHold
 from zonelab.cluster.resp.programs.point import CommandPoint
 from zonelab.cluster.resp.programs.session import ProgramSession
 from zonelab.cluster.zone import Address, ClusterError
+
+CommandListener = Callable[[str, bytes], None]
+"""Takes a command in wire form and the address that it came from."""
 
 
 class PortProgram:
@@ -18,6 +21,7 @@ class PortProgram:
         self.hold: PointHold | None = None
         """The last point that was armed for it."""
         self.watched = False
+        self._listener: CommandListener | None = None
         self._frozen = False
         self._sessions: dict[ProgramSession, None] = {}
         self._commands_left = 0  # of connections that are gone
@@ -44,13 +48,18 @@ class PortProgram:
     def arm(self, point: CommandPoint) -> PointHold:
         """Watch its commands from now on, and hold it at ``point``.
 
-        Raises ``ClusterError`` if it is watched already.
+        Raises ``ClusterError`` if another point is armed for it.
         """
-        if self.watched:
+        if self.hold is not None and not self.hold.is_over:
             raise ClusterError(f"program {self.name} has a point already, which is to be disarmed first")
         self.hold = PointHold(point, self)
         self.watched = True
         return self.hold
+
+    def listen(self, listener: CommandListener) -> None:
+        """Call ``listener`` for each command from now on, given the program's end of the connection."""
+        self._listener = listener
+        self.watched = True
 
     def hit(self, *, peers: Collection[str] | None = None, keep: bool = False) -> None:
         """Say what was hit, as in ``PointHold.hit``. Raises ``ClusterError`` if it is not held."""
@@ -78,8 +87,13 @@ class PortProgram:
             del self._sessions[session]
             self._commands_left += session.commands
 
+    def hear(self, session: ProgramSession, commands: list[bytes]) -> None:
+        if self._listener is not None:
+            for command in commands:
+                self._listener(session.peer, command)
+
     def take(self, session: ProgramSession, commands: list[bytes]) -> None:
-        if self.watched and self.hold is not None:
+        if self.hold is not None and not self.hold.is_over:
             self.hold.take(session, commands)
         else:
             session.forward(commands)
@@ -97,5 +111,5 @@ class PortProgram:
 
     def ended(self, hold: PointHold) -> None:
         if hold is self.hold:
-            self.watched = False
+            self.watched = self._listener is not None
             self.thaw()

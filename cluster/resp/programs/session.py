@@ -35,6 +35,9 @@ class ConnectedProgram(Protocol):
     def left(self, session: "ProgramSession") -> None:
         """``session`` is gone."""
 
+    def hear(self, session: "ProgramSession", commands: list[bytes]) -> None:
+        """``session`` has sent ``commands``."""
+
     def take(self, session: "ProgramSession", commands: list[bytes]) -> None:
         """Take what ``session`` has sent, while the program is watched."""
 
@@ -178,6 +181,7 @@ class ProgramSession(ConnectionSession):
                 self.host.settings.commands, guest=not self.authenticated, unpacker=self.host.unpacker
             )
         commands, wrong = _cut_off(self._cutter, data)
+        self.program.hear(self, commands)
         if self.program.watched:
             self.program.take(self, commands)
         else:

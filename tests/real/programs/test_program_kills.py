@@ -4,6 +4,7 @@ Method: ports of three process zones and raw sockets, for what the servers hold 
 """
 
 import asyncio
+import json
 import signal
 import sys
 from collections.abc import AsyncIterator
@@ -79,7 +80,7 @@ def ran(tmp_path: Path, fault: dict[str, Any], **programs: Any) -> Ran:
         "programs": programs
         or {
             "producer": {"command": PUSH, "ends": True, "zone": "a"},
-            "worker": {"command": WORK, "zone": "b", "count": 2},
+            "worker": {"command": WORK, "zone": "b", "count": 2, "record_commands": True},
         },
         "drain": {"bound_s": 90, "quiet_s": 6},
         "faults": [{"kind": "program_kill", "program": "worker", "at_s": 0.05, "for_s": 4, **fault}],
@@ -106,6 +107,11 @@ def test_a_worker_that_dies_over_its_third_job_is_started_again(tmp_path: Path, 
     assert (strike["signal"], strike["hit"]) == ("SIGKILL", True)
     assert strike["command"].startswith("EVAL local id = redis.call('ZRANGEBYSCORE'")
     assert programs["worker-b-1"]["strikes"] == []
+    lines = (run.directory / "programs" / "worker-b-0.commands.jsonl").read_text().splitlines()
+    commands = [json.loads(line)["command"] for line in lines]
+    assert strike["command"] in commands
+    assert len(strike["earlier"]) == 6
+    assert set(strike["earlier"]) <= set(commands)
     assert programs["worker-b-0"]["exit_code"] in (0, -signal.SIGTERM), "it was started again, and asked to end"
 
 

@@ -186,6 +186,35 @@ async def test_a_transaction_that_arrived_whole_is_one_point(lab):
 
 
 @in_lab
+async def test_a_point_names_the_commands_before_it(lab):
+    client, second = await connected(lab.program), await connected(lab.program)
+    lab.program.arm(CommandPoint(at="SET c *", when=Moment.APPLIED, cut=True))
+    for number in range(8):
+        assert await second.ask(b"SET", b"x", b"%d" % number) == b"OK"
+    client.send_raw(commands_of("SET a 1", f"SET b {'2' * 50}", "SET c 3", "SET d 4"))
+    where = await reached(lab.program)
+    assert where.earlier == ("SET x 4", "SET x 5", "SET x 6", "SET x 7", "SET a 1", f"SET b {'2' * 40}…")
+    assert where.command == "SET c 3"
+
+
+@in_lab
+async def test_commands_are_heard_once_whether_there_is_a_point_or_not(lab):
+    heard = []
+    lab.program.listen(lambda peer, command: heard.append((peer, wire.arguments(command))))
+    client = await connected(lab.program)
+    assert await client.ask(b"SET", b"a", b"1") == b"OK"
+    lab.program.arm(CommandPoint(at="SET c *", when=Moment.APPLIED, cut=True))
+    client.send_raw(commands_of("SET b 2", "SET c 3", "SET d 4"))
+    await reached(lab.program)
+    lab.program.disarm()
+    assert [await client.reply() for _ in range(3)] == [b"OK"] * 3
+    assert await client.ask(b"SET", b"e", b"5") == b"OK"
+    assert [words[1] for _, words in heard] == [b"a", b"b", b"c", b"d", b"e"]
+    assert {peer for peer, _ in heard} == {session.peer for session in lab.program.sessions}
+    assert lab.program.commands == 5
+
+
+@in_lab
 async def test_a_transaction_that_is_cut_is_never_carried_out(lab):
     client = await connected(lab.program)
     lab.program.arm(CommandPoint(at="SET b *", when=Moment.APPLIED, cut=True))
