@@ -4,6 +4,8 @@
 """
 
 import os
+from itertools import product
+from random import Random
 
 import pytest
 from support.cluster.command_differ import Differ, WireClient, compare
@@ -151,3 +153,54 @@ def test_a_model_that_is_wrong_is_found_out_by_a_small_program(wire, protocol, w
     assert found.program[found.place][0].upper() in last
     assert found.place <= 3
     assert f"the server answers {found.real!r}" in str(found)
+
+
+@pytest.mark.parametrize("size", [6, 7, 8, 40, 41, 90, 300])
+def test_equals_are_in_the_order_in_which_the_server_leaves_them(wire, protocol, size):
+    random = Random(size)
+    program = []
+    for number in range(size):
+        program.append((b"SET", b"weight%d" % number, random.choice((b"a", b"b", b"c"))))
+        program.append((b"RPUSH", b"items", b"%d" % number))
+        place = random.choice(((b"1", b"1"), (b"2", b"2"), (b"-1", b"3")))
+        program.append((b"GEOADD", b"places", *place, b"%d" % random.randrange(10**6)))
+    for direction in (b"ASC", b"DESC"):
+        by_weight = (b"SORT", b"items", b"BY", b"weight*", b"ALPHA", direction)
+        around = (b"GEOSEARCH", b"places", b"FROMLONLAT", b"0", b"0", b"BYRADIUS", b"900", b"km", direction)
+        program += [by_weight, around]
+        for count in (1, 3, size // 2, size - 1):
+            begin = random.randrange(size)
+            program.append((*by_weight, b"LIMIT", b"%d" % begin, b"%d" % count))
+            program.append((*around, b"COUNT", b"%d" % count))
+    found = Differ(wire, protocol=protocol).difference(program)
+    assert found is None, found
+
+
+@pytest.mark.parametrize(
+    "score", ["9223372036854775807", "18446744073709551616", "1e300", "-1", "-9223372036854775808"]
+)
+def test_a_score_that_is_no_place_is_the_place_that_the_server_takes_it_for(wire, protocol, score):
+    program = [(b"ZADD", b"places", score.encode(), b"x"), (b"GEOPOS", b"places", b"x"), (b"GEOHASH", b"places", b"x")]
+    found = Differ(wire, protocol=protocol).difference(program)
+    assert found is None, found
+
+
+def test_a_range_of_members_of_different_scores_is_what_a_compact_list_gives(wire, protocol):
+    program = [(b"ZADD", b"z", b"3", b"a", b"1", b"b", b"2", b"x", b"2", b"c", b"9", b"d")]
+    ends = [b"-", b"+", *(sign + member for sign in (b"[", b"(") for member in (b"a", b"b", b"bb", b"c", b"x"))]
+    for low, high in product(ends, ends):
+        program += [
+            (b"ZLEXCOUNT", b"z", low, high),
+            (b"ZRANGEBYLEX", b"z", low, high),
+            (b"ZREVRANGEBYLEX", b"z", low, high, b"LIMIT", b"1", b"2"),
+        ]
+    found = Differ(wire, protocol=protocol).difference(program)
+    assert found is None, found
+
+
+def test_a_zero_with_an_exponent_and_a_negative_one_in_a_script_are_numbers(wire, protocol):
+    zeros = ("0e5", "0.0e3", "-0e1", "0x0p1", "1e-400", "1e-6000")
+    program = [each for zero in zeros for each in ((b"SET", b"k", zero.encode()), (b"INCRBYFLOAT", b"k", b"1"))]
+    program.append((b"EVAL", b"redis.setresp(3) return redis.call(unpack(ARGV))", b"0", b"ZINCRBY", b"z", b"-0", b"m"))
+    found = Differ(wire, protocol=protocol).difference(program)
+    assert found is None, found

@@ -97,7 +97,10 @@ def score_at(place: GeoPoint) -> int:
 
 def place_of(score: float) -> GeoPoint:
     """Return where a member with this score is: the middle of its cell."""
-    bits = int(score) & _MASK if abs(score) < _TOO_LARGE else 0 if score > 0 else _TOO_LARGE
+    if abs(score) < 2 * _TOO_LARGE and score >= -_TOO_LARGE:
+        bits = int(score) & _MASK
+    else:
+        bits = 0 if score > 0 else _TOO_LARGE
     cell = GridCell(STEP_MAX, _gathered(bits >> 1), _gathered(bits))
     longitude, latitude = (cell.west + cell.east) / 2, (cell.south + cell.north) / 2
     return GeoPoint(_within(longitude, LONGITUDE_MAX), _within(latitude, LATITUDE_MAX))

@@ -13,6 +13,7 @@ from zonelab.cluster.sim.redis.commands.sortedset_combinations import put_sorted
 from zonelab.cluster.sim.redis.geo_shapes import Box, Circle, Polygon, Shape
 from zonelab.cluster.sim.redis.geohash import GeoPoint, GridCell, cells_around, place_of
 from zonelab.cluster.sim.redis.numbers import double, integer
+from zonelab.cluster.sim.redis.partial_sort import partly_sorted
 from zonelab.cluster.sim.redis.registry import Args, command
 from zonelab.cluster.sim.redis.reply import SYNTAX, NamingError, fail, text
 from zonelab.cluster.sim.redis.store import Database
@@ -147,7 +148,8 @@ class _GeoSearch:
         found = list(self._matching())
         order = self.order or (b"ASC" if self.count and not self.any else b"")
         if order:
-            found.sort(key=lambda each: each.distance_m, reverse=order == b"DESC")
+            last = (self.count or len(found)) - 1
+            found = partly_sorted(found, lambda each: each.distance_m, 0, last, reverse=order == b"DESC")
         return found[: self.count or None]
 
     def _matching(self) -> Iterator[_Found]:

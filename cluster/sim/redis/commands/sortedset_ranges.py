@@ -88,6 +88,12 @@ class _MemberBound:
             return self.infinite < 0
         return member >= self.member if self.exclusive else member > self.member
 
+    def beyond(self, end: "_MemberBound") -> bool:
+        """Return whether a range from here to ``end`` has no room for a member."""
+        if self.infinite or end.infinite:
+            return self.infinite > end.infinite or self.infinite == end.infinite != 0
+        return self.member > end.member or (self.member == end.member and (self.exclusive or end.exclusive))
+
 
 def _member_bound(text: bytes) -> _MemberBound:
     if text in (b"-", b"+"):
@@ -97,15 +103,22 @@ def _member_bound(text: bytes) -> _MemberBound:
     return _MemberBound(text[1:], exclusive=text[:1] == b"(")
 
 
-def by_member(low: bytes, high: bytes) -> Select:
-    """For sets whose members all have one score; with others the result means nothing, as in the server."""
+def by_member(low: bytes, high: bytes, *, reverse: bool = False) -> Select:
+    """For sets whose members all have one score; with others the result means nothing.
+
+    Then it is what the server finds in a compact list, which it searches from the end that ``reverse`` names.
+    """
     first, last = _member_bound(low), _member_bound(high)
 
     def select(entries: SortedSet) -> Ranks:
         members = [member for _, member in entries.between(0, len(entries))]
-        start = next((rank for rank, member in enumerate(members) if not first.above(member)), len(members))
-        stop = next((rank for rank in range(start, len(members)) if last.below(members[rank])), len(members))
-        return start, stop
+        if not members or first.beyond(last) or first.above(members[-1]) or last.below(members[0]):
+            return 0, 0
+        outer, inner = (first.above, last.below) if not reverse else (last.below, first.above)
+        order = members[::-1] if reverse else members
+        start = next(rank for rank, member in enumerate(order) if not outer(member))
+        stop = next((rank for rank in range(start, len(order)) if inner(order[rank])), len(order))
+        return (len(order) - stop, len(order) - start) if reverse else (start, stop)
 
     return select
 
@@ -163,7 +176,7 @@ def _select(by: By | None, low: bytes, high: bytes, *, reverse: bool) -> Select:
         return by_rank(low, high, reverse=reverse)
     if reverse:
         low, high = high, low
-    return by_score(low, high) if by is By.SCORE else by_member(low, high)
+    return by_score(low, high) if by is By.SCORE else by_member(low, high, reverse=reverse)
 
 
 def _limited(ranks: Ranks, options: _RangeOptions, entries: SortedSet) -> Ranks:

@@ -3,6 +3,7 @@
 from dataclasses import dataclass, field, replace
 
 from zonelab.cluster.sim.redis.numbers import double, integer
+from zonelab.cluster.sim.redis.partial_sort import partly_sorted
 from zonelab.cluster.sim.redis.registry import Args, command
 from zonelab.cluster.sim.redis.reply import SYNTAX, WRONG_TYPE, fail
 from zonelab.cluster.sim.redis.store import Database
@@ -64,7 +65,7 @@ def sort(store: Database, wish: _Wish) -> Reply:
     if isinstance(found, Set) and wish.target is not None and not wish.sorted:
         wish = replace(wish, by=None, alpha=True)  # what is stored is the same on every replica
     ordered = _ordered(store, wish, elements, in_order=not isinstance(found, Set))
-    chosen = _limited(ordered, wish)
+    chosen = ordered[slice(*_span(wish, len(ordered)))]
     if wish.get:
         rows = [_looked_up(store, pattern, element) for element in chosen for pattern in wish.get]
     else:
@@ -88,7 +89,8 @@ def _ordered(store: Database, wish: _Wish, elements: list[bytes], *, in_order: b
         return [element for _, element in sorted(scored, reverse=wish.descending)]
     stored = wish.target is not None
     keyed = [(_text_key(weight, stored=stored), element) for element, weight in rows]
-    return [element for _, element in sorted(keyed, key=lambda row: row[0], reverse=wish.descending)]
+    begin, end = _span(wish, len(keyed)) if wish.by is not None else (0, len(keyed))
+    return [element for _, element in partly_sorted(keyed, lambda row: row[0], begin, end - 1, reverse=wish.descending)]
 
 
 def _text_key(weight: bytes | None, *, stored: bool) -> tuple[bool, bytes]:
@@ -114,9 +116,10 @@ def _looked_up(store: Database, pattern: bytes, element: bytes) -> bytes | None:
     return fields.get(pattern[arrow + 2 :]) if isinstance(fields, HashValue) else None
 
 
-def _limited(ordered: list[bytes], wish: _Wish) -> list[bytes]:
-    begin = min(max(wish.begin, 0), len(ordered))
-    return ordered[begin:] if wish.count < 0 else ordered[begin : begin + wish.count]
+def _span(wish: _Wish, size: int) -> tuple[int, int]:
+    """Return the places that LIMIT leaves of ``size``: the first, and the one behind the last."""
+    begin = min(max(wish.begin, 0), size)
+    return begin, size if wish.count < 0 else min(size, begin + wish.count)
 
 
 def _store(store: Database, target: bytes, rows: list[bytes | None]) -> int:
