@@ -30,7 +30,7 @@ class _PartialSort:
 
     def _compare(self, one: int, other: int) -> int:
         left, right = self._rows[one][0], self._rows[other][0]
-        return self._sign * ((left > right) - (left < right))
+        return self._sign * (int(left > right) - int(left < right))
 
     def _swap(self, one: int, other: int) -> None:
         rows = self._rows

@@ -62,7 +62,9 @@ _NAMES = {
     **dict.fromkeys(("move", "swapdb"), "there is database 0 only"),
     "object|idletime": "when a key was last looked at is not kept",
     "restore-asking": "the zones are no Redis Cluster",
-    **dict.fromkeys(("script|debug", "script|help"), "they are for a person at a terminal"),
+    **dict.fromkeys(
+        ("config|help", "pubsub|help", "script|debug", "script|help"), "they are for a person at a terminal"
+    ),
     "lolwut": "it says nothing of data",
     "acl": "a simulated server has no users",
 }

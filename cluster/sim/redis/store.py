@@ -97,7 +97,7 @@ class Database:
     def changed(self, key: bytes, event: str, *, by: int = 1) -> None:
         """Count changes of ``key``, and publish the event that they are."""
         self.changes += by
-        if self._events is not None and by:
+        if self._events is not None and by:  # this is on the way of every write
             self.announce(event, key)
 
     @property
@@ -144,7 +144,9 @@ class Database:
         value = self.get(key, kind)
         if value is None:
             value = kind()
-            self.put(key, value, keep_expiry=True)
+            self._values[key] = value
+            if self._events is not None:
+                self.announce("new", key)
         return value
 
     def put(self, key: bytes, value: Value, *, keep_expiry: bool = False) -> None:

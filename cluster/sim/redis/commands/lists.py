@@ -32,7 +32,15 @@ _push("lpushx", left=True, create=False)
 _push("rpushx", left=False, create=False)
 
 
-def _take(store: Database, key: bytes, elements: List, count: int, *, left: bool) -> list[bytes]:
+def _take(store: Database, key: bytes, elements: List, *, left: bool) -> bytes:
+    element = elements.popleft() if left else elements.pop()
+    store.changed(key, "lpop" if left else "rpop")
+    if not elements:
+        store.drop_if_empty(key)
+    return element
+
+
+def _take_several(store: Database, key: bytes, elements: List, count: int, *, left: bool) -> list[bytes]:
     taken = [elements.popleft() if left else elements.pop() for _ in range(min(count, len(elements)))]
     store.changed(key, "lpop" if left else "rpop", by=len(taken))
     store.drop_if_empty(key)
@@ -47,8 +55,9 @@ def _pop(name: str, *, left: bool) -> None:
         elements = store.get(args[0], List)
         if elements is None:
             return None
-        taken = _take(store, args[0], elements, 1 if count is None else count, left=left)
-        return taken[0] if count is None else taken
+        if count is None:
+            return _take(store, args[0], elements, left=left)
+        return _take_several(store, args[0], elements, count, left=left)
 
     command(name, -2)(handler)
 
@@ -64,7 +73,7 @@ def lmpop(store: Database, args: Args) -> Reply:
     for key in keys:
         elements = store.get(key, List)
         if elements is not None:
-            return [key, _take(store, key, elements, most, left=left)]
+            return [key, _take_several(store, key, elements, most, left=left)]
     return None
 
 
