@@ -129,6 +129,9 @@ class GuestProcesses(Protocol):
     def begin_strike(self, name: str, strike: Any) -> None:
         """Let ``strike``, a ``zonelab.scenarios.faults.guests.ProgramStrike``, fall on process ``name``."""
 
+    def struck(self, name: str) -> Mapping[str, object]:
+        """Facts of the last strike at process ``name``."""
+
     async def end_strike(self, name: str, *, restart: bool) -> None:
         """Undo what is left of it, and start the process again if it has ended."""
 
@@ -154,6 +157,8 @@ class Action:
 
     begin: Callable[[], Awaitable[None]]
     end: Callable[[], Awaitable[None]]
+    told: Callable[[], Mapping[str, object]] = dict
+    """Returns, after the end, what else the table of faults says of it."""
 
 
 class Fault(Section):

@@ -113,7 +113,8 @@ class ProgramKill(Fault):
         programs, name = stage.programs, self._name(stage.targets)
         assert programs is not None, "the rules of a scenario refuse faults of programs that are not there"
         begin = partial(programs.begin_strike, name, self._strike())
-        return Action(at_once(begin), partial(programs.end_strike, name, restart=self.restart))
+        end = partial(programs.end_strike, name, restart=self.restart)
+        return Action(at_once(begin), end, partial(programs.struck, name))
 
     def _strike(self) -> ProgramStrike:
         point = None

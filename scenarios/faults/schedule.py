@@ -108,4 +108,7 @@ class FaultSchedule:
     async def _end(self, fault: PlannedFault) -> None:
         await fault.action.end()
         del self._active[fault.name]
-        self._table.append({**self._rows.pop(fault.name), "end_ns": self._runtime.now_ns()})
+        row = {**self._rows.pop(fault.name), "end_ns": self._runtime.now_ns()}
+        if told := fault.action.told():
+            row["detail"] = json.dumps({**json.loads(fault.detail), **told})
+        self._table.append(row)

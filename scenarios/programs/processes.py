@@ -120,6 +120,10 @@ class ProgramProcesses:
         self.strikes.setdefault(name, []).append(struck.record)
         struck.begin()
 
+    def struck(self, name: str) -> Mapping[str, object]:
+        """Return the facts of the last strike at process ``name``."""
+        return self.strikes[name][-1]
+
     async def end_strike(self, name: str, *, restart: bool) -> None:
         """Undo what is left of the strike, and start the process again if it has ended. Raises ``ClusterError``."""
         strike = self._strikes.pop(name)

@@ -107,6 +107,8 @@ def test_a_worker_that_dies_over_its_third_job_is_started_again(tmp_path: Path, 
     assert (strike["signal"], strike["hit"]) == ("SIGKILL", True)
     assert strike["command"].startswith("EVAL local id = redis.call('ZRANGEBYSCORE'")
     assert programs["worker-b-1"]["strikes"] == []
+    (row,) = run.table("faults")
+    assert json.loads(row["detail"]).items() >= strike.items(), "the table of faults says it, too"
     lines = (run.directory / "programs" / "worker-b-0.commands.jsonl").read_text().splitlines()
     commands = [json.loads(line)["command"] for line in lines]
     assert strike["command"] in commands

@@ -55,6 +55,9 @@ class Processes:
     def begin_strike(self, name: str, strike: ProgramStrike) -> None:
         self.strikes.append((name, strike))
 
+    def struck(self, name: str) -> dict[str, object]:
+        return {"hit": name}
+
     async def end_strike(self, name: str, *, restart: bool) -> None:
         self.ended.append((name, restart))
 
@@ -96,6 +99,7 @@ def test_the_process_is_named_and_its_point_is_that_of_the_fault(file: str) -> N
     assert (strike.point.at, strike.point.at_command, strike.point.when) == ("LMOVE * *active*", 1, Moment.APPLIED)
     assert strike.point.hold_s > fault.for_s
     assert fault.holds(scenario) == {"program work-b-0"}
+    assert action.told() == {"hit": "work-b-0"}
 
 
 def test_without_a_command_it_is_hit_at_once(file: str) -> None:
