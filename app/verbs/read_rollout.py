@@ -16,9 +16,10 @@ def read_into(file: Path, addresses: Sequence[Address], *, lags: Path | None) ->
 
     Raises ``ClusterError`` for a server that does not answer, ``NotAccepted``, ``OSError``.
     """
-    _tell(f"reading {', '.join(map(str, addresses))} twice, {APART_S:g} s apart; nothing is changed")
     free_path(file)
-    found = read_rollout(asyncio.run(survey(addresses)), lags=lags, file=file)
+    words = f"{', '.join(map(str, addresses))}: read once, and again in {APART_S:g} s; nothing is changed"
+    surveys = asyncio.run(survey(addresses, answered=lambda: _tell(words)))
+    found = read_rollout(surveys, lags=lags, file=file)
     write_rollout(file, found.text)
     for line in found.told:
         _tell(f"  {line}")

@@ -41,9 +41,14 @@ async def survey(
     *,
     pause: Callable[[float], Awaitable[None]] = asyncio.sleep,
     now_s: Callable[[], float] = time.monotonic,
+    answered: Callable[[], None] = lambda: None,
 ) -> list[ServerSurvey]:
-    """Look at all servers twice, with a pause between. Raises ``ClusterError`` for one that does not answer."""
+    """Look at all servers twice, with a pause between; ``answered`` is called before the pause.
+
+    Raises ``ClusterError`` for one that does not answer.
+    """
     before = [(now_s(), await _asked(one, _looked)) for one in addresses]
+    answered()
     await pause(APART_S)
     after = [(now_s(), await _asked(one, _looked)) for one in addresses]
     return [

@@ -24,6 +24,7 @@ _FILES = {
     "checkers": "checkers",
     "checker of order": "checkers_order",
     "clients": "clients",
+    "evaluations": "evaluate",
     "live page": "monitor",
 }
 

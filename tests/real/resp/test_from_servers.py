@@ -74,7 +74,7 @@ def test_what_servers_did_between_two_looks_is_the_rollout(lab: Lab, used: list[
     assert document["persistence"] == "aof-everysec"
     assert Rollout.load(str(tmp_path / "mine.yaml")).scenario.load.rate_per_s == 20
     told = done.stderr.splitlines()
-    assert told[0] == f"reading 127.0.0.1:{one}, 127.0.0.1:{other} twice, 5 s apart; nothing is changed"
+    assert told[0] == f"127.0.0.1:{one}, 127.0.0.1:{other}: read once, and again in 5 s; nothing is changed"
     assert (
         "  load.rate_per_s: 20 (40 a second at each server, of all zones: HSET in INFO commandstats, twice, 5 s "
         in (done.stderr)

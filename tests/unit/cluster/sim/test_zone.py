@@ -282,3 +282,53 @@ async def test_verbs_of_one_zone_wait_for_each_other(lab):
     await lab.zone.pause()  # waits for the restart, and then fits
     await restart.join()
     assert lab.zone.state is ZoneState.PAUSED
+
+
+async def full(lab, *, keys):
+    """Fill the disk and set ``keys``; the errors of those that were refused."""
+    client = await lab.connected()
+    await lab.zone.fill_disk()
+    replies = [(await client.ask(("SET", key, "v")))[0] for key in keys]
+    return [str(reply)[:7] for reply in replies if reply != b"OK"]
+
+
+@pytest.mark.parametrize(("freed", "left"), [(True, ["after", "first"]), (False, [])])
+@on_site(persistence=Persistence.AOF_EVERYSEC)
+async def test_a_full_disk_takes_no_second_write_and_gets_the_first_when_there_is_room(lab, freed, left):
+    assert await full(lab, keys=["first", "second", "third"]) == ["MISCONF", "MISCONF"]
+    assert await contents(lab) == ["first"]
+    if freed:
+        await lab.zone.free_disk()
+        assert await (await lab.connected()).ask(("SET", "after", "v")) == [b"OK"]
+    await lab.zone.kill()
+    await lab.zone.free_disk()
+    await lab.zone.restart(Restart.KEEP)
+    assert await contents(lab) == left
+
+
+@on_site(persistence=Persistence.AOF_ALWAYS)
+async def test_a_server_that_flushes_each_write_ends_when_its_disk_is_full(lab):
+    client = await lab.connected()
+    await lab.zone.fill_disk()
+    client.send(("SET", "k", "v"))
+    await lab.runtime.sleep(SECOND)
+    assert (client.answers[-1], lab.zone.state) == ("closed", ZoneState.DEAD)
+    await lab.zone.free_disk()
+    await lab.zone.restart(Restart.KEEP)
+    assert await contents(lab) == []
+
+
+@on_site(persistence=Persistence.RDB, save_points=((5, 1),))
+async def test_a_snapshot_that_fails_stops_writes_until_one_works_and_is_tried_again_after_five_seconds(lab):
+    assert await full(lab, keys=["first", "second"]) == []
+    await lab.runtime.sleep(7 * SECOND)
+    assert await full(lab, keys=["third"]) == ["MISCONF"]
+    await lab.zone.free_disk()
+    await lab.runtime.sleep(1 * SECOND)
+    (refused,) = await (await lab.connected()).ask(("SET", "fourth", "v"))
+    assert str(refused).startswith("MISCONF")
+    await lab.runtime.sleep(6 * SECOND)
+    assert await (await lab.connected()).ask(("SET", "fifth", "v")) == [b"OK"]
+    await lab.zone.kill()
+    await lab.zone.restart(Restart.KEEP)
+    assert await contents(lab) == ["first", "second"]

@@ -142,3 +142,12 @@ def test_a_value_takes_the_place_of_one_line_and_of_what_is_below_it():
     assert "9ms                            # one way between zones" in text
     with pytest.raises(KeyError, match=r"links\.lags"):
         filled({"links.lags": WrittenValue("9ms")}, made_by="Me.")
+
+
+def test_a_full_disk_is_asked_about_where_servers_write_files() -> None:
+    with pytest.raises(
+        ValueError, match="outages: got 'disk 10s 2'; accepted: disk with a persistence other than none"
+    ):
+        answers_of(["3", "1ms", "9", "5ms", "none", "disk 10s 2"])
+    (outage,) = answers_of(["3", "1ms", "9", "5ms", "rdb", "disk 10s 2"]).outages
+    assert (outage.name, outage.lasts_s) == ("a disk is full", 10.0)

@@ -13,10 +13,16 @@ def test_a_server_that_does_not_answer_is_named_and_ends_with_3(tmp_path: Path):
         port = taken.getsockname()[1]
         done = zonelab_here("evaluate", "--from", f"127.0.0.1:{port}", cwd=tmp_path)
     assert (done.returncode, done.stdout) == (3, "")
-    reading, refused = done.stderr.splitlines()
-    assert reading.startswith(f"reading 127.0.0.1:{port} twice")
+    (refused,) = done.stderr.splitlines()
     assert refused.startswith(f"zonelab: 127.0.0.1:{port}: does not answer: ")
     assert list(tmp_path.iterdir()) == []
+
+
+def test_a_file_that_is_there_is_kept_and_named_before_anything_is_asked(tmp_path: Path):
+    (tmp_path / "rollout.yaml").write_text("name: mine")
+    done = zonelab_here("evaluate", "--from", "127.0.0.1:1", cwd=tmp_path)
+    assert (done.returncode, done.stderr) == (64, "zonelab: rollout.yaml: exists already; choose a new file name\n")
+    assert (tmp_path / "rollout.yaml").read_text() == "name: mine"
 
 
 @pytest.mark.parametrize(
