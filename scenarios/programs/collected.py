@@ -42,6 +42,12 @@ class ProcessEvents:
     own_path: Path
     file: BinaryIO | None = None
     problems: list[str] = field(default_factory=list)
+    life: int = 1
+
+    @property
+    def program(self) -> str:
+        """Return the name of its program in the history: each time that it is started again it is another one."""
+        return self.source.name if self.life == 1 else f"{self.source.name}.{self.life}"
 
 
 class CollectedEvents:
@@ -109,6 +115,14 @@ class CollectedEvents:
             self._own_bytes, self._latest_ns = own_bytes, max(self._latest_ns, now_ns)
         return max(self._latest_ns, *self._leases.values()) if self._leases else self._latest_ns
 
+    def program_of(self, name: str) -> str:
+        """Return the program that process ``name`` is in the history now."""
+        return self._of[name].program
+
+    def begin_life(self, name: str) -> None:
+        """Note that process ``name`` is started again: it is another program in the history."""
+        self._of[name].life += 1
+
     def latest_open(self, count: int) -> list[str]:
         """Return messages that have been accepted and not ended, the latest first, ``count`` at most."""
         return list(islice(reversed(self._open), count))
@@ -161,7 +175,8 @@ class CollectedEvents:
             if event["t_ns"] is None:
                 self._problem(of, f"{place}: has no t_ns, which events in a file need")
                 continue
-            kept.append(_line({**event, **self._named(of, event)}))
+            own = {"program": of.source.name, "zone": of.source.zone}  # nobody knows in which of its lives
+            kept.append(_line({**event, **{name: event[name] or value for name, value in own.items()}}))
         return b"".join(kept)
 
     def _keep(self, of: ProcessEvents, event: dict[str, object], number: int, now_ns: int) -> None:
@@ -199,7 +214,7 @@ class CollectedEvents:
             self._ended.add(message)
 
     def _named(self, of: ProcessEvents, event: dict[str, object]) -> dict[str, object]:
-        return {"program": event["program"] or of.source.name, "zone": event["zone"] or of.source.zone}
+        return {"program": event["program"] or of.program, "zone": event["zone"] or of.source.zone}
 
     def _problem(self, of: ProcessEvents, words: str, accepted: str = "") -> None:
         of.problems.append(words + (f"; accepted: at most {accepted}" if accepted else ""))

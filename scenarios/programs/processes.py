@@ -48,6 +48,8 @@ class ProgramProcesses:
         self._mark = secrets.token_hex(_MARK_BYTES)
         self._guardian: asyncio.subprocess.Process | None = None
         self._gone: set[str] = set()
+        self.deaths: dict[str, int] = {}
+        """Run times (ns) at which programs were killed, by their names in the history."""
         self._strikes: dict[str, CommandStrike] = {}
         self._records: list[CommandRecord] = []
         self.strikes: dict[str, list[dict[str, Any]]] = {}
@@ -96,6 +98,8 @@ class ProgramProcesses:
         """Send a signal to the group of process ``name``, as a fault does: that it ends then is no problem."""
         one = self.by_name[name]
         one.struck = one.struck or number not in (signal.SIGSTOP, signal.SIGCONT)
+        if number == signal.SIGKILL and one.pgid is not None:
+            self.deaths.setdefault(self._events.program_of(name), self._cluster.runtime.now_ns())
         one.signal(signal.Signals(number))
 
     async def replace(self, name: str) -> None:
@@ -103,6 +107,7 @@ class ProgramProcesses:
         one = self.by_name[name]
         if one.pgid is None:
             await one.over.wait()
+            self._events.begin_life(name)
             await one.start()
 
     def begin_strike(self, name: str, strike: ProgramStrike) -> None:

@@ -115,6 +115,7 @@ class ProgramRun(RunPhases):
             await self._processes.stop()
         finally:
             self._record.doubts += self._processes.doubts
+            self._record.deaths |= self._processes.deaths
             self._note_programs()
             self._write_history()
 

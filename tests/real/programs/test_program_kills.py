@@ -114,6 +114,15 @@ def test_a_worker_that_dies_over_its_third_job_is_started_again(tmp_path: Path, 
     assert strike["command"] in commands
     assert len(strike["earlier"]) == 6
     assert set(strike["earlier"]) <= set(commands)
+    info = run.json("run.json")
+    assert list(info["deaths"]) == ["worker-b-0"]
+    assert info["deaths"]["worker-b-0"] <= strike["time_ns"]
+    assert {row["process"] for row in run.table("operations")} <= {
+        "producer-a-0",
+        "worker-b-0",
+        "worker-b-1",
+        "worker-b-0.2",
+    }
     assert programs["worker-b-0"]["exit_code"] in (0, -signal.SIGTERM), "it was started again, and asked to end"
 
 
@@ -161,6 +170,8 @@ def test_a_job_that_was_popped_by_a_worker_that_died_is_nowhere_and_lost(tmp_pat
     assert (verdict.valid, verdict.counts["lost"], verdict.totals.acked) == (False, 1, 59)
     told = run.json("programs/end_state.json")
     assert (told["unfinished"], told["nowhere"], told["stored"]) == (1, 1, [])
+    workers = {row["process"] for row in run.table("operations")} - {"producer-a-0"}
+    assert workers == {"worker-a-0", "worker-a-0.2"}, "what is started again is another program in the history"
     assert told["proof"].endswith("'waiting' (list)")
     assert [one["complete"] for one in told["searched"].values()] == [True] * 3
 
