@@ -20,7 +20,6 @@ LOOK_S = 0.001
 
 _LATER_BYTES_MAX = 64 * 1024
 _PING = wire.command(b"PING")
-_EMPTY: tuple[object, ...] = (False, None, [], {}, set())
 
 
 class ConnectedProgram(Protocol):
@@ -148,7 +147,8 @@ class ProgramSession(ConnectionSession):
         reader.feed(b"".join(self._withheld or ()))
         for _ in range(index):
             reader.gets()
-        return reader.gets() in _EMPTY
+        answer = reader.gets()
+        return answer is None or answer is False or (isinstance(answer, list | dict | set) and not answer)
 
     async def drained(self) -> None:
         """Return when all that was forwarded has been answered, or the connection is gone."""

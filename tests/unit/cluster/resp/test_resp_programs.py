@@ -308,6 +308,18 @@ async def test_a_program_of_which_nobody_says_what_becomes_of_it_goes_on(lab):
     assert await client.ask(b"SET", b"a", b"1") == b"OK"
 
 
+@pytest.mark.parametrize("answer", [b":0\r\n", b"$0\r\n\r\n", b"*1\r\n$-1\r\n", b"-ERR no\r\n"])
+@in_lab
+async def test_what_is_neither_nil_nor_an_empty_array_is_an_answer(lab, answer):
+    client = await connected(lab.program)
+    lab.program.arm(CommandPoint(at="GET *", when=Moment.APPLIED, nonempty=True))
+    lab.coordinator.replies[b"GET"] = b"*0\r\n"
+    assert await client.ask(b"GET", b"job") == []
+    lab.coordinator.replies[b"GET"] = answer
+    client.send(b"GET", b"job")
+    assert (await reached(lab.program)).number == 2
+
+
 @in_lab
 async def test_empty_answers_can_be_passed_over(lab):
     client, second = await connected(lab.program), await connected(lab.program)
