@@ -26,7 +26,9 @@ def _fill(store: Database, args: Args, name: str) -> int:
     before = len(fields)
     for index in range(1, len(args), 2):
         fields[args[index]] = args[index + 1]
-    store.changed(args[0], "hset", by=len(args) // 2)
+    store.changes += len(args) // 2
+    if store.events is not None:
+        store.announce("hset", args[0])
     return len(fields) - before
 
 
@@ -101,7 +103,9 @@ def hdel(store: Database, args: Args) -> Reply:
     for name in args[1:]:
         removed += fields.pop(name, None) is not None
     if removed:
-        store.changed(args[0], "hdel", by=removed)
+        store.changes += removed
+        if store.events is not None:
+            store.announce("hdel", args[0])
         store.drop_if_empty(args[0])
     return removed
 

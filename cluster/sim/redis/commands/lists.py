@@ -20,7 +20,9 @@ def _push(name: str, *, left: bool, create: bool) -> None:
         if elements is None:
             return 0
         (elements.extendleft if left else elements.extend)(args[1:])
-        store.changed(args[0], "lpush" if left else "rpush", by=len(args) - 1)
+        store.changes += len(args) - 1
+        if store.events is not None:
+            store.announce("lpush" if left else "rpush", args[0])
         return len(elements)
 
     command(name, -3)(handler)
@@ -34,7 +36,9 @@ _push("rpushx", left=False, create=False)
 
 def _take(store: Database, key: bytes, elements: List, *, left: bool) -> bytes:
     element = elements.popleft() if left else elements.pop()
-    store.changed(key, "lpop" if left else "rpop")
+    store.changes += 1
+    if store.events is not None:
+        store.announce("lpop" if left else "rpop", key)
     if not elements:
         store.drop_if_empty(key)
     return element

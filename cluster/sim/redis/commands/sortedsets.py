@@ -76,7 +76,9 @@ def zadd(store: Database, addition: _Addition) -> Reply:
         updated += old is not None
     if existing is None and len(entries):
         store.put(key, entries)
-    store.changed(key, "zincr" if b"INCR" in flags else "zadd", by=added + updated)
+    store.changes += added + updated
+    if store.events is not None and added + updated:
+        store.announce("zincr" if b"INCR" in flags else "zadd", key)
     if b"INCR" in flags:
         return None if score is None else format_double(score)
     return added + updated if b"CH" in flags else added
@@ -107,7 +109,9 @@ def zrem(store: Database, args: Args) -> Reply:
     for member in args[1:]:
         removed += entries.remove(member)
     if removed:
-        store.changed(args[0], "zrem", by=removed)
+        store.changes += removed
+        if store.events is not None:
+            store.announce("zrem", args[0])
         store.drop_if_empty(args[0])
     return removed
 

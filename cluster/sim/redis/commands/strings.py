@@ -77,7 +77,9 @@ def set_(store: Database, args: Args) -> Reply:
     key, value = args[0], args[1]
     if len(args) == 2:
         store.put(key, value)
-        store.changed(key, "set")
+        store.changes += 1
+        if store.events is not None:
+            store.announce("set", key)
         return OK
     options = _set_options(args[2:], _SET_FLAGS)
     until_ms = _until_ms(store, options, "set")
@@ -207,7 +209,9 @@ def _increment(store: Database, key: bytes, by: int) -> int:
     if not INTEGER_MIN <= value <= INTEGER_MAX:
         fail("ERR increment or decrement would overflow")
     store.put(key, b"%d" % value, keep_expiry=True)
-    store.changed(key, "incrby")
+    store.changes += 1
+    if store.events is not None:
+        store.announce("incrby", key)
     return value
 
 
