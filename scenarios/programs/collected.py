@@ -61,7 +61,8 @@ class CollectedEvents:
         self._latest_ns = 0
         self._own_bytes = 0
         self._open: dict[str, None] = {}
-        self._ended: set[str] = set()  # before anybody said that they were accepted
+        self._ended: set[str] = set()
+        self._follows = True
         self.counts: Counter[str] = Counter()
         """Events so far, by ``op``."""
 
@@ -124,8 +125,14 @@ class CollectedEvents:
         self._of[name].life += 1
 
     def latest_open(self, count: int) -> list[str]:
-        """Return messages that have been accepted and not ended, the latest first, ``count`` at most."""
+        """Return messages that have been pushed and not ended, the latest first, ``count`` at most."""
         return list(islice(reversed(self._open), count))
+
+    def forget_open(self) -> None:
+        """Keep no longer which messages are open."""
+        self._follows = False
+        self._open.clear()
+        self._ended.clear()
 
     def keep_end_state(self, facts: dict[str, object]) -> None:
         """Write where the zones stored what was not finished, for people who want to look there."""
@@ -196,7 +203,8 @@ class CollectedEvents:
         delay_ms = event["delay_ms"]
         if op == "push" and isinstance(delay_ms, int):
             self._latest_ns = max(self._latest_ns, now_ns + delay_ms * NS_PER_MS)
-        self._follow(op, message)
+        if self._follows:
+            self._follow(op, message)
         if op == "begin" and isinstance(own, int):
             self._leases[message] = now_ns + own * NS_PER_MS
         elif op in ("end", "failed"):
@@ -204,13 +212,10 @@ class CollectedEvents:
 
     def _follow(self, op: str, message: str) -> None:
         """Keep what is open; the word of a worker may come before that of the producer."""
-        if op == "accepted" and message in self._ended:
-            self._ended.discard(message)
-        elif op == "accepted":
+        if op in ("push", "accepted") and message not in self._ended:
             self._open[message] = None
-        elif op == "end" and message in self._open:
-            del self._open[message]
-        elif op == "end":
+        elif op in ("end", "refused"):
+            self._open.pop(message, None)
             self._ended.add(message)
 
     def _named(self, of: ProcessEvents, event: dict[str, object]) -> dict[str, object]:

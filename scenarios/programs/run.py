@@ -24,7 +24,9 @@ from zonelab.scenarios.run_files.tables import DEPTH_NAME, FINAL_STATE_NAME, OPE
 from zonelab.scenarios.run_phases import RunContext, RunPhases
 
 _POLL_NS = 20_000_000
-_PROOF_NS = 250_000_000
+_PROOF_NS = 3_000_000
+_PROOF_REST = 15
+"""Looks for open messages are so many times their own length apart."""
 
 _COUNTED: Mapping[str, tuple[str, Outcome]] = {
     "accepted": ("push", "ok"),
@@ -88,10 +90,16 @@ class ProgramRun(RunPhases):
         await self._processes.stop()
 
     async def _prove(self) -> None:
-        """Look for messages that are open, until one is found: then the search knows this queue's."""
-        zones = cycle(self._scenario.zones)
-        while not self._search.proved and not await self._halt.sleep(_PROOF_NS):
+        """Look for messages that are open, until one is found: then the search knows this queue's.
+
+        Messages may be stored for some milliseconds only, so it looks often, for a small share of the time.
+        """
+        zones, took_ns = cycle(self._scenario.zones), 0
+        while not self._search.proved and not await self._halt.sleep(max(_PROOF_NS, _PROOF_REST * took_ns)):
+            begin_ns = self._runtime.now_ns()
             await self._search.prove(next(zones), self._events.latest_open(PROOF_IDS))
+            took_ns = self._runtime.now_ns() - begin_ns
+        self._events.forget_open()
 
     async def _read_end_state(self) -> None:
         with closing(self._tables(FINAL_STATE_NAME, FINAL_STATE)) as table:
