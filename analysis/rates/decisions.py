@@ -15,6 +15,7 @@ from zonelab.analysis.rates.figures import SettingRates
 from zonelab.analysis.rates.needs import needed_runs
 from zonelab.analysis.rates.objectives import Objective
 from zonelab.analysis.rates.samples import Estimate, finite
+from zonelab.analysis.rates.thinning_check import Movement, ThinningCheck
 from zonelab.analysis.rates.year import RunKind
 
 LOOKS_MAX = 5
@@ -47,6 +48,7 @@ class ObjectiveJudgement:
 
     ``upper``: the largest value that this look leaves possible, infinite if nothing bounds it yet. ``unseen``: it is
     open, but only since too few runs show no case. ``hidden``: runs were thinned, so that they do not show it.
+    ``moved``: what thinned runs and less thinned ones show, in words, unless these are known to be alike.
     ``passes``: times of the scenario that its faults reach, and no simulated one, in words; empty if none.
     ``cases`` in ``messages`` of ``runs`` are what it rests on. ``unconfirmed``: where a time has no end, the share of
     operations that are never confirmed. ``at_ends``: ends of inputs at which it is not met. ``parts``: of losses of
@@ -66,6 +68,7 @@ class ObjectiveJudgement:
     unseen: bool = False
     hidden: bool = False
     passes: str = ""
+    moved: str = ""
     unconfirmed: float | None = None
     parts: CaseParts | None = None
     at_ends: tuple[str, ...] = ()
@@ -109,9 +112,12 @@ class ObjectiveJudgement:
         if self.at_ends:
             return f"{self.seen}; {'; '.join(self.at_ends)}"
         if self.hidden:
-            return f"{self.seen}; {HIDDEN}"
+            zero = f"; {NO_PROOF}" if self.objective.is_zero else ""
+            return f"{self.seen}{zero}; {HIDDEN}"
         if self.passes:
             return f"{self.seen}; no simulated fault reaches {self.passes}"
+        if self.moved:
+            return f"{self.seen}; {self.moved}"
         if self.objective.is_zero:
             return f"{self.seen}; {NO_PROOF}"
         limit = self.objective.told_limit
@@ -130,6 +136,7 @@ class ObjectiveJudgement:
             "unseen": self.unseen,
             "hidden": self.hidden,
             "passes": self.passes,
+            "moved": self.moved,
             "runs": self.runs,
             "messages": self.messages,
             "unconfirmed": self.unconfirmed,
@@ -173,20 +180,24 @@ def judge(
         open_ = replace(open_, unconfirmed=float(measured.rate(figure, condition, at_s=ENDLESS_S).value))
     hidden = not figure.survives_thinning and measured.is_thinned(figure, condition)
     passes = measured.passes(condition)
-    undecidable = replace(open_, hidden=hidden, passes=passes)
+    check = ThinningCheck.of(measured, figure, condition) if condition and figure.survives_thinning else None
+    moved = "" if check is None or check.movement is Movement.NONE else str(check)
+    undecidable = replace(open_, hidden=hidden, passes=passes, moved=moved)
     if objective.is_zero:
         broken = replace(open_, status=ObjectiveStatus.NOT_MET, ratio=float("inf"))
-        return broken if cases else replace(undecidable, unseen=runs > 0 and not hidden and not passes)
+        return broken if cases else replace(undecidable, unseen=runs > 0 and not hidden and not passes and not moved)
     percentile, confidence = figure.percentile, 1 - 2 * error
     at_s, limit = (0.0, objective.limit) if percentile is None else (objective.bound, 1 - percentile)
     rate, seen = (
         measured.rate(figure, condition, at_s=at_s, confidence=confidence, unseen=unseen) for unseen in (True, False)
     )
     if rate.high < limit:
-        return undecidable if hidden or passes else replace(open_, status=ObjectiveStatus.MET)
+        if hidden or passes or moved:
+            return replace(undecidable, needs={} if check is None else check.needs)
+        return replace(open_, status=ObjectiveStatus.MET)
     if rate.low > limit:
         return replace(open_, status=ObjectiveStatus.NOT_MET)
-    unseen = bool(seen.high < limit) and not hidden and not passes
+    unseen = bool(seen.high < limit) and not hidden and not passes and not moved
     return replace(
         undecidable,
         upper=float(measured.value(figure, condition, confidence=confidence).high),

@@ -29,6 +29,9 @@ ERROR_RATE = "error_rate"
 
 COMMANDS = "commands"
 
+BYTES = "bytes"
+"""Bytes that links between zones carry; no objective is on them."""
+
 PREFER_DEFAULT = ("p99(push)", COMMANDS, "p99(lease)")
 """Figures by which one of the settings that meet all objectives is chosen: least of the first, then of the next."""
 

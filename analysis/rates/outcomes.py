@@ -116,6 +116,12 @@ class Outcomes:
         """Return how many cases come together without a fault."""
         return 0.0 if self.calm_kind is None else float(self.counted(self.calm_kind, name).clump)
 
+    def calm_mean(self, number: str) -> float | None:
+        """Return a measure of runs without a fault, a message; None if none of them has it."""
+        runs = [] if self.calm_kind is None else self._of(self.calm_kind)
+        whole = sum(run.numbers.get(number, 0.0) for run in runs)
+        return whole / sum(run.begun for run in runs) if whole else None
+
     @property
     def calm_kind(self) -> RunKind | None:
         """Return the least thinned kind without a fault of which there are runs."""

@@ -116,6 +116,7 @@ class Year:
 
     ``span_s``: of another time than a year, in which ``per_year`` of each class is how many there are.
     ``calm_load_s``: by thinning, of the load of another run without a fault; ``run_s`` if it is not there.
+    ``compared``: by thinning, the lesser one whose runs without a fault are run beside, to compare what both show.
     ``calm``: the kind of runs without a fault that show the rest of the year: the least thinned that there is.
     """
 
@@ -124,6 +125,7 @@ class Year:
     span_s: float = YEAR_S
     calm_load_s: Mapping[int, float] = field(default_factory=dict)
     calm: RunKind = NO_FAULT
+    compared: Mapping[int, int] = field(default_factory=dict)
 
     @property
     def cells(self) -> tuple[RunKind, ...]:
@@ -131,10 +133,11 @@ class Year:
 
     @property
     def thinned_calm(self) -> tuple[RunKind, ...]:
-        """The kinds without a fault that are thinned as classes of faults are, the most thinned first, without
-        ``calm``.
+        """The kinds without a fault that are thinned as classes of faults are, or compared with these, the most thinned
+        first, without ``calm``.
         """
-        thinnings = {one.thinning for one in self.faults} - {self.calm.thinning}
+        thinnings = {one.thinning for one in self.faults} | set(self.compared.values())
+        thinnings -= {self.calm.thinning}
         return tuple(RunKind(thinning=one) for one in sorted(thinnings, reverse=True))
 
     @property
@@ -163,6 +166,10 @@ class Year:
             return self.run_s if cell == self.calm else self.calm_load_s.get(cell.thinning, self.run_s)
         fault = self.fault(cell.fault)
         return dict(zip(fault.lengths_s, fault.loads_s, strict=False)).get(cell.length_s, self.run_s)
+
+    def less_thinned(self, calm: RunKind) -> RunKind | None:
+        """Return the kind that is compared with ``calm``, which is without a fault; None if there is none."""
+        return RunKind(thinning=self.compared[calm.thinning]) if calm.thinning in self.compared else None
 
     def on_calm(self, calm: RunKind) -> Self:
         """Return the year whose rest another kind without a fault shows, as there are no runs of ``self.calm``."""

@@ -4,6 +4,7 @@ from collections.abc import Callable, Sequence
 from typing import Any, Protocol
 
 from zonelab.cluster.connections.failures import ZoneFailure
+from zonelab.cluster.connections.wire_size import bytes_of_commands
 from zonelab.engine.ports import Command, Reply
 
 Answer = list[Reply] | ZoneFailure
@@ -19,7 +20,7 @@ class Batch:
     cut into replies, so that the same from another one need not be cut once more.
     """
 
-    __slots__ = ("commands", "first_replies", "packed", "prepared", "writes")
+    __slots__ = ("_wire_bytes", "commands", "first_replies", "packed", "prepared", "writes")
 
     def __init__(self, commands: Sequence[Command], *, writes: bool, packed: bytes | None = None) -> None:
         self.commands = commands
@@ -27,6 +28,14 @@ class Batch:
         self.packed = packed
         self.prepared: Any = None
         self.first_replies: tuple[bytes, list[Reply]] | None = None
+        self._wire_bytes = 0
+
+    @property
+    def wire_bytes(self) -> int:
+        """Return how many bytes it has on the wire, counted once for all zones."""
+        if not self._wire_bytes:
+            self._wire_bytes = bytes_of_commands(self.commands) if self.packed is None else len(self.packed)
+        return self._wire_bytes
 
 
 class Channel(Protocol):

@@ -16,6 +16,7 @@ from zonelab.cluster.connections.failures import PEER_NOT_CONNECTED, PEER_REFUSE
 from zonelab.cluster.connections.server import OnAnswer
 from zonelab.cluster.connections.timeouts import Timeouts
 from zonelab.cluster.connections.turns import in_turns, telling
+from zonelab.cluster.connections.wire_size import bytes_of_answer
 from zonelab.cluster.links.link import Cut, Link
 from zonelab.engine.ports import Runtime
 
@@ -50,6 +51,8 @@ class _Request:
     def __call__(self, answer: Answer) -> None:
         """The server's answer sets out on the way back."""
         self.answer = answer
+        if self._peer.counts_bytes:
+            self._peer.inbound.carried_bytes += bytes_of_answer(answer)
         self._peer.inbound.send(self.answer_arrived)
 
     def answer_arrived(self) -> None:
@@ -93,7 +96,7 @@ class Peer:
     is no longer clear, every batch that waits at the server gets its ``_Request``.
 
     Where much fails with the connection, callers are called back over several turns of the loop, unless it is
-    ``hinted``: what fails is kept to be sent again.
+    ``hinted``: what fails is kept to be sent again. ``counts_bytes``: what a link carries that is not clear is counted.
     """
 
     def __init__(
@@ -105,8 +108,10 @@ class Peer:
         runtime: Runtime,
         timeouts: Timeouts,
         hinted: bool = False,
+        counts_bytes: bool = False,
     ) -> None:
         self.far_end = far_end
+        self.counts_bytes = counts_bytes
         self.outbound = outbound
         self.inbound = inbound
         self._runtime = runtime
@@ -144,6 +149,8 @@ class Peer:
         if self._straight:
             self.far_end.submit(batch, done)
         elif self._up:
+            if self.counts_bytes:
+                self.outbound.carried_bytes += batch.wire_bytes
             self.outbound.send(self._begin(batch, done, self._runtime.now_ns()).arrive)
         else:
             done(ZoneFailure(PEER_NOT_CONNECTED, maybe_applied=False))

@@ -64,6 +64,8 @@ class Link:
         self._copies = 0  # that have not set out yet
         self.sent = 0
         """Messages that have set out, without those that a link with no lag and no fault passed on at once."""
+        self.carried_bytes = 0
+        """Bytes of requests and answers that were given to it, where those who send them count them."""
         self._cut: Cut | None = None
         self._on_break: list[Callable[[], None]] = []
         self._on_clear: list[Callable[[], None]] = []

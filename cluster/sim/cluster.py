@@ -75,6 +75,7 @@ class SimCluster:
             clocks=self.clocks,
             plain=SimCoordinator,
             passing=self._pass_to if self._stations else None,
+            counts_bytes=True,
         )
         self.links = self.network.links
         self._places: dict[str, ClientPlace] = {}

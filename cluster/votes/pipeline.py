@@ -135,6 +135,7 @@ class UniformPipeline(Batch):
         self.writes = not rule.reads
         self.packed = packed
         self.prepared = self.first_replies = None
+        self._wire_bytes = 0
         self._rule = rule
         self._tally = tally
         self._done = done

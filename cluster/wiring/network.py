@@ -40,8 +40,8 @@ class Network:
 
     ``upstream`` makes a connection to a zone's server; ``passing``, if given, the one by which coordinators reach it.
     ``far_end`` makes what leads to a coordinator of another data centre; by default that is one of ``coordinators``.
-    ``plain`` makes a coordinator without options. ``own``: the zones whose
-    coordinators are here, by default all.
+    ``counts_bytes``: of what links with a lag or a fault carry. ``plain`` makes a coordinator without options.
+    ``own``: the zones whose coordinators are here, by default all.
     """
 
     def __init__(
@@ -57,6 +57,7 @@ class Network:
         far_end: Callable[[str], FarEnd] | None = None,
         plain: type[PlainCoordinator] = PlainCoordinator,
         passing: Callable[[str], Upstream] | None = None,
+        counts_bytes: bool = False,
     ) -> None:
         self._names = tuple(zones)
         self._own = self._names if own is None else own
@@ -68,6 +69,7 @@ class Network:
         self._upstream = upstream
         self._passing = passing or upstream
         self._plain = plain
+        self._counts_bytes = counts_bytes
         self.links = {
             (one, other): self._link(one, other)
             for one in self._names
@@ -282,6 +284,7 @@ class Network:
             runtime=self._run,
             timeouts=timeouts.between_data_centres() if self._apart(source, target) else timeouts,
             hinted=self._settings.replication.hinted_handoff is not None,
+            counts_bytes=self._counts_bytes,
         )
         self._peers[peer] = None
         return peer

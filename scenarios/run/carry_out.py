@@ -79,13 +79,22 @@ def _with_policy(scenario: Scenario, testbed: Testbed) -> Testbed:
 
 
 async def _stop(testbed: Testbed, halt: Halt, record: RunRecord) -> None:
-    record.coordinators = {name: item.statistics.as_dict() for name, item in testbed.coordinators.items()}
+    record.coordinators = {
+        name: {**item.statistics.as_dict(), "sent_bytes": _sent_bytes(testbed, name)}
+        for name, item in testbed.coordinators.items()
+    }
     if isinstance(testbed, PolicyTestbed):
         record.clients = testbed.counts
     try:
         await testbed.stop()
     except Exception as error:  # it must not hide what happened before
         halt.fail(error)
+
+
+def _sent_bytes(testbed: Testbed, zone: str) -> dict[str, int]:
+    """Return the bytes that links from ``zone`` carried to each other one; empty where nobody counts them."""
+    links = {target: link for (source, target), link in testbed.links.items() if source == zone}
+    return {target: link.carried_bytes for target, link in links.items() if link.carried_bytes}
 
 
 def _conclude(record: RunRecord, halt: Halt) -> None:

@@ -248,10 +248,12 @@ _Figure = Annotated[Figure, PlainValidator(_figure), PlainSerializer(str)]
 class Prices(Section):
     """Prices of parts of a year's cost, in one currency; each a number or an interval such as ``1..6``.
 
-    ``memory_gb``: of each zone, a year; ``program``: one that takes messages, a year.
+    ``gb_between_zones``: bytes that links carry, either way; ``memory_gb``: of each zone, a year; ``program``: one that
+    takes messages, a year.
     """
 
     million_commands: Price | None = None
+    gb_between_zones: Price | None = None
     memory_gb: Price | None = None
     program: Price | None = None
 

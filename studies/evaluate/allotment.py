@@ -35,6 +35,12 @@ class RunCosts:
         """Return what is to be paid for ``wanted`` where ``counts`` are there."""
         return sum(max(0, count - counts.get(cell, 0)) * self.each[cell] for cell, count in wanted.items())
 
+    def unthinned_s(self, cells: Iterable[RunKind], needs: Counts, *, least: int) -> float:
+        """Return what runs of ``cells`` that are not thinned cost: as many messages as ``needs`` have, ``least`` runs
+        at least.
+        """
+        return sum(max(least * one.thinning, needs.get(one, 0)) * self.each[one] for one in cells if one.thinning > 1)
+
 
 def for_needs(
     needs: Iterable[Counts], counts: Counts, costs: RunCosts, *, purse: float

@@ -139,7 +139,7 @@ class Evaluation:
             seconds_a_run=taken_s / made if made else None,
             left=tuple(row.setting for row in found.rows if row.binding is None and row.setting not in self._going_on),
             needs_s={
-                (row.setting, one.objective): self._needs_s(measured[row.setting], one.needs, budget.jobs)
+                (row.setting, one.objective): self._needs_s(measured[row.setting], one, budget.jobs)
                 for row in found.rows
                 for one in row.judged
                 if one.is_open and not one.objective.is_zero
@@ -293,10 +293,18 @@ class Evaluation:
         costs = {cell: [_cost_s(run) for run in by_seed.values()] for cell, by_seed in measured.outcomes.runs.items()}
         return mean_costs_s(costs, self.rollout.year, size_s=self._size_s)
 
-    def _needs_s(self, measured: SettingRates, needs: Mapping[RunKind, int], jobs: int) -> float | None:
+    def _needs_s(self, measured: SettingRates, judged: ObjectiveJudgement, jobs: int) -> float | None:
         """For how long ``jobs`` processes would have to go on with this setting alone."""
         counts = {cell: len(by_seed) for cell, by_seed in measured.outcomes.runs.items()}
-        return RunCosts(each=self._costs_s(measured)).of(needs, counts) / jobs if needs else None
+        costs, needs = RunCosts(each=self._costs_s(measured)), judged.needs
+        figure, condition = judged.objective.figure, judged.objective.condition
+        deciding = [cell for cell, weight in measured.weights(figure, condition).items() if weight]
+        if judged.hidden:
+            own = [cell for cell in deciding if cell.fault is not None or cell == measured.year.calm]
+            return costs.unthinned_s(own, needs, least=FEWEST) / jobs
+        if not needs and any(counts.get(cell, 0) < FEWEST for cell in deciding):
+            needs = dict.fromkeys(deciding, LEAST)
+        return costs.of(needs, counts) / jobs if needs else None
 
     def _round(self, state: RunState, names: Sequence[str] | None = None) -> bool:
         """Make every run that is wanted by now and not there yet, seed by seed and all settings of a seed together.

@@ -27,14 +27,15 @@ from zonelab.analysis.measures import (
     works,
 )
 from zonelab.analysis.observation import Observation
-from zonelab.analysis.rates.objectives import COMMANDS, UNAVAILABLE, TimedOperation
+from zonelab.analysis.rates.activity_parts import WAITED_S
+from zonelab.analysis.rates.objectives import BYTES, COMMANDS, UNAVAILABLE, TimedOperation
 from zonelab.analysis.rates.outcomes import UNCONFIRMED
 from zonelab.analysis.rates.year import RunKind
 from zonelab.analysis.runs.directory import RunDirectory
 from zonelab.analysis.runs.errors import RunError
 from zonelab.analysis.runs.history import OPERATIONS
 from zonelab.analysis.summary.run_summary import load_verdict
-from zonelab.engine.units import NS_PER_MS
+from zonelab.engine.units import NS_PER_MS, NS_PER_S
 from zonelab.scenarios.run.trial import Trial, attempt
 from zonelab.scenarios.run_files.tables import OPERATIONS_NAME
 from zonelab.studies.evaluate.rollout import Rollout
@@ -106,6 +107,8 @@ def _with_figures(
         numbers={
             UNAVAILABLE: _unavailable_s(operations, load_end_ns),
             COMMANDS: sum(level["commands"] for level in levels),
+            BYTES: sum(sum(one.get("sent_bytes", {}).values()) for one in coordinators.values()),
+            WAITED_S: _waited_s(operations),
         },
         samples=_times_us([operations], epoch_ns),
     )
@@ -150,6 +153,12 @@ def _times_us(batches: Iterable[pa.RecordBatch], epoch_ns: int) -> dict[str, lis
         for name, (begin_ns, took_us) in found.items()
         if len(begin_ns)
     }
+
+
+def _waited_s(batch: pa.RecordBatch) -> float:
+    """Return the seconds of all pops together: from asking for a message to having one, or none."""
+    (rows,) = events([batch])
+    return float(latency_ns(chosen(rows, having(rows, "f", "pop") & ~having(rows, "type", "invoke"))).sum() / NS_PER_S)
 
 
 def _unavailable_s(batch: pa.RecordBatch, load_end_ns: int) -> float:

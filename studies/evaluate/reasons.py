@@ -64,7 +64,10 @@ class AnswerReasons:
         if not judged.is_open or judged.objective.is_zero:
             return str(judged)
         needed_s = self.needs_s.get((setting, judged.objective))
-        return str(judged) if needed_s is None else f"{judged}; about {_time(needed_s)} more"
+        if needed_s is None:
+            return str(judged)
+        whole = ", not thinned" if judged.hidden else ""
+        return f"{judged}; about {_time(needed_s)} more{whole}"
 
     @property
     def fewer(self) -> str:

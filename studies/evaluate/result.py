@@ -146,7 +146,8 @@ class EvaluationResult:
             return None
         scenario = next(one.scenario for one in self.rollout.settings if one.name == name)
         commands = self.values[name][Figure.parsed(COMMANDS)]
-        return YearlyCost.of(scenario, year, commands, prices=self.rollout.evaluate.prices)
+        outcomes = self.done.measured[name].outcomes
+        return YearlyCost.of(scenario, year, commands, prices=self.rollout.evaluate.prices, outcomes=outcomes)
 
     @property
     def left_out(self) -> list[str]:

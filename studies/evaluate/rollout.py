@@ -5,6 +5,7 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
+from math import inf
 from typing import Any
 
 from pydantic import TypeAdapter
@@ -24,6 +25,9 @@ from zonelab.studies.sweep.settings import Setting, settings_of
 
 UNTHINNED_MESSAGES_MAX = 10_000
 """Messages of the largest run that is not thinned: without a fault its load is shortened to it."""
+
+COMPARED = 4
+"""Figures that thinning should leave as they are come from runs that are thinned by so many times less, too."""
 
 CALM_MESSAGES = 600
 """Messages of a thinned run without a fault: many short ones cost little more than a few long ones."""
@@ -93,12 +97,24 @@ class Rollout:
             )
             for one in year.faults
         ]
-        calm_s = {
-            one.thinning: min(year.load_s(one.cells[-1]), max(year.run_s, CALM_MESSAGES * one.thinning / rate_per_s))
-            for one in sorted(faults, key=lambda one: year.load_s(one.cells[-1]))
-            if one.thinning > calm.thinning
+        thinnings = {one.thinning for one in faults if one.thinning > calm.thinning}
+        compared = {
+            one.thinning: max(calm.thinning, thinning_for(every, one.thinning // COMPARED, messages_max=1))
+            for one in faults
+            if one.thinning > calm.thinning and self._asks_survivors(one.name)
         }
-        return replace(year, faults=tuple(faults), calm_load_s=calm_s, calm=calm)
+        longest_s = {
+            one.thinning: year.load_s(one.cells[-1]) for one in sorted(faults, key=lambda one: longest[one.name])
+        }
+        calm_s = {
+            k: min(longest_s.get(k, inf), max(year.run_s, CALM_MESSAGES * k / rate_per_s))
+            for k in thinnings | set(compared.values()) - {calm.thinning}
+        }
+        return replace(year, faults=tuple(faults), calm_load_s=calm_s, calm=calm, compared=compared)
+
+    def _asks_survivors(self, fault: str) -> bool:
+        """Return whether an objective on a class of faults is on what thinned runs should show as others do."""
+        return any(one.condition == fault and one.figure.survives_thinning for one in self.evaluate.objectives)
 
     def run(self, setting: int, cell: RunKind, seed: int) -> Scenario:
         """The scenario of one run."""

@@ -8,9 +8,13 @@ import yaml
 from support.analysis.planted_rollouts import ROLLOUTS
 from support.scenarios.sim_runs import SMALL
 
+from zonelab.analysis.observation import Observation
+from zonelab.analysis.rates.activity_parts import WAITED_S, ActivityParts
 from zonelab.analysis.rates.decisive_inputs import DecisiveInput
 from zonelab.analysis.rates.objectives import YEAR_S
+from zonelab.analysis.rates.outcomes import Outcomes
 from zonelab.analysis.rates.samples import Estimate
+from zonelab.analysis.rates.year import NO_FAULT, RunKind
 from zonelab.scenarios.errors import ScenarioError
 from zonelab.studies.evaluate.decision_brief import NO_CHANGE, nearest_change, runner_up
 from zonelab.studies.evaluate.rollout import Rollout
@@ -80,3 +84,52 @@ def test_prices_of_the_file_are_ends_of_what_it_costs(tmp_path: Path) -> None:
 def test_a_wrong_price_is_refused_with_its_place(tmp_path: Path, prices: dict[str, object]) -> None:
     with pytest.raises(ScenarioError, match=r"evaluate\.prices\.program"):
         rollout(tmp_path, prices=prices)
+
+
+def shown(cells: dict[RunKind, tuple[int, float]]) -> Outcomes:
+    """Return runs of so many messages and seconds of waiting, at 20 commands a message and 30 a second of waiting."""
+
+    def run(messages: int, waited_s: float, seed: int) -> Observation:
+        commands = (20 * messages + 30 * waited_s) * (1 + 0.001 * seed)
+        numbers = {"commands": commands, "bytes": 100 * commands, WAITED_S: waited_s}
+        return Observation(begun=messages, numbers=numbers)
+
+    return Outcomes({cell: {seed: run(*size, seed) for seed in range(3)} for cell, size in cells.items()})
+
+
+def test_commands_and_bytes_of_a_year_are_those_of_messages_and_of_waiting(tmp_path: Path) -> None:
+    """Runs wait for 5 s a message, thinned ones for 2; the year, whose programs work half of the time, for 0.15."""
+    made, commands = rollout(tmp_path), Estimate(*map(np.asarray, (170.0, 160.0, 180.0)))
+    outcomes = shown({NO_FAULT: (1_000, 5_000.0), RunKind(thinning=4): (600, 1_200.0)})
+    found = YearlyCost.of(made.settings[0].scenario, made.year, commands, prices=None, outcomes=outcomes)
+    assert found is not None
+    waited_s = 9 * (1 - found.busy) * YEAR_S
+    assert found.all_commands == pytest.approx(20 * found.messages + 30 * waited_s, rel=0.01)
+    assert found.sent_bytes == pytest.approx(100 * found.all_commands, rel=0.01)
+    assert found.all_commands < 0.5 * float(found.commands.value), "waiting at the end of runs is none of the year's"
+    first, second, *_ = found.sentences()
+    assert "20 a message, 30 a second of each program that waits) for 946 million messages" in first
+    assert second.endswith("2 kB a message, 3 kB a second of each program that waits")
+
+
+def test_parts_are_told_only_where_runs_wait_for_different_times_a_message(tmp_path: Path) -> None:
+    alike = shown({NO_FAULT: (1_000, 5_000.0), RunKind(thinning=4): (600, 3_000.0)})
+    assert ActivityParts.of(alike, "commands") is None
+    assert ActivityParts.of(Outcomes({}), "bytes") is None
+    made, commands = rollout(tmp_path), Estimate(*map(np.asarray, (170.0, 160.0, 180.0)))
+    found = YearlyCost.of(made.settings[0].scenario, made.year, commands, prices=None, outcomes=alike)
+    assert found is not None
+    assert found.all_commands == float(found.commands.value)
+    assert found.sent_bytes == pytest.approx(17_000 * found.messages, rel=0.01), "of all commands alike"
+
+
+def test_bytes_between_zones_have_their_price(tmp_path: Path) -> None:
+    made, commands = rollout(tmp_path, prices={"gb_between_zones": "0.01..0.02"}), Estimate(*map(np.asarray, (1, 1, 1)))
+    outcomes = shown({NO_FAULT: (1_000, 5_000.0)})
+    found = YearlyCost.of(
+        made.settings[0].scenario, made.year, commands, prices=made.evaluate.prices, outcomes=outcomes
+    )
+    assert found is not None
+    assert found.price is not None
+    assert found.price.low == pytest.approx(0.01 * (found.sent_bytes or 0) / 1e9)
+    assert found.price.high == pytest.approx(2 * found.price.low)

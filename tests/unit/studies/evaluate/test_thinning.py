@@ -15,7 +15,7 @@ from support.project_files import ROOT
 from support.scenarios.sim_runs import SMALL
 
 from zonelab.analysis.observation import Observation
-from zonelab.analysis.rates.decisions import ObjectiveStatus, judge
+from zonelab.analysis.rates.decisions import ObjectiveJudgement, ObjectiveStatus, judge
 from zonelab.analysis.rates.figures import SettingRates
 from zonelab.analysis.rates.objectives import Figure, Objective, TimedOperation
 from zonelab.analysis.rates.outcomes import Outcomes, RunScale
@@ -193,6 +193,52 @@ def test_cases_of_thinned_runs_count_for_the_load_that_they_stand_for():
     assert thin.counted(THINNED, "losses").grain == pytest.approx(7.2)
     assert RunScale(thinned_by=7.2, shortened_by=2).cases("unavailable") == 2, "a larger load is away no longer"
     assert judge(planted(THINNED, SCALE, lost=100), loss, error=0.05).status is ObjectiveStatus.NOT_MET
+
+
+def compared(counts: tuple[int, int], *, runs: int, spread: int = 0) -> ObjectiveJudgement:
+    """Return what is known of redelivered messages: so many of 1,000 in runs thinned by 40, and in those by 10."""
+    down = YearlyFaults(name="down", per_year=2, lasts_s=10, lengths_s=(10,), loads_s=(60,), thinning=40)
+    year = Year(run_s=60, faults=(down,), compared={40: 10})
+    numbers = RunScale(thinned_by=40).numbers()
+
+    def drawn(mean: int) -> dict[int, Observation]:
+        return {
+            seed: Observation(begun=1_000, counts={"redelivered": mean + spread * (seed % 3 - 1)}, numbers=numbers)
+            for seed in range(runs)
+        }
+
+    shown = {kind: drawn(counts[kind == RunKind(thinning=10)]) for kind in year.cells}
+    objective = Objective.parsed("redelivered < 20% with down")
+    return judge(SettingRates(Outcomes(shown), year), objective, error=0.05)
+
+
+def test_what_moves_with_thinning_is_open_and_named():
+    same = compared((50, 50), runs=100, spread=5)
+    assert (same.status, same.moved) == (ObjectiveStatus.MET, "")
+    moved = compared((50, 60), runs=100, spread=5)
+    assert (moved.status, moved.unseen) == (ObjectiveStatus.OPEN, False)
+    assert str(moved).endswith("; it moves with thinning: 5% thinned by 40, 6% by 10")
+
+
+def test_thinned_runs_are_drawn_until_they_can_be_5_percent_apart():
+    few = compared((50, 50), runs=30, spread=20)
+    assert few.status is ObjectiveStatus.OPEN
+    assert "not known yet whether it moves with thinning: 5% thinned by 40, 5% by 10, up to " in str(few)
+    wanted = max(few.needs.values())
+    assert 30 < wanted < 1_000
+    assert compared((50, 50), runs=wanted + 3, spread=20).status is ObjectiveStatus.MET
+
+
+def test_less_thinned_runs_are_made_for_figures_that_thinning_should_leave(tmp_path: Path):
+    document = yaml.safe_load(ROLLOUT.read_text(encoding="utf-8"))
+    document["evaluate"]["objectives"].append("redelivered < 1% with any one zone down")
+    path = tmp_path / "rollout.yaml"
+    path.write_text(yaml.safe_dump(document), encoding="utf-8")
+    year, without = Rollout.load(str(path)).year, Rollout.load(str(ROLLOUT)).year
+    thinning = year.fault("any one zone down").thinning
+    assert set(year.cells) - set(without.cells) == {RunKind(thinning=thinning // 4)}
+    assert year.less_thinned(RunKind(thinning=thinning)) == RunKind(thinning=thinning // 4)
+    assert without.compared == {}
 
 
 def lost_in_an_event(measured: SettingRates) -> float:
