@@ -91,3 +91,20 @@ def test_a_subscriber_whose_server_dies_gets_an_error(where):
 
     with cluster(where) as lab:
         lab.run(steps)
+
+
+def test_a_subscriber_at_a_zones_port_hears_the_events_of_its_server():
+    with cluster("process", set={"notify_keyspace_events": "EA"}) as lab:
+        mine, other = redis.Redis.from_url(lab.urls["b"]), redis.Redis.from_url(lab.urls["a"])
+        with mine, other, mine.pubsub() as pubsub:
+            pubsub.psubscribe("__keyevent@0__:*")
+            assert pubsub.get_message(timeout=30)["type"] == "psubscribe"
+            other.rpush("jobs", "one")
+            other.set("lock", "mine", px=150)
+            heard = [pubsub.get_message(timeout=30) for _ in range(4)]
+    assert [(one["channel"].partition(b":")[2], one["data"]) for one in heard] == [
+        (b"rpush", b"jobs"),
+        (b"set", b"lock"),
+        (b"expire", b"lock"),
+        (b"expired", b"lock"),
+    ]
