@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from zonelab.analysis.checkers.verdict import Verdict
+from zonelab.analysis.events.run import ENGINE as EVENTS
 from zonelab.analysis.number_text import listed
 from zonelab.analysis.runs.directory import RunDirectory
 from zonelab.analysis.summary.result import Result
@@ -34,6 +35,8 @@ def next_steps(run: RunDirectory, result: Result, values: Mapping[str, Any]) -> 
     """Return what to do next after a run that was judged, the nearest look first; ``values``: of its scenario file."""
     verdict, place = result.verdict, path_text(run.path)
     steps = [*_closer(run, verdict, place)]
+    if run.info.queue.engine == EVENTS:
+        return (*steps, *_of_programs(run, place))
     if result.summary.overloaded:
         steps.append(NextCommand(_line("limit", f"{place}/{_SCENARIO}"), "up to which rate the zones keep up"))
     if verdict.violated and _is_listed(values):
@@ -70,6 +73,13 @@ def _closer(run: RunDirectory, verdict: Verdict, place: str) -> Iterator[NextCom
         yield NextCommand(lens_command(run, first.message_id), "the first case: every zone, lease and vote")
     if run.info.queue.order:
         yield NextCommand(_line("partitions", place), "each partition: who held it, and where it stood still")
+
+
+def _of_programs(run: RunDirectory, place: str) -> Iterator[NextCommand]:
+    """Yield what to do next with programs of the user's own, which nobody can simulate; nothing for a log alone."""
+    if getattr(run.info, "programs", None):
+        again = _line("run", f"{place}/{_SCENARIO}", "--seed", str(run.info.seed + 1))
+        yield NextCommand(again, "the same programs and faults with another seed: one run is one example")
 
 
 def _is_listed(values: Mapping[str, Any]) -> bool:

@@ -29,12 +29,15 @@ def settings_of(run: RunDirectory) -> dict[str, Any]:
 
 
 def used_words(run: RunDirectory) -> str:
-    """Return what the clients of ``run`` used: the engine and its mode, ``dyno, default``, or the kind of workload.
+    """Return what the clients of ``run`` used: the engine and its mode, ``dyno, default``, the kind of workload, or
+    ``programs``; of a log of events that came from elsewhere, ``events``.
 
     Raises ``RunError``.
     """
     if run.info.workload is not None:
         return f"{run.info.workload.kind} workload"
+    if getattr(run.info, "programs", None):
+        return "programs"
     mode = scenario_values(run).get("queue.mode")
     return ", ".join([run.info.queue.engine, *([str(mode)] if mode else [])])
 

@@ -49,9 +49,8 @@ def _late(results: Sequence[Result], *, quantile: str = "p99", share_max: float 
     parts = []
     for result in results:
         late_ms = RunDirectory.open(result.directory).info.stall_p99_ms or 0.0
-        push, ack = result.summary.operation("push"), result.summary.operation("ack")
-        shown = {"push": push.response_ms if push else {}, "ack": ack.service_ms if ack else {}}
-        shown_ms = {f: latency[quantile] for f, latency in shown.items() if quantile in latency}
+        shown = {f: result.summary.operation(f) for f in ("push", "ack")}
+        shown_ms = {f: one.time_ms[quantile] for f, one in shown.items() if one and quantile in one.time_ms}
         swamped = {f: latency_ms for f, latency_ms in shown_ms.items() if late_ms > share_max * latency_ms}
         if swamped:
             figures = listed([f"{f} {digits(latency_ms)} ms" for f, latency_ms in swamped.items()])

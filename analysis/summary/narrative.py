@@ -11,7 +11,7 @@ from zonelab.analysis.runs.directory import RunDirectory
 from zonelab.analysis.summary.cautions import cautions
 from zonelab.analysis.summary.left_behind import listed_by, overload_explains_all, overload_words
 from zonelab.analysis.summary.result import Result
-from zonelab.analysis.summary.run_summary import ALL_ZONES, OperationSummary
+from zonelab.analysis.summary.run_summary import ALL_ZONES
 
 LATE_MS = 1_000
 """Lateness whose p99 is above this, or above a lease, has a sentence."""
@@ -121,7 +121,7 @@ def _noticed(result: Result) -> Iterator[str]:
     """Yield what whoever uses the cluster would have noticed: how long things took, and when they did not work."""
     names = ("push", "pop", "ack") if "queue" in result.verdict.sections else result.verdict.consistency.operations
     found = [row for row in result.summary.operations if row.zone == ALL_ZONES and row.f in names]
-    timed = [(row.f, took) for row in found if (took := _time_ms(row)).get("count")]
+    timed = [(row.f, took) for row in found if (took := row.time_ms).get("count")]
     times = ", ".join(f"{f} {digits(took['p50'])} and {digits(took['p99'])} ms" for f, took in timed)
     if times:
         planned = [row.f for row in found if row.response_ms.get("count")]
@@ -132,11 +132,6 @@ def _noticed(result: Result) -> Iterator[str]:
     outages = [f"{row.f} {digits(row.unavailability_s)} s" for row in found if row.unavailability_s >= 0.05]
     if outages:
         yield f"Operations did not work for some of the time, added up over the zones: {', '.join(outages)}."
-
-
-def _time_ms(row: OperationSummary) -> Mapping[str, float]:
-    """From when an operation was to begin, where a plan says that, as other sentences do; else from when it began."""
-    return row.response_ms if row.response_ms.get("count") else row.service_ms
 
 
 def _promise(results: Sequence[Result]) -> str:
@@ -232,9 +227,9 @@ def _price(results: Sequence[Result]) -> str:
     parts = []
     for result in results:
         push = result.summary.operation("push")
-        if push is None or "p99" not in push.response_ms:
+        if push is None or "p99" not in push.time_ms:
             continue
         doubtful = result.verdict.totals.failed + result.verdict.totals.indeterminate
         refused = f"{doubtful:,} not confirmed" if doubtful else "all confirmed"
-        parts.append(f"{result.title}: {refused}, p99 {digits(push.response_ms['p99'])} ms")
+        parts.append(f"{result.title}: {refused}, p99 {digits(push.time_ms['p99'])} ms")
     return f"What that cost the producers, in pushes: {'; '.join(parts)}." if parts else ""

@@ -57,6 +57,11 @@ class OperationSummary:
     p99_interval_ms: Interval | None
     unavailability_s: float
 
+    @property
+    def time_ms(self) -> Mapping[str, float]:
+        """From when an operation was to begin, where a plan says that; else from when it began."""
+        return self.response_ms if self.response_ms.get("count") else self.service_ms
+
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Rate:

@@ -41,10 +41,10 @@ def _count(section: str, message_class: MessageClass, label: str = "") -> Figure
     return FigureRow(label or message_class.words, value, section)
 
 
-def _latency(f: str, kind: str, label: str) -> FigureRow[Result]:
+def _latency(f: str, label: str) -> FigureRow[Result]:
     def value(result: Result) -> str:
         operation = result.summary.operation(f)
-        return slashed(getattr(operation, kind) if operation is not None else {}, "p50", "p99")
+        return slashed({} if operation is None else operation.time_ms, "p50", "p99")
 
     return FigureRow(label, value, "latencies")
 
@@ -84,9 +84,9 @@ _FIGURES: tuple[FigureRow[Result], ...] = (
         lambda result: slashed(result.verdict.queue.overlap_ms, "p50", "p99", "max"),
         "duplicates",
     ),
-    _latency("push", "response_ms", "push p50 / p99, ms"),
-    _latency("pop", "service_ms", "pop p50 / p99, ms (with its wait)"),
-    _latency("ack", "service_ms", "ack p50 / p99, ms"),
+    _latency("push", "push p50 / p99, ms"),
+    _latency("pop", "pop p50 / p99, ms (with its wait)"),
+    _latency("ack", "ack p50 / p99, ms"),
     FigureRow(
         "lateness p50 / p99, ms",
         lambda result: slashed(result.verdict.queue.lateness_ms.get("all", {}), "p50", "p99"),

@@ -198,6 +198,8 @@ def test_what_has_one_moment_in_a_log_took_no_time_that_anybody_knows(tmp_path, 
     summary = json.loads((page.parent / "summary.json").read_text())
     timed = {row["f"]: row["service_ms"]["count"] for row in summary["operations"] if row["zone"] == "all"}
     assert timed == {"push": 2, "pop": 0, "ack": 0}
+    text = page.read_text()
+    assert "zonelab hunt" not in text, "nobody can simulate what left a log"
 
 
 def test_a_log_on_stdin_gets_a_report_and_compares_with_another(tmp_path):

@@ -39,7 +39,7 @@ def summary(f: str, value: float, *, unavailability_s: float = 0.0) -> Operation
         counts={},
         errors={},
         service_ms=latencies(value),
-        response_ms=latencies(2 * value),
+        response_ms={"count": 1, **latencies(2 * value)} if f == "push" else {"count": 0},
         p99_interval_ms=None,
         unavailability_s=unavailability_s,
     )
