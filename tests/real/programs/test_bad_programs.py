@@ -41,6 +41,10 @@ DOUBTED = {
     ),
     "id twice": f"in {FILE}: line 13 (program {NAME}): 1 is pushed again: an id is one message",
     "end without begin": f"in {FILE}: line 7 (program {NAME}): 2 ends here, and its begin is not in the log",
+    "hides a second run": (
+        f"in {FILE}: line 10 (program {NAME}): 2 has more effects than attempts: a run that no worker reported"
+    ),
+    "outlives its kill": f"program {NAME}: a process that it had started (pid PID) outlived it and was killed",
     "clock ahead": f"program {NAME}: line 1 of its output has a time 60 s ahead of the clock of the lab",
 }
 
@@ -63,6 +67,9 @@ def scenario_file(folder: Path, habit: str, command: list[str] | None = None) ->
         "programs": {"worker": {"command": words, "stop": {"grace_s": 0.5 if "SIGTERM" in habit else 5}}},
         "drain": {"bound_s": 60, "quiet_s": 0.5},
     }
+    if habit == "outlives its kill":
+        kill = {"kind": "program_kill", "program": "worker", "at_s": 1.5, "for_s": 0.2, "restart": False}
+        given["faults"] = [kill]
     file = folder / "bad.yaml"
     file.write_text(yaml.safe_dump(given))
     return file
@@ -117,6 +124,12 @@ def test_a_bad_habit_makes_the_verdict_unknown(tmp_path: Path, habit: str) -> No
 def _without_pid(text: str) -> str:
     before, pid, after = text.partition("(pid ")
     return f"{before}(pid PID){after.partition(')')[2]}" if pid else text
+
+
+def test_an_end_before_its_effect_counts_as_none(tmp_path: Path) -> None:
+    verdict = ran(tmp_path, "end before its effect").check()
+    assert verdict.valid is False
+    assert verdict.counts["abandoned"] == 1
 
 
 @pytest.mark.parametrize("habit", FAILED)

@@ -30,12 +30,13 @@ if habit == "ignores SIGTERM":
     signal.signal(signal.SIGTERM, signal.SIG_IGN)
 else:
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(0))
-if habit == "leaves its group":
+if habit in ("leaves its group", "outlives its kill"):
     subprocess.Popen(["sleep", "1000"], start_new_session=True)
 if habit == "becomes a daemon" and os.fork():
     sys.exit(0)
+EFFECTS = {"end before its effect": {"1": 1, "3": 1}, "hides a second run": {"1": 1, "2": 2, "3": 1}}.get(habit, {})
 for job in ("1", "2", "3"):
-    for op in ("push", "accepted", "begin", "end"):
+    for op in ("push", "accepted", "begin", *["effect"] * EFFECTS.get(job, 0), "end"):
         if habit == "writes to a file":
             with open(file, "a") as events:
                 events.write(line(op, job))

@@ -1,0 +1,86 @@
+"""Goal: what a program writes becomes events and a log, however it is cut; memory and disk stay bounded.
+
+Method: the same text fed in pieces of every size; a collector of one process with a clock of the test.
+"""
+
+import json
+from pathlib import Path
+
+import pytest
+
+from zonelab.scenarios.programs.bounded_log import BoundedLog
+from zonelab.scenarios.programs.collected import CollectedEvents, EventSource
+from zonelab.scenarios.programs.lines import LineSplitter, WrittenLine
+
+NOW_NS = 1_700_000_000_000_000_000
+
+
+@pytest.mark.parametrize("size", range(1, 12))
+def test_lines_do_not_depend_on_how_they_come(size: int) -> None:
+    text = b"one\n\ntwo is long\nlast"
+    splitter, lines = LineSplitter(most=5), []
+    for first in range(0, len(text), size):
+        lines += splitter.feed(text[first : first + size])
+    assert [*lines, *splitter.last()] == [
+        WrittenLine(1, b"one"),
+        WrittenLine(2, b""),
+        WrittenLine(3, b"two i", 6),
+        WrittenLine(4, b"last", 0, whole=False),
+    ]
+
+
+def test_a_log_keeps_its_begin_and_knows_its_end(tmp_path: Path) -> None:
+    log = BoundedLog(tmp_path / "log", most=10)
+    for line in (b"first\n", b"second\n", b"third\n"):
+        log.write(line)
+    assert (tmp_path / "log").read_bytes() == b"first\nseco"
+    assert (log.left_out, log.last_line) == (9, "third")
+    log.close()
+
+
+def collector(folder: Path) -> CollectedEvents:
+    events = CollectedEvents(folder)
+    events.add(EventSource(name="worker-a-0", zone="a"))
+    return events
+
+
+def take(events: CollectedEvents, text: str, *, now_ns: int = NOW_NS) -> bool:
+    return events.take("worker-a-0", WrittenLine(1, text.encode()), now_ns=now_ns)
+
+
+def test_an_event_without_time_and_names_gets_them(tmp_path: Path) -> None:
+    events = collector(tmp_path)
+    assert take(events, '{"op": "push", "id": "1"}')
+    assert take(events, '{"op": "accepted", "id": "1", "t_ns": 5, "program": "p", "zone": "z"}')
+    assert not take(events, "ready")
+    assert not take(events, '{"level": "info"}')
+    (log,) = events.logs()
+    assert [json.loads(line) for line in log.data.splitlines()] == [
+        {"op": "push", "id": "1", "t_ns": NOW_NS, "program": "worker-a-0", "zone": "a"},
+        {"op": "accepted", "id": "1", "t_ns": 5, "program": "p", "zone": "z"},
+    ]
+    assert events.problems() == []
+    events.close()
+
+
+def test_a_queue_is_not_quiet_while_a_delay_or_a_lease_is_open(tmp_path: Path) -> None:
+    events = collector(tmp_path)
+    take(events, '{"op": "push", "id": "1", "delay_ms": 500}')
+    assert events.quiet_since_ns(now_ns=NOW_NS) == NOW_NS + 500_000_000
+    take(events, '{"op": "begin", "id": "1", "lease_ms": 2000}')
+    assert events.quiet_since_ns(now_ns=NOW_NS) == NOW_NS + 2_000_000_000
+    take(events, '{"op": "end", "id": "1"}')
+    assert events.quiet_since_ns(now_ns=NOW_NS) == NOW_NS + 500_000_000
+    (tmp_path / "programs" / "worker-a-0.own.jsonl").write_text("{}\n")
+    later_ns = NOW_NS + 9_000_000_000
+    assert events.quiet_since_ns(now_ns=later_ns) == later_ns
+    events.close()
+
+
+def test_problems_of_one_process_do_not_flood(tmp_path: Path) -> None:
+    events = collector(tmp_path)
+    for _ in range(7):
+        take(events, '{"op": "pushed", "id": "1"}')
+    assert len(events.problems()) == 5
+    assert events.problems()[-1].endswith("(2 more like it)")
+    events.close()
