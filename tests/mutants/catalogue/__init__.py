@@ -24,6 +24,7 @@ _FILES = {
     "checkers": "checkers",
     "checker of order": "checkers_order",
     "clients": "clients",
+    "programs of one's own": "programs",
     "evaluations": "evaluate",
     "live page": "monitor",
 }
