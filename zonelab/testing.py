@@ -72,9 +72,9 @@ def client(
 ) -> "Redis":
     """Return a ``redis.asyncio.Redis`` whose commands go through the coordinator of a zone, also in simulation.
 
-    Names and conversions are redis-py's own, with pipelines, transactions, ``WATCH``, scripts, blocking commands and,
-    in simulation, ``pubsub()``. A program that awaits only this client and the runtime of the cluster runs in virtual
-    time as it is; what waits on asyncio, too, such as ``lock()``, runs in an ``asyncio_program``.
+    Names and conversions are redis-py's own, with pipelines, transactions, ``WATCH``, scripts, blocking commands and
+    ``pubsub()``. A program that awaits only this client and the runtime of the cluster runs in virtual time as it is;
+    what waits on asyncio, too, such as ``lock()``, runs in an ``asyncio_program``.
 
     Args:
         where: the cluster, or the testbed that the factory of a queue gets.

@@ -293,8 +293,6 @@ class ClientConnection:
 
     async def _subscribe(self, command: Command) -> Reply:
         name, names = upper(command[0]), _encoded(command)[1:]
-        if self._place.subscribe is None:
-            return ServerError(f"ERR {name} is not available here: connect to the zone's port")
         await self._inbox.ask(command, name, names, self._place.subscribe)
         return None
 

@@ -31,7 +31,7 @@ class ClientPlace:
 
     ``lease`` and ``release``: of coordinators whose connections are one client's own. ``refusal``: the error that keeps
     a command out of a transaction, as far as it is known before the transaction is sent. ``without``: why there are
-    none of transactions here, if there are none. ``subscribe`` and ``changes`` are an arm's, if it has them.
+    none of transactions here, if there are none. ``subscribe`` is an arm's, and ``changes``, if it has them.
     """
 
     def __init__(
@@ -41,8 +41,8 @@ class ClientPlace:
         coordinator: Coordinator,
         lease: Callable[[], Awaitable[Coordinator]],
         release: Callable[[Coordinator], None],
+        subscribe: Subscribe,
         refusal: Callable[[Command], str | None] = lambda _: None,
-        subscribe: Subscribe | None = None,
         changes: Changes | None = None,
         without: str = "",
     ) -> None:
