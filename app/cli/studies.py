@@ -48,6 +48,8 @@ def hunt(
     overrides = overrides_of(set_, queue=queue)
     at_level = [f"level={level}"] if level is not None else []
     loaded = load_scenario(scenario, overrides=overrides + at_level, draws_faults=True)
+    if loaded.programs:
+        raise NotAccepted(f"{scenario}: programs: a hunt simulates, and programs run beside real servers: zonelab run")
     words = [scenario, "--level", loaded.level, "--messages", str(messages), *words_of("--set", overrides)]
     hunted = run_hunt(
         HuntTarget(scenario=loaded, messages=messages),

@@ -45,3 +45,13 @@ def test_a_fault_that_cannot_be_is_one_line(tmp_path: Path) -> None:
         64,
         ["zonelab: try: faults[0].zone: got 'd'; accepted: a zone of the topology (a, b, c)"],
     )
+
+
+def test_a_hunt_refuses_programs_in_one_line(tmp_path: Path) -> None:
+    (tmp_path / "own.yaml").write_text("{name: own, load: {duration_s: 1}, programs: {worker: {command: work}}}")
+    words = [sys.executable, "-m", "zonelab", "hunt", "own.yaml", "--runs", "1"]
+    done = subprocess.run(words, cwd=tmp_path, capture_output=True, text=True, timeout=HANGS_S, check=False)
+    assert (done.returncode, done.stderr.splitlines()) == (
+        64,
+        ["zonelab: own.yaml: programs: a hunt simulates, and programs run beside real servers: zonelab run"],
+    )
