@@ -27,7 +27,7 @@ from zonelab.analysis.first_screen.answers import Answers, answers
 from zonelab.analysis.first_screen.next_steps import lens_command
 from zonelab.analysis.lens_page import lens_parts
 from zonelab.analysis.message_classes import MessageClass
-from zonelab.analysis.number_text import bounds, digits
+from zonelab.analysis.number_text import bounds, counted, digits
 from zonelab.analysis.pages import Script, environment
 from zonelab.analysis.runs.directory import RunDirectory
 from zonelab.analysis.runs.manual_session import deviations, unknown_scripts, verbs, zone_summaries
@@ -250,7 +250,7 @@ def build_comparison(runs: Sequence[Path], path: Path) -> Path:
         environment()
         .get_template("comparison.html")
         .render(
-            title=f"{scenarios}: {len(runs)} runs compared",
+            title=f"{scenarios}: {counted(len(runs), 'run')} compared",
             heading=f"{scenarios}, compared",
             runs=shown,
             counts=_compared_counts(verdicts),

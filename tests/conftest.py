@@ -56,6 +56,12 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
                 item.add_marker(pytest.mark.skip(reason=reason))
 
 
+@pytest.fixture(autouse=True)
+def quiet_work(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Let no line say that work goes on because the machine is busy; tests of such lines set their own time."""
+    monkeypatch.setattr("zonelab.studies.reporting.progress.SILENT_S", 3_600.0)
+
+
 def _hear_signals() -> None:
     """A shell's background jobs ignore Ctrl-C, programs under nohup SIGHUP, and what they start inherits that."""
     for number, heard in ((signal.SIGINT, signal.default_int_handler), (signal.SIGHUP, signal.SIG_DFL)):

@@ -24,6 +24,7 @@ from zonelab.analysis.comparison.metrics import (
 )
 from zonelab.analysis.comparison.samples import Metric, read_series, read_zone_medians, zones_differ
 from zonelab.analysis.message_classes import DUPLICATE_CAUSES
+from zonelab.analysis.number_text import counted
 from zonelab.analysis.proportions import Interval
 from zonelab.analysis.runs.directory import RunDirectory
 from zonelab.analysis.runs.settings import settings_of
@@ -210,4 +211,4 @@ def _notes(
         if "load" not in run.info.phases:
             yield f"the {which} run has no load phase on record: all of it was used"
         if verdict.counts["undecided"]:
-            yield f"the {which} run has {verdict.counts['undecided']} messages that may be lost or stuck"
+            yield f"the {which} run has {counted(verdict.counts['undecided'], 'message')} that may be lost or stuck"

@@ -6,6 +6,7 @@ from typing import Any
 
 from zonelab.analysis.figures.plot_data import TYPES
 from zonelab.analysis.figures.timeline import Mark, ProcessRow, Timeline
+from zonelab.analysis.number_text import counted
 
 WIDTH = 1_000.0
 ROW_HEIGHT = 20
@@ -71,7 +72,7 @@ def picture(shown: Timeline) -> Picture:
 def _process_row(row: ProcessRow, place: int, end_s: float) -> TimelineRow:
     y = ROW_HEIGHT * place + ROW_HEIGHT // 2
     paths = ((kind, _path([mark for mark in row.marks if mark.type == kind], y, end_s)) for kind in TYPES)
-    title = f"{row.name}, zone {row.zone}: {row.operations:,} operations"
+    title = f"{row.name}, zone {row.zone}: {counted(row.operations, 'operation')}"
     return TimelineRow(name=row.name, title=title, paths=tuple((kind, path) for kind, path in paths if path))
 
 

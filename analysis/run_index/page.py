@@ -7,7 +7,7 @@ from itertools import groupby
 from pathlib import Path
 from typing import Any
 
-from zonelab.analysis.number_text import share_interval
+from zonelab.analysis.number_text import counted, share_interval
 from zonelab.analysis.pages import Script, environment
 from zonelab.analysis.run_index.findings import RULES, Status
 from zonelab.analysis.run_index.index import JSON_NAME, PAGE_NAME, Index
@@ -37,7 +37,7 @@ def write_index(index: Index) -> Path:
         environment()
         .get_template("index.html")
         .render(
-            title=f"{index.folder.name}: {len(index.runs):,} runs",
+            title=f"{index.folder.name}: {counted(len(index.runs), 'run')}",
             index=index,
             shown=shown,
             words={word: sum(line.word == word for line in index.runs) for word in _words(index)},

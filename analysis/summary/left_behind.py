@@ -34,7 +34,7 @@ def overload_words(results: Sequence[Result]) -> Iterator[str]:
         elif result.summary.overloaded:
             zones = "; ".join(
                 f"{row.zone}, where {counted(row.due, 'message')} became due in {digits(row.looked_at_s)} s without a "
-                f"fault, and there were {row.deliveries:,} deliveries"
+                f"fault, and then {counted(row.deliveries, 'delivery', 'deliveries')}"
                 for row in result.summary.overloaded
             )
             explained = _explained(*_stuck(result), unserved=result.verdict.counts[MessageClass.UNSERVED])

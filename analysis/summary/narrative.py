@@ -77,7 +77,7 @@ def _one_run(result: Result) -> Iterator[str]:
 def _tried(result: Result) -> str:
     verdict = result.verdict
     if "queue" not in verdict.sections:
-        return f"Clients of a {verdict.consistency.workload} began {verdict.begun:,} operations"
+        return f"Clients of a {verdict.consistency.workload} began {counted(verdict.begun, 'operation')}"
     totals = verdict.totals
     sent = f"{counted(totals.pushed, 'message')} {'was' if totals.pushed == 1 else 'were'} sent to the queue"
     return f"{sent}, and {totals.acknowledged:,} of them accepted"
@@ -102,8 +102,7 @@ def _cases(name: CaseClass, result: Result) -> str:
         of_accepted = f"{count:,} of {accepted:,} accepted messages{share}"
     zones = listed_by(result.directory, MessageClass.STUCK) if name is MessageClass.STUCK else ""
     known = f"{name.replace('_', ' ')}{f'; most are listed by {zones}' if zones else ''}"
-    words = name.plain.format(count=f"{count:,}", of_accepted=of_accepted)
-    return f"{words.replace('1 times', 'Once', 1) if count == 1 else words} ({known})"
+    return f"{name.told(count, of_accepted=of_accepted)} ({known})"
 
 
 def _order(result: Result) -> Iterator[str]:

@@ -11,7 +11,7 @@ import typer
 
 from zonelab.app.cli import evaluate, faults, gmq, judge, predictions, results, runs, session, studies, try_programs
 from zonelab.app.cli.exits import CODES, EXIT_VALID
-from zonelab.app.cli.verb_groups import VerbGroups
+from zonelab.app.cli.verb_groups import Verb, VerbGroups
 
 _INTERRUPTED_TYPER = 130
 """Exit code that typer returns for a command that Ctrl-C ended."""
@@ -84,7 +84,8 @@ for _heading, _verbs in {  # in the order in which --help lists them
     _A_CLUSTER_BY_HAND: (session.up, session.status, session.monitor, session.heal, session.down, session.image),
 }.items():
     for _verb in _verbs:
-        app.command("try" if _verb is try_programs.try_programs else None, rich_help_panel=_heading)(_verb)
+        name = "try" if _verb is try_programs.try_programs else None
+        app.command(name, cls=Verb, rich_help_panel=_heading)(_verb)
 app.add_typer(faults.app, name="fault", rich_help_panel=_A_CLUSTER_BY_HAND)
 app.add_typer(gmq.app, name="gmq", rich_help_panel="A queue for other programs")
 

@@ -8,7 +8,7 @@ import typer
 
 from zonelab.app.cli.options import AsJson
 from zonelab.app.cli.session import control, show_done
-from zonelab.app.cli.verb_groups import VerbGroups
+from zonelab.app.cli.verb_groups import Verb, VerbGroups
 from zonelab.app.terminal.json_output import print_json
 from zonelab.scenarios.durations import parse_duration_s
 from zonelab.scenarios.errors import NotAccepted
@@ -62,7 +62,7 @@ app = typer.Typer(
 )
 
 
-@app.command()
+@app.command(cls=Verb)
 def restart(
     zone: Zone,
     *,
@@ -82,7 +82,7 @@ def restart(
     show_done(control().post("/restart", body)["done"], as_json=as_json)
 
 
-@app.command()
+@app.command(cls=Verb)
 def end(
     number: Annotated[int, typer.Argument(help="The number that zonelab status shows before the colon.")],
     *,
@@ -97,7 +97,7 @@ def _verbs_of_kinds() -> dict[str, Any]:
 
     verbs = typer.Typer(rich_markup_mode=None)
     for kind, fault_class in UP.items():
-        verbs.command(kind)(_verb(kind, fault_class))
+        verbs.command(kind, cls=Verb)(_verb(kind, fault_class))
     return dict(typer.main.get_group(verbs).commands)
 
 

@@ -10,7 +10,7 @@ from typing import Annotated, Any
 import typer
 
 from zonelab.app.cli.options import AsJson
-from zonelab.app.cli.verb_groups import VerbGroups
+from zonelab.app.cli.verb_groups import Verb, VerbGroups
 from zonelab.app.terminal.json_output import print_json
 
 app = typer.Typer(
@@ -27,7 +27,7 @@ Config = Annotated[
 ]
 
 
-@app.command()
+@app.command(cls=Verb)
 def start(
     *,
     config: Config = None,
@@ -60,7 +60,7 @@ def start(
     tell(launch(settings, arguments=[*arguments, *(["--compat"] if compat else [])]))
 
 
-@app.command()
+@app.command(cls=Verb)
 def status(*, config: Config = None, as_json: AsJson = False) -> None:
     """Show whether the service runs, and where."""
     from zonelab.app.gmq_service.process.launch import status as look
@@ -76,7 +76,7 @@ def status(*, config: Config = None, as_json: AsJson = False) -> None:
         typer.echo("no service runs")
 
 
-@app.command()
+@app.command(cls=Verb)
 def stop(*, config: Config = None, as_json: AsJson = False) -> None:
     """Stop the service after it has finished the jobs in hand. Does nothing if none runs."""
     from zonelab.app.gmq_service.process.launch import stop as end

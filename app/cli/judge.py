@@ -59,6 +59,7 @@ def judge(
     if not file:
         raise NotAccepted("judge needs FILE")
     from zonelab.app.verbs.judge import judged
+    from zonelab.studies.reporting.progress import Work
 
     if (model is None) != (format_ is HistoryFormat.EVENTS):
         needed = "--model with --format jepsen or porcupine, and not without"
@@ -81,7 +82,8 @@ def judge(
     words = ["zonelab", "judge", *map(str, file), *(["--drained"] if drained else [])]
     words += [word for name in forbid or () for word in ("--forbid", str(name))]
     command = shlex.join(words)
-    done = judged(file, drained=drained, forbid=classes, draws=not no_report, runs=runs, command=command)
+    with Work("judge"):
+        done = judged(file, drained=drained, forbid=classes, draws=not no_report, runs=runs, command=command)
     _end(done, junit=junit, opens=opens, as_json=as_json)
 
 
@@ -98,13 +100,15 @@ def _judge_history(
     as_json: bool,
 ) -> NoReturn:
     from zonelab.app.verbs.judge_history import judged_history
+    from zonelab.studies.reporting.progress import Work
 
     if events_only:
         raise NotAccepted("judge: --drained and --forbid need --format events")
     if len(files) > 1:
         raise NotAccepted(f"judge: got {len(files)} files; accepted with --format {format_}: one")
     command = shlex.join(["zonelab", "judge", str(files[0]), "--format", format_, "--model", model])
-    done = judged_history(files[0], format_=format_, kind=model, draws=draws, runs=runs, command=command)
+    with Work("judge"):
+        done = judged_history(files[0], format_=format_, kind=model, draws=draws, runs=runs, command=command)
     _end(done, junit=junit, opens=opens, as_json=as_json)
 
 

@@ -26,10 +26,12 @@ def check(run: RunPath, *, junit: AsJUnit = None, as_json: AsJson = False) -> No
     from zonelab.analysis.summary.result import Result
     from zonelab.app.verbs.check import print_result
     from zonelab.app.verbs.judged_runs import check_suite
+    from zonelab.studies.reporting.progress import Work
 
     directory = run_directory(run)
     info = RunDirectory.open(directory).info
-    result = Result.examined(directory, title=info.level)
+    with Work("check"):
+        result = Result.examined(directory, title=info.level)
     if junit is not None:
         command = shlex.join(["zonelab", "check", str(run)])
         junit.write(check_suite(result.verdict, info, directory, command=command))
@@ -78,9 +80,11 @@ def compare(
     from zonelab.app.terminal.comparison_table import comparison_table
     from zonelab.app.verbs.judged_runs import comparison_suite
     from zonelab.studies.reporting.console import print_table
+    from zonelab.studies.reporting.progress import Work
 
     directories = run_directory(first), run_directory(second)
-    comparison = compare_runs(*directories)
+    with Work("compare"):
+        comparison = compare_runs(*directories)
     if plot is not None:
         plot_comparison(*directories, plot)
     if junit is not None:
@@ -98,8 +102,11 @@ def report(run: RunPath, *, opens: Opens = False, as_json: AsJson = False) -> No
     """Draw a run's plots and write its report again, from its directory alone."""
     from zonelab.analysis.report import build_report
     from zonelab.app.verbs.lens import lens_contents
+    from zonelab.studies.reporting.progress import Work
 
-    page = build_report(run_directory(run), lenses=lens_contents)
+    directory = run_directory(run)
+    with Work("report"):
+        page = build_report(directory, lenses=lens_contents)
     plots = sorted((page.parent / "plots").glob("*.png"))
     if as_json:
         print_json({"report": str(page), "plots": [str(path) for path in plots]})
@@ -123,8 +130,11 @@ def lens(
     Writes the same as a page, in which ← and → go from step to step.
     """
     from zonelab.app.verbs.lens import LensResult
+    from zonelab.studies.reporting.progress import Work
 
-    found = LensResult.of(run_directory(run), message)
+    directory = run_directory(run)
+    with Work("lens") as shown:
+        found = LensResult.of(directory, message, watcher=shown)
     show(found, as_json=as_json)
     if opens:
         open_page(found.page)
@@ -147,9 +157,12 @@ def diff(
     of up to 2,000 messages are made again for their votes.
     """
     from zonelab.app.verbs.diff import diffed
+    from zonelab.studies.reporting.progress import Work
 
     directory = None if second is None else run_directory(second)
-    show(diffed(run_directory(first), directory, nearest=nearest), as_json=as_json)
+    with Work("diff") as shown:
+        found = diffed(run_directory(first), directory, nearest=nearest, watcher=shown)
+    show(found, as_json=as_json)
 
 
 def export(
@@ -168,8 +181,11 @@ def export(
     for that. A Jepsen history is written in EDN and in JSON, or as FILE ends.
     """
     from zonelab.app.verbs.export import exported
+    from zonelab.studies.reporting.progress import Work
 
-    show(exported(run_directory(run), as_, out=out), as_json=as_json)
+    with Work("export") as shown:
+        done = exported(run_directory(run), as_, out=out, watcher=shown)
+    show(done, as_json=as_json)
 
 
 def index(
@@ -182,8 +198,11 @@ def index(
     Only what is new or has changed is read. Exits 0 whatever was found.
     """
     from zonelab.app.verbs.index import index_runs
+    from zonelab.studies.reporting.progress import Work
 
-    show(index_runs(run_directory(runs)), as_json=as_json)
+    with Work("index"):
+        done = index_runs(run_directory(runs))
+    show(done, as_json=as_json)
 
 
 def plot(
@@ -211,8 +230,11 @@ def plot(
     Runs that differ in their seed alone are one line, to which each run counts once; equal input makes equal files.
     """
     from zonelab.app.verbs.plot import plotted
+    from zonelab.studies.reporting.progress import Work
 
-    path = plotted([run_directory(one) for one in run], kind, format_=format_, out=out, by=by, width=width)
+    directories = [run_directory(one) for one in run]
+    with Work("plot"):
+        path = plotted(directories, kind, format_=format_, out=out, by=by, width=width)
     if as_json:
         print_json({"plot": str(path)})
     else:

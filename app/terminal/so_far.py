@@ -4,7 +4,7 @@ from collections.abc import Iterator
 
 from rich.console import RenderableType
 
-from zonelab.analysis.number_text import digits
+from zonelab.analysis.number_text import counted, digits
 from zonelab.analysis.spark.following.follower import SoFar
 from zonelab.app.terminal.aggregate_tables import message_table, operation_table
 
@@ -17,7 +17,11 @@ def so_far_tables(run: SoFar) -> Iterator[RenderableType]:
 
 
 def so_far_line(run: SoFar) -> str:
-    words = [f"{run.through.events:,} events through {_seconds(run.through.last_ns)}", *_ok(run), *_lateness(run)]
+    words = [
+        f"{counted(run.through.events, 'event')} through {_seconds(run.through.last_ns)}",
+        *_ok(run),
+        *_lateness(run),
+    ]
     words += [f"in force: {', '.join(f'{fault.kind} {fault.target}' for fault in run.faults)}"] if run.faults else []
     return f"{run.name}: {'; '.join([*words, *_classes(run)])}" + (
         "" if run.status == "running" else f" ({run.status})"

@@ -10,6 +10,7 @@ from zonelab.analysis.number_text import counted
 from zonelab.analysis.runs.directory import RunDirectory
 from zonelab.engine.units import NS_PER_S
 from zonelab.scenarios.errors import NotAccepted
+from zonelab.scenarios.run_phases import Watcher
 from zonelab.studies.reporting.console import print_lines
 from zonelab.studies.stories.again import NotMadeAgain
 from zonelab.studies.stories.message_steps import MessageStep
@@ -53,7 +54,7 @@ class DiffResult:
         print_lines(*_lines(self.found))
 
 
-def diffed(first: Path, second: Path | None, *, nearest: bool) -> DiffResult:
+def diffed(first: Path, second: Path | None, *, nearest: bool, watcher: Watcher | None = None) -> DiffResult:
     """Compare two runs, or one with the nearest that passes.
 
     Raises ``NotAccepted`` if either is no run of a queue, or no run passes; and ``RunError``.
@@ -62,9 +63,11 @@ def diffed(first: Path, second: Path | None, *, nearest: bool) -> DiffResult:
         raise NotAccepted("diff needs two runs, or one with --nearest")
     run = _run_of_queue(first)
     if second is not None:
-        return DiffResult(found=run_difference(ComparedRun.of(run), ComparedRun.of(_run_of_queue(second))))
+        other = _run_of_queue(second)
+        both = (ComparedRun.of(one, watcher=watcher) for one in (run, other))
+        return DiffResult(found=run_difference(*both))
     try:
-        found = nearest_passing(run)
+        found = nearest_passing(run, watcher=watcher)
     except NotMadeAgain as error:
         raise NotAccepted(f"--nearest: {error}") from error
     if found is None:

@@ -144,7 +144,7 @@ def _words_before(rollout: Rollout, budget: Budget) -> str:
     runs = f"{len(rollout.settings)} settings x {len(rollout.year.cells)} kinds of runs"
     load = f"{rollout.year.run_s:g} s of load each, simulated"
     if budget.runs is not None:
-        return f"{runs}, {load}; for at most {budget.runs:,} runs of each setting"
+        return f"{runs}, {load}; for at most {counted(budget.runs, 'run')} of each setting"
     if budget.until_decided:
         return f"{runs}, {load}; until nothing is open that takes less than a day"
     return f"{runs}, {load}; for about {budget.seconds:g} s, and some seconds more for the answer and its page"

@@ -14,6 +14,7 @@ from zonelab.analysis.interchange.porcupine import write_porcupine
 from zonelab.analysis.runs.directory import RunDirectory
 from zonelab.analysis.whole_files import whole
 from zonelab.scenarios.errors import NotAccepted
+from zonelab.scenarios.run_phases import Watcher
 from zonelab.studies.reporting.console import print_lines
 from zonelab.studies.stories.again import NotMadeAgain, kept_scenario, made_again
 from zonelab.studies.stories.command_log import CommandLog, SentCommand
@@ -54,7 +55,7 @@ class Export:
         print_lines(*map(str, self.files), *([self.without] if self.without else []))
 
 
-def exported(directory: Path, format_: ExportFormat, *, out: Path | None) -> Export:
+def exported(directory: Path, format_: ExportFormat, *, out: Path | None, watcher: Watcher | None = None) -> Export:
     """Write the run in ``directory`` as ``format_`` to ``out``.
 
     Raises ``NotAccepted`` if the kind of run has nothing that the format could say, ``RunError``, and ``OSError``.
@@ -66,7 +67,7 @@ def exported(directory: Path, format_: ExportFormat, *, out: Path | None) -> Exp
     if format_ is ExportFormat.CSV:
         paths = list(write_csv(run, paths[0]))
     elif format_ is ExportFormat.PERFETTO:
-        without = _write_trace(run, paths[0])
+        without = _write_trace(run, paths[0], watcher)
     else:
         for path in paths:
             _write_text(path, _writer(run, format_, path))
@@ -103,12 +104,12 @@ def _write_text(path: Path, write: Callable[[TextIO], None]) -> None:
         write(file)
 
 
-def _write_trace(run: RunDirectory, path: Path) -> str:
+def _write_trace(run: RunDirectory, path: Path, watcher: Watcher | None) -> str:
     """Write a trace; return why it has no commands, if it has none."""
     commands: tuple[VotedCommand, ...] = ()
     without = ""
     try:
-        commands = tuple(_voted(run))
+        commands = tuple(_voted(run, watcher))
     except NotMadeAgain as error:
         without = f"Without commands and votes: {error}."
     path.parent.mkdir(parents=True, exist_ok=True)
@@ -117,12 +118,13 @@ def _write_trace(run: RunDirectory, path: Path) -> str:
     return without
 
 
-def _voted(run: RunDirectory) -> Iterator[VotedCommand]:
+def _voted(run: RunDirectory, watcher: Watcher | None) -> Iterator[VotedCommand]:
     """Make the run again and yield all that its coordinators sent. Raises ``NotMadeAgain``."""
     if run.info.session is not None:
         raise NotMadeAgain("a session is nobody's scenario")
     log = CommandLog()
-    made_again(run, kept_scenario(run, messages_max=VOTED_MESSAGES_MAX), observe=log.testbed)
+    scenario = kept_scenario(run, messages_max=VOTED_MESSAGES_MAX)
+    made_again(run, scenario, observe=log.testbed, watcher=watcher)
     yield from map(_command, log.commands)
 
 

@@ -13,6 +13,7 @@ from zonelab.analysis.events.operations import history_of
 from zonelab.analysis.events.reading import LogFile, read_events
 from zonelab.analysis.events.run import write_logged_run
 from zonelab.analysis.message_classes import MessageClass
+from zonelab.analysis.number_text import counted
 from zonelab.analysis.summary.narrative import narrative
 from zonelab.analysis.summary.result import Result
 from zonelab.app.verbs.check import Illustrations, illustrate, print_result
@@ -59,7 +60,7 @@ class Judged:
 
     def print(self) -> None:
         """Print the table of the run, the sentences on it, what is in doubt, and its files."""
-        print_result(self.result, title=f"{self.events:,} events")
+        print_result(self.result, title=f"{counted(self.events, 'event')}")
         print_lines(str(self.result.directory), *map(str, self.illustrations.paths[-1:]))
         if self.illustrations.problem:
             print_lines(self.illustrations.problem)

@@ -7,8 +7,10 @@ from typing import Any
 from urllib.parse import quote
 
 from zonelab.analysis.lens_page import write_lens_page
+from zonelab.analysis.number_text import counted
 from zonelab.analysis.runs.directory import RunDirectory
 from zonelab.engine.units import NS_PER_S
+from zonelab.scenarios.run_phases import Watcher
 from zonelab.studies.reporting.console import print_lines
 from zonelab.studies.stories.lens import Lens, is_made_again, lens, lenses
 
@@ -24,13 +26,13 @@ class LensResult:
     page: Path
 
     @classmethod
-    def of(cls, run: Path, message_id: str) -> "LensResult":
+    def of(cls, run: Path, message_id: str, *, watcher: Watcher | None = None) -> "LensResult":
         """Look at a message, and write the page into the run's directory.
 
         Raises ``RunError``, ``NotAccepted``, or ``OSError`` if the page cannot be written.
         """
         directory = RunDirectory.open(run)
-        found = lens(directory, message_id)
+        found = lens(directory, message_id, watcher=watcher)
         page = directory.path / FOLDER / f"{quote(message_id, safe='')}.html"
         write_lens_page(lens_content(directory.path, found), page)
         return cls(run=directory.path, lens=found, page=page)
@@ -105,5 +107,5 @@ def _lines(found: Lens) -> Iterator[str]:
     for line in found.lines:
         yield f"{_s(line.time_ns):>11.6f}  {line.who:<22} {line.what}{'  ←' if line.telling else ''}"
     if found.left_out:
-        yield f"{found.left_out} events of clients between the first and the last are left out."
+        yield f"Left out between the first and the last: {counted(found.left_out, 'event')} of clients."
     yield f"At the end: {'; '.join(found.at_rest)}."

@@ -9,9 +9,11 @@ from zonelab.analysis.case_class import CaseClass
 from zonelab.analysis.checkers.consistency.anomalies import Anomaly
 from zonelab.analysis.checkers.order.properties import Property
 from zonelab.analysis.message_classes import MessageClass
+from zonelab.analysis.number_text import counted
 from zonelab.scenarios.spec.reading import write_scenario
 from zonelab.scenarios.spec.scenario import Scenario
-from zonelab.studies.reporting.console import console, error_console
+from zonelab.studies.reporting.console import console
+from zonelab.studies.reporting.progress import Work
 from zonelab.studies.shrink.queue_run import shrink
 from zonelab.studies.shrink.search import NotFailing, OnSmaller, Shrunk, operations_of
 from zonelab.studies.shrink.workload_run import shrink_accesses
@@ -63,10 +65,10 @@ class ShrinkResult:
         What is not a file is the name of a shipped scenario, and the place is ``runs/<name>/shrunk-<class>``.
         """
         directory = path.parent if path.is_file() else RUNS / scenario.name / f"shrunk-{kept}"
-        with error_console().status("shrinking") as status:
+        with Work("shrink") as shown:
 
             def on_smaller(runs: int, smaller: Scenario) -> None:
-                status.update(f"shrinking: {_size(smaller)} after {runs} runs")
+                shown.phase(f"{_size(smaller)} after {counted(runs, 'run')}", None)
 
             shrunk = _smaller(scenario, kept, runs_max=runs_max, on_smaller=on_smaller)
         done = cls(before=scenario, shrunk=shrunk, scenario_file=directory / SHRUNK, story_file=directory / STORY)
@@ -92,7 +94,7 @@ class ShrinkResult:
         after = self.shrunk.scenario
         out.print(f"{_size(self.before)} became {_size(after)}, still {self.shrunk.violation}.", highlight=False)
         limit = "the limit; there may be a smaller run" if self.shrunk.bounded else "nothing smaller was found"
-        out.print(f"{self.shrunk.runs} runs: {limit}.\n", highlight=False)
+        out.print(f"{counted(self.shrunk.runs, 'run')}: {limit}.\n", highlight=False)
         out.print(self.story_file.read_text(encoding="utf-8"), highlight=False, soft_wrap=True)
         for words in (str(self.story_file), f"zonelab replay {self.scenario_file}"):
             out.print(words, highlight=False, soft_wrap=True)

@@ -13,6 +13,7 @@ from zonelab.analysis.runs.order import ORDER_NAME
 from zonelab.scenarios.queues.catalogue import MakeQueue, queue_under_test
 from zonelab.scenarios.run.simulated import Observe, SimulatedRun, recorded, simulate
 from zonelab.scenarios.run_files.tables import OPERATIONS_NAME, MemoryRun, MemoryTables
+from zonelab.scenarios.run_phases import Watcher
 from zonelab.scenarios.spec.scenario import Scenario
 
 _HISTORY = (OPERATIONS_NAME, ORDER_NAME, VALUES_NAME)
@@ -59,12 +60,13 @@ def attempt(
     *,
     make_queue: MakeQueue = queue_under_test,
     observe: Observe | None = None,
+    watcher: Watcher | None = None,
     keep_trace: bool = False,
 ) -> Trial:
     """Run ``scenario`` and judge what became of its messages, or of the data of its workload."""
     tables = MemoryTables()
     with uncollected():
-        run = simulate(scenario, tables, make_queue=make_queue, observe=observe, keep_trace=keep_trace)
+        run = simulate(scenario, tables, make_queue=make_queue, observe=observe, watcher=watcher, keep_trace=keep_trace)
         verdict = None if run.record.status == "failed" else check_recorded(recorded(scenario, run, tables))
     return Trial(scenario=scenario, run=run, tables=tables, verdict=verdict)
 

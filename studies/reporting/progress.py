@@ -1,8 +1,10 @@
 """Progress of runs on stderr: bars on a terminal, lines in a log or a pipe."""
 
 import sys
+import threading
 import time
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import Self
 
 from rich.progress import (
@@ -28,24 +30,50 @@ LINES = 10
 MEASURED_S = 1.0
 """It measures for so long after the first run, which has the start of the workers in it."""
 
+SILENT_S = 10.0
+"""Time without a line after which one says how far the work is, where there is no terminal."""
+
 _OF_QUEUES = {"push": "pushes ok", "pop": "delivered", "ack": "acks ok"}
 
 Counts = Mapping[tuple[str, Outcome], int]
 
 
 class _Bars:
-    """Bars of ``columns``, which nobody sees without a terminal: then there are the lines that ``_line`` writes."""
+    """Bars of ``columns``, which nobody sees without a terminal: then there are the lines that ``_line`` writes, and
+    after ``SILENT_S`` without one what ``_so_far`` says.
+    """
 
-    def __init__(self, *columns: ProgressColumn) -> None:
+    def __init__(self, *columns: ProgressColumn, transient: bool = False) -> None:
         terminal = error_console()
-        self._bars = Progress(*columns, console=terminal, disable=not terminal.is_terminal)
+        self._bars = Progress(*columns, console=terminal, transient=transient, disable=not terminal.is_terminal)
+        self._ended = threading.Event()
+        self._said_s = time.monotonic()
 
     def __enter__(self) -> Self:
         self._bars.start()
+        self._said_s = time.monotonic()
+        if self._bars.disable:
+            threading.Thread(target=self._break_silence, name="progress", daemon=True).start()
         return self
 
     def __exit__(self, *error: object) -> None:
+        self._ended.set()
         self._bars.stop()
+
+    def _break_silence(self) -> None:
+        while not self._ended.wait(max(0.01, self._said_s + SILENT_S - time.monotonic())):
+            if time.monotonic() - self._said_s >= SILENT_S:
+                self._said_s = time.monotonic()
+                self._line(self._so_far(), separator="")
+
+    def _so_far(self) -> str:
+        """Return how far the work is, as a line."""
+        raise NotImplementedError
+
+    def _begin_phase(self, task: TaskID, phase: "PhaseProgress") -> None:
+        """Show another phase, which may have no bound: to ``Progress.update`` that would be no change."""
+        self._bars.reset(task, phase=phase.name, share=phase.share)
+        next(one for one in self._bars.tasks if one.id == task).total = phase.bound_s
 
     def announce(self, verb: str, scenarios: Sequence[Scenario], *, each: int = 1) -> None:
         """Announce what will be run, ``each`` times each, if it takes long."""
@@ -58,7 +86,64 @@ class _Bars:
 
     def _line(self, *parts: str, separator: str) -> None:
         if self._bars.disable:
+            self._said_s = time.monotonic()
             print(separator.join(filter(None, parts)), file=sys.stderr, flush=True)  # noqa: T201 (its purpose)
+
+
+@dataclass(slots=True)
+class PhaseProgress:
+    """Progress of a phase of a run. ``bound_s``, if it has one, and ``elapsed_s`` are run time."""
+
+    name: str
+    bound_s: float | None = None
+    elapsed_s: float = 0.0
+    begun_s: float = field(default_factory=time.monotonic)
+
+    @property
+    def share(self) -> str:
+        """The share of the phase that is done; nothing if it has no bound."""
+        return f"{min(1.0, self.elapsed_s / self.bound_s):.0%}" if self.bound_s else ""
+
+    @property
+    def words(self) -> str:
+        """The phase, its share that is done and the time left of it, or how long it has taken."""
+        took_s = time.monotonic() - self.begun_s
+        if self.bound_s and self.elapsed_s:
+            share = min(1.0, self.elapsed_s / self.bound_s)
+            return f"{self.name} {self.share}, about {took_s * (1 - share) / share:,.0f} s left"
+        return f"{self.name or 'begins'}, for {took_s:,.0f} s so far"
+
+
+class Work(_Bars):
+    """Watches one piece of work of a verb, such as a run that is made again; says nothing if it is short.
+
+    A ``zonelab.scenarios.run_phases.Watcher``.
+    """
+
+    def __init__(self, title: str) -> None:
+        super().__init__(
+            SpinnerColumn(),
+            TextColumn("{task.description}", markup=False),
+            BarColumn(bar_width=16),
+            TextColumn("{task.fields[share]:>4}", markup=False),
+            TextColumn("{task.fields[phase]}", markup=False),
+            TimeElapsedColumn(),
+            TimeRemainingColumn(),
+            transient=True,
+        )
+        self._title, self._at = title, PhaseProgress("")
+        self._task = self._bars.add_task(title, total=None, phase="", share="")
+
+    def phase(self, name: str, bound_s: float | None) -> None:
+        self._at = PhaseProgress(name, bound_s)
+        self._begin_phase(self._task, self._at)
+
+    def progress(self, elapsed_s: float, counts: Counts) -> None:
+        self._at.elapsed_s = elapsed_s
+        self._bars.update(self._task, completed=elapsed_s, share=self._at.share)
+
+    def _so_far(self) -> str:
+        return f"{self._title}: {self._at.words}"
 
 
 class Display(_Bars):
@@ -72,30 +157,38 @@ class Display(_Bars):
         super().__init__(
             SpinnerColumn(finished_text="✓"),
             TextColumn("{task.description}", markup=False),
-            BarColumn(bar_width=16),
+            BarColumn(bar_width=10),
+            TextColumn("{task.fields[share]:>4}", markup=False),
+            TimeRemainingColumn(compact=True),
             TextColumn("{task.fields[phase]:<9}", markup=False),
             TextColumn("{task.fields[counts]}", markup=False),
         )
         self._title = ""
         self._counts: Counts = {}
         self._run = TaskID(0)
+        self._at = PhaseProgress("")
 
     def begin(self, title: str) -> None:
-        self._title, self._counts = title, {}
-        self._run = self._bars.add_task(title, total=None, phase="", counts="")
+        self._title, self._counts, self._at = title, {}, PhaseProgress("")
+        self._run = self._bars.add_task(title, total=None, phase="", share="", counts="")
 
     def phase(self, name: str, bound_s: float | None) -> None:
-        self._bars.update(self._run, phase=name, total=bound_s, completed=0)
+        self._at = PhaseProgress(name, bound_s)
+        self._begin_phase(self._run, self._at)
         self._say(f"{name} (at most {bound_s:g} s)" if bound_s is not None else name)
 
     def progress(self, elapsed_s: float, counts: Counts) -> None:
-        self._counts = counts
-        self._bars.update(self._run, completed=elapsed_s, counts=_counted(counts))
+        self._counts, self._at.elapsed_s = counts, elapsed_s
+        self._bars.update(self._run, completed=elapsed_s, share=self._at.share, counts=_counted(counts))
 
     def done(self, outcome: str) -> None:
         self._bars.update(self._run, phase=outcome, total=1, completed=1)
         self._bars.stop_task(self._run)
         self._say(outcome)
+
+    def _so_far(self) -> str:
+        counted = f"; {_counted(self._counts)}" if self._counts else ""
+        return f"{self._title}: {self._at.words}{counted}"
 
     def _say(self, text: str) -> None:
         self._line(f"{self._title}: {text}", _counted(self._counts) if self._counts else "", separator="; ")
@@ -138,9 +231,11 @@ class RunBar(_Bars):
         self._begun: tuple[int, float] | None = None
         self._said = False
         self._runs = self._bars.add_task(title, total=total, completed=done, note=note)
+        self._shown: tuple[int, int, str] = (done, total or 0, note)
 
     def show(self, done: int, total: int, *, note: str = "") -> None:
         """Tell that ``done`` of ``total`` runs have ended and, once it is known, how long the rest will take."""
+        self._shown = done, total, note
         self._bars.update(self._runs, completed=done, total=total, note=note)
         if self._begun is not None and self._now_s() - self._begun[1] >= MEASURED_S and not self._said:
             self._say_how_long(done, total, *self._begun)
@@ -148,8 +243,12 @@ class RunBar(_Bars):
         if self._begun is None and done > self._before:
             self._begun = done, self._now_s()
         if done % max(1, total // LINES) == 0:
-            counted = f"{self._title}: {done:,} of {total:,} {self._unit}"
-            self._line(counted, note, self._left(done, total), separator=", ")
+            self._line(self._so_far(), separator="")
+
+    def _so_far(self) -> str:
+        done, total, note = self._shown
+        counted = f"{self._title}: {done:,} of {total:,} {self._unit}" if total else f"{self._title}: begins"
+        return ", ".join(filter(None, (counted, note, self._left(done, total))))
 
     def _left(self, done: int, total: int) -> str:
         """For a log: a terminal shows it beside its bar."""

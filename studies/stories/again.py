@@ -6,6 +6,7 @@ from zonelab.scenarios.arms import Arm
 from zonelab.scenarios.errors import ScenarioError
 from zonelab.scenarios.run.simulated import Observe
 from zonelab.scenarios.run.trial import Trial, attempt
+from zonelab.scenarios.run_phases import Watcher
 from zonelab.scenarios.spec.reading import RESOLVED_NAME, load_scenario
 from zonelab.scenarios.spec.scenario import Scenario
 
@@ -39,9 +40,11 @@ def kept_scenario(run: RunDirectory, *, messages_max: int | None = None) -> Scen
         raise NotMadeAgain(f"the run cannot be made again: {error.lines[0]}") from error
 
 
-def made_again(run: RunDirectory, scenario: Scenario, *, observe: Observe | None = None) -> Trial:
+def made_again(
+    run: RunDirectory, scenario: Scenario, *, observe: Observe | None = None, watcher: Watcher | None = None
+) -> Trial:
     """Make ``run`` again, which was one of ``scenario``. Raises ``NotMadeAgain`` if it becomes another run."""
-    trial = attempt(scenario, observe=observe)
+    trial = attempt(scenario, observe=observe, watcher=watcher)
     was = getattr(run.info, "trace_hash", "")
     if trial.run.trace_hash != was:
         raise NotMadeAgain(

@@ -24,6 +24,7 @@ from zonelab.engine.units import NS_PER_MS
 from zonelab.scenarios.arms import Arm
 from zonelab.scenarios.errors import NotAccepted
 from zonelab.scenarios.queues.places import places_of
+from zonelab.scenarios.run_phases import Watcher
 from zonelab.scenarios.spec.scenario import Scenario
 from zonelab.studies.stories.again import MESSAGES_MAX, NotMadeAgain, kept_scenario, made_again
 from zonelab.studies.stories.command_log import CommandLog, touches
@@ -65,20 +66,20 @@ class Lens:
     at_rest: tuple[str, ...]
 
 
-def lens(run: RunDirectory, message_id: str) -> Lens:
+def lens(run: RunDirectory, message_id: str, *, watcher: Watcher | None = None) -> Lens:
     """Look at one message of a run of a queue.
 
     Raises ``NotAccepted`` if the run has no such message, ``RunError`` if its files cannot be read or its clients used
     no queue.
     """
-    return lenses(run, [message_id])[message_id]
+    return lenses(run, [message_id], watcher=watcher)[message_id]
 
 
-def lenses(run: RunDirectory, message_ids: Sequence[str]) -> dict[str, Lens]:
+def lenses(run: RunDirectory, message_ids: Sequence[str], *, watcher: Watcher | None = None) -> dict[str, Lens]:
     """Look at several messages of a run of a queue, which is made again once. Raises what ``lens`` does."""
     verdict = load_verdict(run)
     told = {message_id: _from_history(run, verdict, message_id) for message_id in message_ids}
-    again = _Again.of(run, message_ids)
+    again = _Again.of(run, message_ids, watcher)
     return {message_id: again.seen(message_id, history) for message_id, history in told.items()}
 
 
@@ -117,14 +118,16 @@ class _Again:
     unknown: str
 
     @classmethod
-    def of(cls, run: RunDirectory, message_ids: Sequence[str]) -> "_Again":
+    def of(cls, run: RunDirectory, message_ids: Sequence[str], watcher: Watcher | None) -> "_Again":
         try:
-            return cls._made(run, message_ids, kept_scenario(run))
+            return cls._made(run, message_ids, kept_scenario(run), watcher)
         except NotMadeAgain as error:
             return cls(strips={}, unknown=str(error))
 
     @classmethod
-    def _made(cls, run: RunDirectory, message_ids: Sequence[str], scenario: Scenario) -> "_Again":
+    def _made(
+        cls, run: RunDirectory, message_ids: Sequence[str], scenario: Scenario, watcher: Watcher | None
+    ) -> "_Again":
         log = CommandLog(list(map(MessageNaming, message_ids)))
         places = places_of(scenario.queue, scenario.zones)
         watched = {message_id: ZoneStrips(message_id, places) for message_id in message_ids}
@@ -134,7 +137,7 @@ class _Again:
                 one.watch(cluster)
             return log.testbed(cluster)
 
-        trial = made_again(run, scenario, observe=observe)
+        trial = made_again(run, scenario, observe=observe, watcher=watcher)
         end_ns = max(end for _, end in trial.run.record.phases.values())
         strips = {message_id: one.spans(end_ns=end_ns) for message_id, one in watched.items()} if places else {}
         unknown = "" if places else f"the engine {scenario.queue.engine} does not say where it keeps messages"

@@ -14,6 +14,7 @@ from zonelab.analysis.runs.directory import RunDirectory
 from zonelab.analysis.runs.fault_bands import FaultBand
 from zonelab.analysis.stories.lines import StorySource
 from zonelab.scenarios.run.trial import attempt
+from zonelab.scenarios.run_phases import Watcher
 from zonelab.scenarios.spec.scenario import Scenario
 from zonelab.studies.stories.again import NotMadeAgain, kept_scenario, made_again
 from zonelab.studies.stories.command_log import CommandLog, SentCommand
@@ -33,11 +34,12 @@ class ComparedRun:
     unknown: str = ""
 
     @classmethod
-    def of(cls, run: RunDirectory) -> "ComparedRun":
+    def of(cls, run: RunDirectory, *, watcher: Watcher | None = None) -> "ComparedRun":
         """Return a run on disk, made again for its votes if that can be. Raises ``RunError``."""
         log = CommandLog()
         try:
-            made_again(run, kept_scenario(run, messages_max=VOTED_MESSAGES_MAX), observe=log.testbed)
+            scenario = kept_scenario(run, messages_max=VOTED_MESSAGES_MAX)
+            made_again(run, scenario, observe=log.testbed, watcher=watcher)
         except NotMadeAgain as error:
             return cls(name=run.name, run=run, unknown=str(error))
         return cls(name=run.name, run=run, commands=log.commands)
@@ -155,25 +157,25 @@ def _begun(band: FaultBand, time_ns: int) -> bool:
     return band.begin_ns <= time_ns
 
 
-def nearest_passing(run: RunDirectory) -> tuple[RunDifference, str] | None:
+def nearest_passing(run: RunDirectory, *, watcher: Watcher | None = None) -> tuple[RunDifference, str] | None:
     """Leave out one fault after another and return the valid run that is most like ``run``, and what it leaves out.
 
     Returns None if no fault alone makes ``run`` invalid. Raises ``NotMadeAgain`` if it cannot be made again, and
     ``RunError``.
     """
     scenario = kept_scenario(run, messages_max=VOTED_MESSAGES_MAX)
-    own = ComparedRun.of(run)
+    own = ComparedRun.of(run, watcher=watcher)
     if own.unknown:
         raise NotMadeAgain(own.unknown)
-    found = [(run_difference(own, one), what) for one, what in _passing(scenario)]
+    found = [(run_difference(own, one), what) for one, what in _passing(scenario, watcher)]
     return min(found, key=lambda one: one[0].differing, default=None)
 
 
-def _passing(scenario: Scenario) -> Iterable[tuple[ComparedRun, str]]:
+def _passing(scenario: Scenario, watcher: Watcher | None) -> Iterable[tuple[ComparedRun, str]]:
     for number, fault in enumerate(scenario.faults):
         rest = tuple(other for place, other in enumerate(scenario.faults) if place != number)
         log = CommandLog()
-        trial = attempt(scenario.model_copy(update={"faults": rest}), observe=log.testbed)
+        trial = attempt(scenario.model_copy(update={"faults": rest}), observe=log.testbed, watcher=watcher)
         if trial.verdict is not None and trial.verdict.valid is True:
             what = f"fault {number}: {fault.kind}"
             yield ComparedRun(name=f"without {what}", run=trial.recorded, commands=log.commands), what

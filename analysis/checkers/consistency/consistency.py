@@ -24,6 +24,7 @@ from zonelab.analysis.checkers.consistency.section import ConsistencySection
 from zonelab.analysis.checkers.consistency.sessions import check_sessions
 from zonelab.analysis.checkers.consistency.sets import check_sets
 from zonelab.analysis.checkers.consistency.staleness import check_staleness
+from zonelab.analysis.number_text import counted
 from zonelab.analysis.runs.accesses import Access, AccessRun, FinalContents, accesses, held
 from zonelab.analysis.runs.directory import RunDirectory
 from zonelab.analysis.runs.info import RunInfo
@@ -129,6 +130,7 @@ def _doubts(info: RunInfo, done: list[Access], at_rest: FinalContents | None, co
     if not info.drained and info.status == "complete":
         yield "some operations had not ended, or some zones were not reached again, when the end state was read"
     if counts[Anomaly.UNDECIDED]:
-        yield f"{counts[Anomaly.UNDECIDED]} keys were too costly to decide; workload.budget_configurations is the limit"
+        undecided = counted(counts[Anomaly.UNDECIDED], "key")
+        yield f"{undecided} too costly to decide; workload.budget_configurations is the limit"
     if not any(access.ok for access in done):
         yield "nothing was done"

@@ -26,6 +26,7 @@ WORDS = {
     "scenarios": "",
     "engines": "",
     "run": "short.yaml --on sim",
+    "try": "--producer true --worker true",
     "replay": "short.yaml",
     "share": "short.yaml",
     "hunt": "short.yaml --runs 1 --messages 5",
@@ -65,6 +66,7 @@ WORDS = {
     "fault slow": "a 4",
     "fault pause": "a",
     "fault memory": "a",
+    "fault disk_full": "a",
     "fault kill": "a",
     "fault wipe": "a",
     "fault restart": "a",
@@ -81,7 +83,7 @@ WORDS = {
 
 ELSEWHERE = {
     *("demo", "evaluate", "measure-lag", "measure-service", "analyze", "image"),
-    *("replay", "share", "shrink", "partitions", "verify"),
+    *("try", "replay", "share", "shrink", "partitions", "verify"),
     *("up", "status", "monitor", "heal", "gmq start"),
     *(verb for verb in VERBS if verb.startswith("fault ")),
 }

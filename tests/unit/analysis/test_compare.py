@@ -200,7 +200,7 @@ def test_what_makes_a_run_doubtful_is_noted(tmp_path: Path) -> None:
     notes = "\n".join(compare(whole, directory).notes)
     assert "the second run was interrupted" in notes
     assert "the second run has no load phase on record" in notes
-    assert "the second run has 1 messages that may be lost or stuck" in notes
+    assert "the second run has 1 message that may be lost or stuck" in notes
     assert "the first run" not in notes
 
 

@@ -68,7 +68,7 @@ def test_an_invalid_run_names_what_happened_with_its_share_and_the_faults(tmp_pa
     headline, tried, lost, again, *_ = words(run.write())
     assert headline == "Something happened in this run that must not happen."
     assert tried.endswith("over 3 zones, with 1 fault (kill b).")
-    assert lost == "1 of 5 accepted messages (20.0%) are gone, and nobody ever got them (lost)."
+    assert lost == "1 of 5 accepted messages (20.0%) is gone, and nobody ever got it (lost)."
     assert again == "Once a message that was finished was handed out again (resurrected)."
 
 
@@ -161,7 +161,7 @@ def test_several_runs_are_compared_by_who_kept_the_promise_what_is_missing_and_t
         "p99 2 ms.",
     ]
     assert any(
-        sentence.endswith("nobody finished them (stuck; most are listed by a and c).")
+        sentence.endswith("nobody finished it (stuck; most are listed by a and c).")
         for sentence in narrative(found[:1])
     )
     _, missing, _ = narrative(found[1:] * 2)
@@ -182,7 +182,7 @@ def test_of_what_was_not_due_nothing_is_claimed(tmp_path: Path) -> None:
             run.payload("far", zone=zone)
         expected = "Every acknowledged message that was due was delivered and acknowledged by its consumer."
         assert finished(run) == (expected if name == "2" else "")
-        assert any(sentence.endswith("nothing is known of their delivery (not due).") for sentence in words(run.path))
+        assert any(sentence.endswith("nothing is known of its delivery (not due).") for sentence in words(run.path))
 
 
 def test_dead_letters_are_not_said_to_be_acknowledged(tmp_path: Path) -> None:
@@ -252,7 +252,7 @@ def test_work_of_two_programs_is_said_with_how_long_it_lasted(tmp_path: Path) ->
     run.ack("slow", first, at_ms=600)
     found = narrative([examined(run)])
     assert "DC_ONE: two programs worked on one message for 99 / 99 / 99 ms (p50 / p99 / most)." in found
-    assert any(one.endswith("no longer held them (zombie ack), which this scenario allows.") for one in found)
+    assert any(one.endswith("no longer held it (zombie ack), which this scenario allows.") for one in found)
 
 
 @pytest.mark.parametrize(("messages", "shown"), [(99, 1), (100, 0)])

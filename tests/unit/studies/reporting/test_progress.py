@@ -1,9 +1,14 @@
 """Goal: who starts many runs hears soon how long they will take. Method: a bar with a clock of the test."""
 
+import re
+import time
+
 import pytest
+from support.programs import HANGS_S
 
 from zonelab.scenarios.spec.reading import load_scenario
-from zonelab.studies.reporting.progress import Display, RunBar
+from zonelab.studies.reporting import progress
+from zonelab.studies.reporting.progress import Display, RunBar, Work
 
 
 @pytest.mark.parametrize(("each_s", "said"), [(0.5, ["steady: 89 more runs x 0.5 s, about 44 s"]), (0.01, [])])
@@ -50,3 +55,66 @@ def test_what_will_be_run_is_said_beforehand_from_the_phases_of_the_scenarios(
     with Display() as shown:
         shown.announce("steady", loaded)
     assert capsys.readouterr().err == said
+
+
+@pytest.fixture
+def soon(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Let silence be broken soon."""
+    monkeypatch.setattr(progress, "SILENT_S", 0.02)
+
+
+def heard(capsys: pytest.CaptureFixture[str], pattern: str) -> bool:
+    """Wait for a line on stderr."""
+    deadline_s = time.monotonic() + HANGS_S
+    while time.monotonic() < deadline_s:
+        if any(re.fullmatch(pattern, line) for line in capsys.readouterr().err.splitlines()):
+            return True
+        time.sleep(0.03)
+    return False
+
+
+def test_work_that_takes_long_says_now_and_then_that_it_goes_on(soon: None, capsys: pytest.CaptureFixture[str]):
+    with Work("check") as shown:
+        assert heard(capsys, r"check: begins, for \d+ s so far")
+        shown.phase("load", 100)
+        shown.progress(25, {})
+        assert heard(capsys, r"check: load 25%, about \d+ s left")
+        shown.phase("heal", None)
+        assert heard(capsys, r"check: heal, for \d+ s so far")
+
+
+def test_a_run_says_so_too_with_what_it_has_counted(soon: None, capsys: pytest.CaptureFixture[str]):
+    with Display() as shown:
+        shown.begin("steady DC_ONE")
+        shown.phase("load", 100)
+        shown.progress(50, {("push", "ok"): 1_234})
+        assert heard(capsys, r"steady DC_ONE: load 50%, about \d+ s left; pushes ok 1,234  delivered 0  acks ok 0")
+        shown.phase("plots", None)
+        assert heard(capsys, r"steady DC_ONE: plots, for \d+ s so far; pushes ok 1,234.*")
+
+
+def test_many_runs_of_which_none_has_ended_say_so(soon: None, capsys: pytest.CaptureFixture[str]):
+    with RunBar("steady", total=40) as bar:
+        bar.show(3, 40)
+        assert heard(capsys, r"steady: 3 of 40 runs")
+
+
+def test_work_that_is_short_says_nothing(capsys: pytest.CaptureFixture[str]):
+    with Work("check") as shown:
+        shown.phase("load", 100)
+    assert capsys.readouterr().err == ""
+
+
+def test_on_a_terminal_a_bar_has_the_share_of_a_phase_that_has_a_bound(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+):
+    monkeypatch.setenv("FORCE_COLOR", "1")
+    monkeypatch.setenv("COLUMNS", "100")
+    with Work("lens") as shown:
+        shown.phase("load", 100)
+        shown.progress(25, {})
+    assert "25%" in capsys.readouterr().err
+    with Work("lens") as shown:
+        shown.phase("heal", None)
+    told = capsys.readouterr().err
+    assert ("heal" in told, "%" in told) == (True, False)
