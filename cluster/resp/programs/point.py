@@ -6,8 +6,8 @@ from typing import Annotated
 from pydantic import AfterValidator, Field, model_validator
 
 from zonelab.cluster.fields import Count, Flag, Positive, Section
+from zonelab.cluster.glob import matches
 from zonelab.cluster.resp.protocol import wire
-from zonelab.cluster.sim.redis.glob import matches
 
 HOLD_S = 10.0
 """Seconds for which a program is held unless its point says otherwise."""

@@ -3,7 +3,7 @@
 from collections.abc import Callable
 from enum import Enum
 
-from zonelab.cluster.sim.redis.glob import matches
+from zonelab.cluster.glob import matches
 
 Deliver = Callable[[list[bytes]], None]
 """Sends a subscriber a message, in the form in which its connection gets it."""

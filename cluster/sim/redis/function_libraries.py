@@ -7,8 +7,8 @@ import re
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 
+from zonelab.cluster.glob import matches
 from zonelab.cluster.sim.redis.commands.copies import packed, unpacked
-from zonelab.cluster.sim.redis.glob import matches
 from zonelab.cluster.sim.redis.interpreter import interpreter
 from zonelab.cluster.sim.redis.registry import Args, CommandSpec, CommandTable, add
 from zonelab.cluster.sim.redis.reply import OK, StatusReply, SubcommandSyntaxError, fail, text

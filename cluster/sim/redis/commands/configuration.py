@@ -1,7 +1,7 @@
 """CONFIG, for the one parameter that the model has: which events of keys the server publishes."""
 
 from zonelab.cluster.event_flags import MISSES, EventFlags
-from zonelab.cluster.sim.redis.glob import matches
+from zonelab.cluster.glob import matches
 from zonelab.cluster.sim.redis.registry import Args, command
 from zonelab.cluster.sim.redis.reply import OK, MapReply, fail, text
 from zonelab.cluster.sim.redis.store import Database

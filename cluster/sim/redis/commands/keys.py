@@ -1,7 +1,7 @@
 """Commands on keys of any type."""
 
+from zonelab.cluster.glob import matches
 from zonelab.cluster.sim.redis.commands.expiry import deadline_ms, expire_options, is_allowed, whole_seconds
-from zonelab.cluster.sim.redis.glob import matches
 from zonelab.cluster.sim.redis.registry import Args, command
 from zonelab.cluster.sim.redis.reply import NO_SUCH_KEY, OK, StatusReply, fail
 from zonelab.cluster.sim.redis.store import Database

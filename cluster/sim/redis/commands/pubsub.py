@@ -1,7 +1,7 @@
 """Commands that publish, and those that ask who listens; subscribing is a matter of a client's own connection."""
 
+from zonelab.cluster.glob import matches
 from zonelab.cluster.sim.redis.channels import ChannelKind
-from zonelab.cluster.sim.redis.glob import matches
 from zonelab.cluster.sim.redis.registry import Args, command
 from zonelab.cluster.sim.redis.store import Database
 from zonelab.engine.ports import Reply

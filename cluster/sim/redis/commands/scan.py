@@ -9,7 +9,7 @@ from collections.abc import Iterable
 from heapq import nsmallest
 from zlib import crc32
 
-from zonelab.cluster.sim.redis.glob import matches
+from zonelab.cluster.glob import matches
 from zonelab.cluster.sim.redis.numbers import format_17_digits, format_double, integer, unsigned
 from zonelab.cluster.sim.redis.registry import Args, command
 from zonelab.cluster.sim.redis.reply import SYNTAX, fail, text

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from zonelab.cluster.sim.redis.glob import matches
+from zonelab.cluster.glob import matches
 
 PATTERNS = st.lists(st.sampled_from([*map(bytes, zip(b"*?[]^-\\abc\x80\xff.")), b"[a-", b"[^", b"\\"]), max_size=9)
 TEXTS = st.lists(st.sampled_from(b"abc]^-\\\x80\xff*[.\n"), min_size=1, max_size=6).map(bytes)
