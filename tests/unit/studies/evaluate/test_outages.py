@@ -26,7 +26,7 @@ KILLED_AND_CUT = [
 SEEDS = range(1, 13)
 
 
-def rollout(folder: Path, fault: Any, **changes: Any) -> Rollout:
+def rollout(folder: Path, fault: Any, *, persistence: str = "none", **changes: Any) -> Rollout:
     """One setting, with one class of faults."""
     named = {"per_year": 2, "lasts_s": 20, "fault": fault, **changes}
     section = {
@@ -35,7 +35,8 @@ def rollout(folder: Path, fault: Any, **changes: Any) -> Rollout:
     }
     path = folder / "rollout.yaml"
     load = {"duration_s": 4, "rate_per_s": 5}
-    path.write_text(yaml.safe_dump({**SMALL, "evaluate": section, "load": load}), encoding="utf-8")
+    whole = {**SMALL, "evaluate": section, "load": load, "persistence": persistence}
+    path.write_text(yaml.safe_dump(whole), encoding="utf-8")
     return Rollout.load(str(path))
 
 
@@ -76,6 +77,13 @@ class TestFaultsThatHappenTogether:
         made = Rollout._faults
         monkeypatch.setattr(Rollout, "_faults", lambda *event: made(*event)[:1])
         assert [len(event) for event in times(rollout(tmp_path, KILLED_AND_CUT))] == [1, 1]
+
+    def test_a_full_disk_is_in_any_zone_whose_server_writes_files(self, tmp_path: Path) -> None:
+        full = {"kind": "disk_full", "zone": "any"}
+        with pytest.raises(ScenarioError, match="persistence: got 'none'; accepted: any that writes files, as"):
+            rollout(tmp_path, full)
+        runs = events(rollout(tmp_path, full, persistence="aof-everysec"))
+        assert sorted(run.faults[0].target for run in runs) == [zone for zone in "abc" for _ in range(4)]
 
     def test_a_link_that_fails_both_ways_and_a_zone_on_it_are_drawn_for_all(self, tmp_path: Path) -> None:
         cut = [{"kind": "cut", "link": "any"}, {"kind": "lag", "link": "any", "lag": "9ms"}]
