@@ -13,6 +13,7 @@ from playwright.sync_api import Browser
 from support.analysis.runs import eventful_run
 from support.app.browser import axe_violations, chromium, opened
 from support.app.commands import zonelab_here
+from support.project_files import ROOT
 from support.scenarios.sim_runs import SMALL
 
 from zonelab.analysis.report import build_comparison, build_report
@@ -43,7 +44,7 @@ ROLLOUT = {
 }
 """Six settings and five objectives, as the template has them, of the shortest runs."""
 
-KINDS = ["run", "accesses", "comparison", "index", "evaluation", "lens"]
+KINDS = ["run", "accesses", "comparison", "index", "evaluation", "lens", "shared"]
 
 CUT = """(width) => {
   const right = (one) => one.getBoundingClientRect().right;
@@ -75,7 +76,10 @@ def pages(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
     (folder / "rollout.yaml").write_text(yaml.safe_dump(ROLLOUT), encoding="utf-8")
     zonelab_here("evaluate", "rollout.yaml", "--runs", "16", "--dir", "evaluated", cwd=folder)
     lens = zonelab_here("lens", str(runs[0]), "in-doubt", cwd=folder)
+    case = ROOT / "docs/counterexamples/links-duplicate-DC_QUORUM-default-resurrected.yaml"
+    zonelab_here("share", str(case), "--out", "shared.html", cwd=folder)
     return {
+        "shared": folder / "shared.html",
         "lens": Path(lens.stdout.strip().splitlines()[-1]),
         "run": build_report(runs[0]),
         "accesses": next((folder / "locks").rglob("report.html")),
