@@ -22,7 +22,7 @@ PUSH = [sys.executable, str(GUEST), "push", "{url}", "60"]
 WORK = [sys.executable, str(GUEST), "work", "{url}"]
 
 
-def ran(tmp_path: Path, **changed: Any) -> Ran:
+def ran(tmp_path: Path, kind: ZoneKind = ZoneKind.PROCESS, **changed: Any) -> Ran:
     given: dict[str, Any] = {
         "name": "own",
         "level": "DC_QUORUM",
@@ -38,9 +38,7 @@ def ran(tmp_path: Path, **changed: Any) -> Ran:
     file.write_text(yaml.safe_dump(given))
     watcher = Phases()
     scenario = load_scenario(str(file))
-    directory, record = run_on_servers(
-        scenario, kind=ZoneKind.PROCESS, runs=tmp_path / "runs", watcher=watcher, command="test"
-    )
+    directory, record = run_on_servers(scenario, kind=kind, runs=tmp_path / "runs", watcher=watcher, command="test")
     return Ran(directory, record, watcher.names)
 
 
@@ -55,3 +53,18 @@ def test_a_sound_queue_is_valid_while_a_zone_dies(tmp_path: Path) -> None:
     assert sorted(info["programs"]) == ["producer-a-0", "worker-a-0", "worker-a-1"]
     assert {one["exit_code"] for one in info["programs"].values()} == {0}
     assert [row["kind"] for row in run.table("faults")] == ["kill"]
+
+
+def test_programs_are_cut_off_while_their_coordinator_is_dead_and_find_it_where_it_was(tmp_path: Path) -> None:
+    run = ran(tmp_path, faults=[{"kind": "coordinator_crash", "zone": "a", "at_s": 0.3, "for_s": 1}])
+    assert (run.record.status, run.record.error) == ("complete", None)
+    verdict = run.check()
+    assert (verdict.valid, verdict.reasons) == (True, ())
+    assert verdict.totals.pushed == verdict.totals.acked == 60
+
+
+@pytest.mark.docker
+def test_programs_reach_zones_in_containers(tmp_path: Path) -> None:
+    run = ran(tmp_path, ZoneKind.DOCKER, topology={"zones": ["a"]})
+    assert (run.record.status, run.record.error) == ("complete", None)
+    assert (run.check().valid, run.check().totals.acked) == (True, 60)
