@@ -189,12 +189,12 @@ class Evaluation:
         """Make as many first runs of some kinds as fit into a time, the fewest in any case if nothing is known yet."""
         end_s, most = self.now_s() + (stage.clock_s or 0.0), dict.fromkeys(stage.kinds, LEAST)
         fewest = dict.fromkeys(stage.kinds, 1 if stage.rejected_too else FEWEST)
-        rounds = [(self._going_on, fewest), (self._going_on, most)]
+        first = list(self._going_on)
         if stage.rejected_too:
             best = self._ranked()[:FEWEST]
-            rejected = [name for name in self._rates if name not in self._going_on]
-            rounds = [(best, fewest), (rejected, fewest), *rounds]
-        for names, counts in rounds:
+            rejected = [name for name in self._rates if name not in first]
+            first = list(dict.fromkeys((*best, *rejected, *first)))
+        for names, counts in ((first, fewest), (self._going_on, most)):
             self._pause_s = end_s if self._done.results else float("inf")
             self._counts |= counts
             if self.now_s() < self._pause_s and not self._round(state, names):
@@ -335,11 +335,11 @@ class Evaluation:
         settings: Collection[str],
         state: RunState,
     ) -> AllRuns:
+        places = {setting.name: place for place, setting in enumerate(self.rollout.settings)}
         tasks = [
-            RunTask(_named(setting.name, cell), seed, (index, cell, seed))
+            RunTask(_named(setting, cell), seed, (places[setting], cell, seed))
             for cell, seed in self._in_turn(counts)
-            for index, setting in enumerate(self.rollout.settings)
-            if setting.name in settings
+            for setting in settings
         ]
         return self.experiment.run(tasks, workers=self.workers, state=state, progress=self._show)
 
