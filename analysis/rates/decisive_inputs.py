@@ -73,7 +73,7 @@ def _flip(
             yield DecisiveInput(
                 what=one.what,
                 now=one.told(one.value),
-                then=one.told(value),
+                then=_told_beside(one, value),
                 answer=answer,
                 factor=value / one.value,
                 low=1.0 if span is None else span.low / one.value,
@@ -81,6 +81,13 @@ def _flip(
             )
             return
         kept = tried
+
+
+def _told_beside(one: WeightInput, value: float) -> str:
+    """Return ``value`` as text; in the words of the file's own if it is that one as nearly as it was looked for."""
+    if max(value / one.value, one.value / value) > CLOSE:
+        return one.told(value)
+    return f"just {'above' if value > one.value else 'below'} {one.told(one.value)}"
 
 
 def _bisected(

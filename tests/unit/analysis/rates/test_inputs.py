@@ -61,6 +61,16 @@ def test_the_rate_that_flips_is_the_bound_divided_by_what_an_event_costs() -> No
     assert (rarer.now, rarer.answer, bound.now, bound.answer) == ("2,000,000", "one", "1%", "one")
 
 
+def test_a_value_beside_that_of_the_file_is_told_in_its_words() -> None:
+    question = asked("frequent ones are not")
+    cost = question.settings["one"].estimate(Figure.parsed("duplicates"))
+    place = next(at for at, one in enumerate(question.objectives) if str(one.figure) == "duplicates")
+    for above, then in ((0.9996, "just above"), (1.0004, "just below")):
+        by_input = {change.what: change for change in changes(question.with_bound(place, cost * above))}
+        bound = by_input["bound of duplicates"]
+        assert bound.then == f"{then} {bound.now}"
+
+
 def test_settings_that_cannot_be_told_apart_are_one_answer() -> None:
     question = asked("a tie")
     assert {change.answer for change in changes(question, alike=("quorum", "twin"))} == {"no setting"}
