@@ -1,6 +1,6 @@
 """Goal: a sound queue in any language is valid under what it promises to stand; planted bugs in it are found.
 
-Method: ``zonelab try`` with a queue of 80 to 130 lines in Python, Node and Go, whose worker is killed or stopped at a
+Method: ``zonelab try`` with a queue of 74 to 126 lines in Python, Node and Go, whose worker is killed or stopped at a
 command, and one of whose zones dies. What a language lacks here is skipped with its name.
 """
 
