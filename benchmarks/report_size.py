@@ -57,7 +57,8 @@ def main() -> None:
         print(f"{given.messages:,} messages: report of {page.stat().st_size / 1e6:.2f} MB in", end=" ")
         print(f"{time.perf_counter() - begin:.1f} s, check and summary not counted")
         begin = time.perf_counter()
-        subprocess.run([sys.executable, "-m", "zonelab", "lens", run, MESSAGE], check=True, stdout=subprocess.DEVNULL)
+        lens = [sys.executable, "-P", "-m", "zonelab", "lens", run, MESSAGE]
+        subprocess.run(lens, check=True, stdout=subprocess.DEVNULL)
         print(f"lens of one message, start included: {time.perf_counter() - begin:.2f} s")
         if given.keep:
             shutil.copy(page, given.keep)

@@ -1,4 +1,4 @@
-"""The tables of a run as CSV, with the columns of ``docs/history.md``."""
+"""A run as CSV files: its operations, faults and depth, as ``docs/history.md`` describes them."""
 
 import json
 from collections.abc import Iterator

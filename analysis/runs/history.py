@@ -1,4 +1,4 @@
-"""The run-log format: what happened in a run, as operations in the manner of Jepsen, in Parquet.
+"""The history of a run and its columns: what happened, as operations in the manner of Jepsen, in Parquet.
 
 An operation begins with one ``invoke`` event and ends with at most one completion:
 
