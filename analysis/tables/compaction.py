@@ -39,12 +39,16 @@ def _small(folder: TableFolder, table: str, small_bytes: int) -> Iterator[Sequen
 
 
 def _joined(folder: TableFolder, table: str, paths: Sequence[Path], *, number: int) -> bool:
-    """False if there is a compaction of this ``number`` by now: then ``paths`` may not be what counts any more."""
+    """Return False if there is a compaction of this ``number`` by now: ``paths`` may not be what counts any more.
+
+    The number is a part of the file's name: what is given up then is no file that a compaction of another number has
+    just made of the same rows.
+    """
     with folder.staging() as staging:
         staged = staging / "joined.parquet"
         _write_joined(staged, paths)
         rows = pq.read_metadata(staged).num_rows
-        final = paths[0].with_name(f"compacted-{content_hash(staged)}.parquet")
+        final = paths[0].with_name(f"compacted-{number:06}-{content_hash(staged)}.parquet")
         put(staged, final)
     content = {
         "schema": SCHEMA,

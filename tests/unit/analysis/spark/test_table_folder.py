@@ -14,7 +14,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from zonelab.analysis.runs.errors import RunError
-from zonelab.analysis.tables.compaction import compact
+from zonelab.analysis.tables.compaction import _joined, compact
 from zonelab.analysis.tables.folder import TABLES, RunEntry, TableFolder
 
 
@@ -115,6 +115,31 @@ def test_of_two_compactions_at_the_same_time_one_does_nothing(folder: TableFolde
     with ThreadPoolExecutor(4) as pool:
         list(pool.map(lambda _: compact(folder), range(4)))
     assert rows_of(folder) == {f"{number:02}": 3 for number in range(12)}
+
+
+def test_what_one_compaction_gives_up_is_not_what_another_has_just_made(
+    folder: TableFolder, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for run_id in ("aa", "bb"):
+        add(folder, run_id)
+    first, second = TABLES[:2]
+    small = {table: sorted(folder.files(table)) for table in (first, second)}
+    files, looks = TableFolder.files, Counter[str]()
+
+    def meanwhile(self: TableFolder, table: str) -> list[Path]:
+        """The other one joins each table just before, or behind, a look of the compaction under test."""
+        looks[table] += 1
+        if (table, looks[table]) == (first, 1):
+            assert _joined(self, first, small[first], number=1)
+        found = files(self, table)
+        if (table, looks[table]) == (second, 2):
+            assert _joined(self, second, small[second], number=2)
+        return found
+
+    monkeypatch.setattr(TableFolder, "files", meanwhile)
+    assert compact(folder) == 0
+    assert looks[second] == 2
+    assert rows_of(folder, second) == {"aa": 3, "bb": 3}
 
 
 def test_a_folder_of_a_newer_schema_is_refused_in_one_line(folder: TableFolder) -> None:
