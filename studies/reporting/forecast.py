@@ -1,16 +1,19 @@
 """Forecast of a verb that runs scenarios, before it begins, from their own phases."""
 
 from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
 from zonelab.analysis.number_text import counted
 from zonelab.scenarios.arms import Arm
-from zonelab.scenarios.spec.scenario import Scenario
+
+if TYPE_CHECKING:
+    from zonelab.scenarios.spec.scenario import Scenario
 
 LONG_S = 10.0
 """Seconds from which a verb says beforehand how long it will take."""
 
 
-def forecast(scenarios: Sequence[Scenario], *, each: int = 1, of_search: int = 0) -> str | None:
+def forecast(scenarios: Sequence["Scenario"], *, each: int = 1, of_search: int = 0) -> str | None:
     """Return how many runs, ``each`` so many times, and how long they last; None if loads come to less than ``LONG_S``.
 
     On servers loads and drains take so long by the clock; starting, checks and plots come on top. Simulated seconds

@@ -5,7 +5,7 @@ import threading
 import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Self
+from typing import TYPE_CHECKING, Self
 
 from rich.progress import (
     BarColumn,
@@ -19,10 +19,12 @@ from rich.progress import (
     TimeRemainingColumn,
 )
 
-from zonelab.scenarios.clients.recorder import Outcome
-from zonelab.scenarios.spec.scenario import Scenario
 from zonelab.studies.reporting.console import error_console
 from zonelab.studies.reporting.forecast import LONG_S, forecast
+
+if TYPE_CHECKING:
+    from zonelab.scenarios.clients.recorder import Outcome
+    from zonelab.scenarios.spec.scenario import Scenario
 
 LINES = 10
 """Lines of a ``RunBar`` where there is no terminal."""
@@ -35,7 +37,7 @@ SILENT_S = 10.0
 
 _OF_QUEUES = {"push": "pushes ok", "pop": "delivered", "ack": "acks ok"}
 
-Counts = Mapping[tuple[str, Outcome], int]
+Counts = Mapping[tuple[str, "Outcome"], int]
 
 
 class _Bars:
@@ -75,7 +77,7 @@ class _Bars:
         self._bars.reset(task, phase=phase.name, share=phase.share)
         next(one for one in self._bars.tasks if one.id == task).total = phase.bound_s
 
-    def announce(self, verb: str, scenarios: Sequence[Scenario], *, each: int = 1) -> None:
+    def announce(self, verb: str, scenarios: Sequence["Scenario"], *, each: int = 1) -> None:
         """Announce what will be run, ``each`` times each, if it takes long."""
         if words := forecast(scenarios, each=each):
             self.tell(f"{verb}: {words}")
