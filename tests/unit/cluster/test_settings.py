@@ -9,6 +9,7 @@ from dataclasses import fields
 import pytest
 
 from zonelab.cluster.connections.timeouts import Timeouts
+from zonelab.cluster.event_flags import EventFlags
 from zonelab.cluster.links.lag import ConstantLag
 from zonelab.cluster.options.hinted_handoff import HandoffSettings
 from zonelab.cluster.options.versions.clock import COORDINATORS_MAX
@@ -46,6 +47,7 @@ ZONES = {
     "save_points": SERVERS_OWN_SAVE_POINTS,
     "start_timeout_s": 30.0,
     "warm_timeout_s": 60.0,
+    "events": EventFlags(),
 }
 HINTS, COMPARED = HandoffSettings(), AntiEntropySettings()
 SECTIONS = [
@@ -104,6 +106,7 @@ DEFAULTS = [
             "fsync_ns": MS,
             "start_ns": 10 * MS,
             "save_points": SERVERS_OWN_SAVE_POINTS,
+            "events": EventFlags(),
         },
     ),
     (Schedule, {}, {"tie_break": TieBreak.RANDOM, "change_points": 2, "steps": 10_000}),

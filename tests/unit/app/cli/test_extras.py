@@ -53,7 +53,7 @@ def without_extras(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
 
 def test_the_verbs_that_need_one_are_found():
     assert {verb for verb, _ in IN_CONTAINERS} == {
-        *("demo", "engines", "run", "replay", "evaluate", "measure-service", "up")
+        *("demo", "engines", "run", "replay", "evaluate", "measure-service", "try", "up")
     }
     assert {"hunt", "sweep", "matrix", "ablate", "limit", "evaluate"} <= set(ON_SPARK)
 

@@ -320,5 +320,5 @@ def test_what_a_kind_of_fault_does_shrinks_to_that_fault_and_few_operations(kind
         assert changed.items() != extent.items() or extent.keys() == {"zone"}
 
 
-def test_every_kind_of_fault_is_shrunk() -> None:
-    assert {*BREAKING, *RARELY_BREAKING} == set(CLASSES)
+def test_every_kind_of_fault_is_shrunk_but_that_of_programs_which_nobody_simulates() -> None:
+    assert {*BREAKING, *RARELY_BREAKING} == {*CLASSES} - {"program_kill"}
