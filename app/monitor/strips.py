@@ -6,8 +6,8 @@ from dataclasses import dataclass
 from typing import Any
 
 LENGTH_MS = 120_000
-POINTS_MAX = 120
-"""Points of one line, one a second."""
+APART_MS = 500
+"""A sample that is no older serves whoever asks next: a page and a Prometheus may both ask each second."""
 
 MEASURES = {"operations_per_s": "commands/s", "errors_per_s": "errors/s", "p99_ms": "p99, ms"}
 """Figures of a zone, and how a page names them."""
@@ -28,9 +28,7 @@ class Strips:
     """
 
     def __init__(self) -> None:
-        self._lines: dict[tuple[str, str], deque[tuple[int, float | None]]] = defaultdict(
-            lambda: deque(maxlen=POINTS_MAX)
-        )
+        self._lines: dict[tuple[str, str], deque[tuple[int, float | None]]] = defaultdict(deque)
         self._faults: dict[str, _FaultSpan] = {}
 
     def sample(
@@ -44,11 +42,18 @@ class Strips:
         """Keep what is so now; ``zones`` have the figures of ``MEASURES``, ``queues`` and ``faults`` are as shown."""
         for zone in zones:
             for name, words in MEASURES.items():
-                self._lines[words, zone["zone"]].append((now_ms, zone.get(name)))
+                self._add((words, zone["zone"]), now_ms, zone.get(name))
         for queue in queues:
             waiting = [(row["due"] or 0) + (row["delayed"] or 0) for row in queue["zones"] if row["due"] is not None]
-            self._lines[WAITING, queue["queue"]].append((now_ms, max(waiting, default=None)))
+            self._add((WAITING, queue["queue"]), now_ms, max(waiting, default=None))
         self._keep(now_ms, {one["fault"]: round(now_ms - one["since_s"] * 1e3) for one in faults})
+
+    def _add(self, line: tuple[str, str], now_ms: int, value: float | None) -> None:
+        points = self._lines[line]
+        if not points or now_ms - points[-1][0] > APART_MS:
+            points.append((now_ms, value))
+        while points[0][0] < now_ms - LENGTH_MS:
+            points.popleft()
 
     def _keep(self, now_ms: int, begun_ms: Mapping[str, int]) -> None:
         """Note which faults began, and that those that are no longer in force ended."""

@@ -14,9 +14,18 @@ def test_points_are_of_two_minutes_with_gaps_where_a_zone_did_not_answer():
         strips.sample(second * 1_000, zones=[{"zone": "a"} if second == 190 else ROW])
     shown = strips.shown(199_000)
     points = dict(shown["strips"]["commands/s"]["a"])
-    assert (min(points), max(points), len(points)) == (80_000, 199_000, 120)
+    assert (min(points), max(points), len(points)) == (79_000, 199_000, 121)
     assert {at for at, value in points.items() if value is None} == {190_000}
     assert shown["since_ms"] == 199_000 - LENGTH_MS
+
+
+def test_two_who_ask_each_second_leave_two_minutes_of_points():
+    strips = Strips()
+    for tick in range(800):
+        strips.sample(tick * 250, zones=[ROW])
+    points = dict(strips.shown(799 * 250)["strips"]["commands/s"]["a"])
+    assert max(points) - min(points) > LENGTH_MS - 1_000
+    assert len(points) <= 241
 
 
 def test_faults_stay_until_two_minutes_after_their_end():
