@@ -48,7 +48,10 @@ def answers(run: RunDirectory, result: Result) -> Answers:
     load_ns = run.info.phases.get("load")
     return Answers(
         strip=strip(run, outages, shown),
-        when=(*_outages(outages), *(words for one in shown for words in _cases(one, run))),
+        when=(
+            *_outages(outages, attempts_known=not run.info.queue.instants),
+            *(words for one in shown for words in _cases(one, run)),
+        ),
         about=_about(str(values.get("about") or "")),
         why=tuple(words for one in shown for words in _story(one)) if cases else (NO_CASES,),
         steps=next_steps(run, result, values),
@@ -70,9 +73,13 @@ def _about(text: str) -> tuple[str, str] | None:
     return (" ".join(sentences[:first]), " ".join(sentences[first:])) if sentences[0] else None
 
 
-def _outages(outages: Sequence[OutageSpan]) -> Iterator[str]:
+def _outages(outages: Sequence[OutageSpan], *, attempts_known: bool) -> Iterator[str]:
     if not outages:
-        yield "No zone was out during the load."
+        yield (
+            "No zone was out during the load."
+            if attempts_known
+            else "No outage is on record: events say what programs did, and hardly what they could not do."
+        )
         return
     longest = sorted(outages, key=lambda one: one.begin_ns - one.end_ns)[:OUTAGES_MAX]
     named = "; ".join(one.words for one in sorted(longest, key=lambda one: (one.zone, one.begin_ns)))

@@ -199,6 +199,8 @@ def test_what_has_one_moment_in_a_log_took_no_time_that_anybody_knows(tmp_path, 
     timed = {row["f"]: row["service_ms"]["count"] for row in summary["operations"] if row["zone"] == "all"}
     assert timed == {"push": 2, "pop": 0, "ack": 0}
     text = page.read_text()
+    assert "with no fault on record" in text
+    assert "No outage is on record" in text
     assert "zonelab hunt" not in text, "nobody can simulate what left a log"
 
 
