@@ -1,4 +1,4 @@
-"""What it costs that a port knows whose commands come: jobs a second at a program's own address and at the port's.
+"""Cost of a port that knows whose commands come: jobs a second at a program's own address and at the port's.
 
 Prints one JSON document: jobs a second of both, in turns, and the ratio of each pair of turns with its interval. A job
 is LPUSH, LMOVE and LREM on a list of its connection. Both addresses belong to one port, so that whatever else the

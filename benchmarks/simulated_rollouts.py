@@ -1,4 +1,4 @@
-"""Whether simulated rollouts get their right answer for the right reason, and the truth that it is held against.
+"""Right answers, for the right reasons, of simulated rollouts, beside the truth that they are held against.
 
     python benchmarks/simulated_rollouts.py [--seeds 20] [--first 1]
     python benchmarks/simulated_rollouts.py --truth [--runs 60]

@@ -107,7 +107,7 @@ class ProgramRun(RunPhases):
                 logs = self._events.logs()
                 unfinished = unfinished_in(read_events(logs)) if logs else []
             except EventError:
-                return  # which is told when the history is written
+                return  # the history, which is written next, says it
             for row in await self._search.rows(unfinished):
                 table.append(row)
             self._record.unread_zones += self._search.unread

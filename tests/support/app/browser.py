@@ -47,7 +47,7 @@ _VIOLATIONS = """async () => {
 
 
 def axe_violations(page: Page) -> list[str]:
-    """What axe-core finds; it is given to the page by the driver, so that the page's own policy stays."""
+    """Violations that axe-core finds; it is given to the page by the driver, so that the page's own policy stays."""
     page.evaluate(files("axe_playwright_python").joinpath("axe.min.js").read_text(encoding="utf-8"))
     found: list[str] = page.evaluate(_VIOLATIONS)
     return found

@@ -33,7 +33,7 @@ TRUTH_SEED = 1_000_000
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Answer:
-    """What an evaluation found: ``measured`` are the runs that it rests on."""
+    """Findings of an evaluation: ``measured`` are the runs that it rests on."""
 
     asked: Rollout
     found: Recommendation
@@ -109,7 +109,7 @@ class SimulatedRollout:
 
 
 def told(answer: Answer, runs: int) -> dict[str, Any]:
-    """What ``truth.json`` has of it: by setting and objective the value and its 95 % interval, and the flip points."""
+    """Its entry in ``truth.json``: by setting and objective the value and its 95 % interval, and the flip points."""
     figures = {
         row.setting: {
             str(one.objective): {**one.value.to_json(), "cases": one.cases, "messages": one.messages}

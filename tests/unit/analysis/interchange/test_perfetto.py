@@ -52,7 +52,7 @@ def events(trace: Trace) -> Iterator[tuple[int, TrackEvent]]:
 
 
 def flaws(trace: Trace) -> list[str]:
-    """What keeps a trace from being one: times that fall, slices that do not nest, arrows without an end."""
+    """Flaws of a trace: times that fall, slices that do not nest, arrows without an end."""
     found, last_ns = [], 0
     known = {0, *(packet.track_descriptor.uuid for packet in trace.packet if packet.HasField("track_descriptor"))}
     depth: Counter[int] = Counter()
