@@ -77,7 +77,7 @@ def _closer(run: RunDirectory, verdict: Verdict, place: str) -> Iterator[NextCom
 
 def _of_programs(run: RunDirectory, place: str) -> Iterator[NextCommand]:
     """Yield what to do next with programs of the user's own, which nobody can simulate; nothing for a log alone."""
-    if getattr(run.info, "programs", None):
+    if run.info.programs:
         again = _line("run", f"{place}/{_SCENARIO}", "--seed", str(run.info.seed + 1))
         yield NextCommand(again, "the same programs and faults with another seed: one run is one example")
 

@@ -90,6 +90,7 @@ class RunInfo(BaseModel):
     message may be delivered; None: as late as it comes.
     ``doubts``: contradictions in the record of the run, in words.
     ``clients``: what the client policy did, by program; empty without a policy (docs/client-policy.md).
+    ``programs``: processes of the user's own programs by name (docs/programs.md); empty for any other run.
     ``keys``: of a session, what its zones held when they were compared last (``docs/cluster.md``).
     ``order``: settings by which a run with ordered messages is judged.
     ``unread_zones``: zones whose end state could not be read. ``longest_stall_ms``: the longest that the lab's own
@@ -126,6 +127,7 @@ class RunInfo(BaseModel):
     session: SessionInfo | None = None
     order: OrderRules | None = None
     coordinators: dict[str, dict[str, Any]] = {}
+    programs: dict[str, dict[str, Any]] = {}
     keys: dict[str, Any] | None = None
     clients: dict[str, dict[str, int]] = {}
     deaths: dict[str, int] = {}

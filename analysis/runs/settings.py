@@ -36,7 +36,7 @@ def used_words(run: RunDirectory) -> str:
     """
     if run.info.workload is not None:
         return f"{run.info.workload.kind} workload"
-    if getattr(run.info, "programs", None):
+    if run.info.programs:
         return "programs"
     mode = scenario_values(run).get("queue.mode")
     return ", ".join([run.info.queue.engine, *([str(mode)] if mode else [])])

@@ -88,8 +88,7 @@ def _setting(result: Result) -> str:
     info, faults = directory.info, directory.faults()
     kinds = list(dict.fromkeys(f"{fault.kind} {fault.target}" for fault in faults))
     named = ", ".join(kinds[:_FAULTS_NAMED]) + (", …" if len(kinds) > _FAULTS_NAMED else "")
-    known = not info.queue.instants or getattr(info, "programs", None)
-    calm = "without a fault" if known else "with no fault on record"
+    calm = "with no fault on record" if info.queue.instants and not info.programs else "without a fault"
     disturbed = f"with {counted(len(faults), 'fault')} ({named})" if faults else calm
     zones = counted(len(info.zone_names), "zone")
     return f"in {digits(result.summary.load_s)} s, at {info.level}, over {zones}, {disturbed}"
