@@ -1,7 +1,7 @@
 """A run as input of Porcupine: its ``Operation`` values, one JSON object a line, to be read by Go's ``encoding/json``.
 
-An operation that nobody knows the end of returns at the largest ``int64``, which is how Porcupine is told that it may
-take effect at any time after its call.
+An operation whose end is not known returns at the largest ``int64``: Porcupine then lets it take effect at any time
+after its call.
 """
 
 import json

@@ -19,10 +19,10 @@ FOLDER = "programs"
 END_STATE_NAME = "end_state.json"
 
 AHEAD_NS_MAX = 1_000_000_000
-"""A time of an event that is so much later than its arrival comes from a clock that is wrong."""
+"""Ahead of its own arrival by more than this, an event has its time from a clock that is wrong."""
 
 TOLD_MAX = 5
-"""Problems of one process that are told one by one."""
+"""Problems of one process that are listed singly; further ones are counted."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

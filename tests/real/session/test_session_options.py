@@ -65,7 +65,7 @@ def test_hinted_handoff_sends_a_zone_what_it_missed_in_the_bytes_that_clients_wr
     with lab.server("b") as server_b:
         lab.until(lambda: server_b.mget("k", "gone") == ["new", None])
     assert read(lab) == ("new", None)
-    assert lab.until(lambda: done(lab, "hints replayed")) == 2
+    assert lab.until(lambda: done(lab, "hints replayed")) >= 2
     lab.run("down")
 
 

@@ -24,7 +24,7 @@ OK = b"+OK\r\n"
 
 
 class PlayedChannel:
-    """The way to a zone, which answers what asks whether all has been answered when it is told to."""
+    """A way to a zone that answers at once, or, while it is stalled, when ``answer`` is called."""
 
     def __init__(self):
         self.connected = True
