@@ -134,6 +134,7 @@ class ProgramRun(RunPhases):
             known |= {"program": one.given.program, "zone": one.given.zone, "command": list(one.given.words)}
             known |= {"pgid": one.pgid} if one.pgid is not None else {}
             known |= {"exit_code": one.exit_code, "strikes": self._processes.strikes.get(name, [])}
+            known |= {"log_left_out": one.left_out} if one.left_out else {}
 
     def _write_history(self) -> None:
         try:

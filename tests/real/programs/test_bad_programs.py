@@ -29,11 +29,10 @@ FILE = f"programs/{NAME}.events.jsonl"
 DOUBTED = {
     "ignores SIGTERM": f"program {NAME} did not end within 0.5 s of SIGTERM and was killed",
     "leaves its group": f"program {NAME}: a process that it had started (pid PID) outlived it and was killed",
-    "floods stderr": f"program {NAME}: its log is cut: 20,000,000 bytes of its output are not in it",
     "long line": f"program {NAME}: line 13 of its output has 10,000,024 bytes; accepted: at most 1,000,000",
     "bad event": (
         f'program {NAME}: line 13 of its output: op: got "pushed"; '
-        "accepted: push, accepted, refused, begin, end, failed, effect"
+        "accepted: push, accepted, refused, begin, ending, end, failed, effect"
     ),
     "bad event in a file": (
         f"program {NAME}: line 1 of programs/{NAME}.own.jsonl: id: got 4; accepted: text of 1 to 1,000 characters",
@@ -119,6 +118,17 @@ def test_a_bad_habit_makes_the_verdict_unknown(tmp_path: Path, habit: str) -> No
     assert said[: len(wanted)] == wanted
     assert run.check().valid == "unknown"
     assert left(tmp_path) == []
+
+
+def test_a_program_that_floods_its_log_is_judged_by_all_of_its_events(tmp_path: Path) -> None:
+    run = ran(tmp_path, "floods the log")
+    verdict = run.check()
+    assert (run.record.status, verdict.doubts, verdict.valid) == ("complete", (), True)
+    assert verdict.totals.acked == 4, "the last job came behind 60 MB of other output"
+    log = (run.directory / "programs" / f"{NAME}.log").read_bytes()
+    assert 10_000_000 < len(log) < 10_000_100
+    assert b"\n\xe2\x80\xa6 50,000,000 bytes left out \xe2\x80\xa6\n" in log
+    assert run.json("run.json")["programs"][NAME]["log_left_out"] == 50_000_000
 
 
 def _without_pid(text: str) -> str:

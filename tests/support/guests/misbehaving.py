@@ -51,9 +51,12 @@ if habit == "bad event":
 if habit == "bad event in a file":
     with open(file, "w") as events:
         events.write('{"op": "begin", "id": 4}\n{"op": "end", "id": "4"}\n{"op": "be')
-if habit == "floods stderr":
+if habit == "floods the log":
     for _ in range(300):
         sys.stderr.write("x" * 99_999 + "\n")
+        tell("y" * 99_999 + "\n")
+    for op in ("push", "accepted", "begin", "end"):
+        tell(line(op, "4"))
 if habit == "ends early":
     sys.exit(1)
 while True:

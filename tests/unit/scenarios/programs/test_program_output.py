@@ -29,13 +29,21 @@ def test_lines_do_not_depend_on_how_they_come(size: int) -> None:
     ]
 
 
-def test_a_log_keeps_its_begin_and_knows_its_end(tmp_path: Path) -> None:
-    log = BoundedLog(tmp_path / "log", most=10)
-    for line in (b"first\n", b"second\n", b"third\n"):
+def test_a_log_keeps_its_begin_and_its_end(tmp_path: Path) -> None:
+    log = BoundedLog(tmp_path / "log", most=20)
+    for line in (b"first and long\n", b"second\n", b"third\n", b"x\n"):
         log.write(line)
-    assert (tmp_path / "log").read_bytes() == b"first\nseco"
-    assert (log.left_out, log.last_line) == (9, "third")
+    assert (log.left_out, log.last_line) == (10, "x")
     log.close()
+    assert (tmp_path / "log").read_bytes().decode() == "first and long\nsec\n… 10 bytes left out …\nx\n"
+
+
+def test_a_log_that_fits_is_whole(tmp_path: Path) -> None:
+    log = BoundedLog(tmp_path / "log", most=20)
+    for line in (b"first and long\n", b"2nd\n", b"3"):
+        log.write(line)
+    log.close()
+    assert (log.left_out, (tmp_path / "log").read_bytes()) == (0, b"first and long\n2nd\n3")
 
 
 def collector(folder: Path) -> CollectedEvents:
