@@ -21,13 +21,14 @@ OPS: Mapping[str, str] = {
     "accepted": "the queue has answered that it has the message",
     "refused": "the queue has answered that it does not have the message",
     "begin": "a worker has got the message and begins to work on it",
+    "ending": "the worker has done it and is about to tell the queue; if it dies now, nobody knows whether it has",
     "end": "the worker has finished it, and the queue knows",
     "failed": "the attempt failed, and the queue knows: it may be tried again",
     "effect": "what the work was for has happened, said by what holds it: a database, a mailbox",
 }
 """Names that ``op`` can have, each with what happened to the message."""
 
-PUSH, ACCEPTED, REFUSED, BEGIN, END, FAILED, EFFECT = range(len(OPS))
+PUSH, ACCEPTED, REFUSED, BEGIN, ENDING, END, FAILED, EFFECT = range(len(OPS))
 
 
 class EventError(Exception):

@@ -14,6 +14,7 @@ from zonelab.analysis.events.pairing import (
     Spans,
     attempts,
     clock_problems,
+    endings,
     pushes,
     unseen_attempts,
     without_effect,
@@ -49,7 +50,8 @@ class LoggedHistory:
     is in doubt.
 
     ``epoch_ns``: the wall clock at run time 0. ``loaded_ns``, ``ended_ns``: run time of the last push, and of the last
-    event. ``unstated``: classes for which the events do not say enough.
+    event. ``unstated``: classes for which the events do not say enough. ``instants``: operations that took no time that
+    anybody knows.
     """
 
     operations: pa.Table
@@ -60,6 +62,7 @@ class LoggedHistory:
     unstated: tuple[MessageClass, ...]
     doubts: tuple[str, ...]
     zones: tuple[str, ...]
+    instants: tuple[str, ...]
 
 
 def history_of(log: EventLog, *, epoch_ns: int | None = None, end_state: bool = False) -> LoggedHistory:
@@ -85,6 +88,7 @@ def history_of(log: EventLog, *, epoch_ns: int | None = None, end_state: bool = 
         unstated=_unstated(log, end_state=end_state),
         doubts=_doubts(log, [twice, unbegun, hidden, list(clock_problems(log))]),
         zones=tuple(sorted(log.zones)),
+        instants=("pop",) if rows.acks_take_time else ("pop", "ack"),
     )
 
 
@@ -113,23 +117,36 @@ def _unstated(log: EventLog, *, end_state: bool) -> tuple[MessageClass, ...]:
 
 
 class _OperationRows:
-    """Operations of a log as columns: pushes, then deliveries, then what ended them."""
+    """Operations of a log as columns: pushes, then deliveries, then what ended them.
+
+    An attempt of which it is said that it was about to end, and no more, has an ack in doubt.
+    """
 
     def __init__(self, log: EventLog, *, zero_ns: int, pushed: Spans, worked: Spans, unseen: Ints) -> None:
         self._log = log
         self._zero_ns = zero_ns
         self._pushed = pushed
         self._popped = np.concatenate((worked.begin, unseen))
-        ended = (worked.end != NONE) & ~without_effect(log, worked.end)
-        self._ends = worked.end[ended]
+        asked = endings(log, worked)
+        answered = (worked.end != NONE) & ~without_effect(log, worked.end)
+        ended = answered | ((worked.end == NONE) & (asked != NONE))
         self._end_of = ended.nonzero()[0]
+        self._ends = worked.end[ended]
+        failed = log.op[self._ends] == FAILED
+        failed &= self._ends != NONE
+        self._end_begins = np.where((asked[ended] != NONE) & ~failed, asked[ended], self._ends)
         self._failed_ns = np.full(len(self._popped), np.iinfo(np.int64).max)
-        failed = self._end_of[log.op[self._ends] == FAILED]
-        self._failed_ns[failed] = log.time_ns[worked.end[failed]]
-        begin = (self._pushed.begin, self._popped, self._ends)
+        self._failed_ns[self._end_of[failed]] = log.time_ns[self._ends[failed]]
+        begin = (self._pushed.begin, self._popped, self._end_begins)
         self._begin = np.concatenate(begin)
         self._f = np.repeat([_PUSH, _POP, _ACK], [len(part) for part in begin])
-        self._f[len(self._begin) - len(self._ends) :][log.op[self._ends] == FAILED] = _NACK
+        self._f[len(self._begin) - len(self._ends) :][failed] = _NACK
+
+    @property
+    def acks_take_time(self) -> bool:
+        """Return whether it is said of each ack when it began."""
+        acks = self._f[len(self._begin) - len(self._ends) :] == _ACK
+        return bool(acks.any() and (self._end_begins[acks] != self._ends[acks]).all())
 
     def table(self) -> pa.Table:
         """Return the rows in the order of time, of one time in that of the lines."""
@@ -146,6 +163,7 @@ class _OperationRows:
         number[operation[~completes]] = np.arange(operations)
         outcome = np.full(operations, _OK)
         outcome[: len(self._pushed)] = self._outcomes()
+        outcome[operations - len(self._ends) :][self._ends == NONE] = _INFO
         columns = self._columns(operation, completes, number)
         columns |= {
             "index": np.arange(2 * operations),

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from zonelab.analysis.events.format import ACCEPTED, BEGIN, EFFECT, END, PUSH
+from zonelab.analysis.events.format import ACCEPTED, BEGIN, EFFECT, END, ENDING, PUSH
 from zonelab.analysis.events.reading import ABSENT, EventLog, Ints
 from zonelab.analysis.units import NS_PER_MS
 
@@ -63,9 +63,9 @@ def attempts(log: EventLog) -> tuple[Spans, list[EventProblem]]:
     nothing has ended. An end without a begin is an attempt of its own: the message was worked on.
     """
     events = _of_messages(log, BEGIN, EFFECT)
-    numbered = bool((log.attempt[events] != ABSENT).all())
-    attempt = log.attempt[events] if numbered else np.zeros(len(events), np.int64)
-    keys = np.stack((log.id[events], log.program[events], attempt), axis=1)
+    keys = _attempt_keys(log, events)
+    told = log.op[events] != ENDING
+    events, keys = events[told], keys[told]
     order = np.lexsort((np.arange(len(events)), *keys.T[::-1]))
     events, keys = events[order], keys[order]
     begins = log.op[events] == BEGIN
@@ -86,6 +86,27 @@ def attempts(log: EventLog) -> tuple[Spans, list[EventProblem]]:
     ]
     kept = begins | alone
     return Spans(begin=events[kept], end=end[kept]), problems
+
+
+def endings(log: EventLog, worked: Spans) -> Ints:
+    """Return for each attempt when its worker was about to tell the queue that it has ended; ``NONE``: it is not said.
+
+    It belongs to the last begin of its message and program, and attempt, that is in front of it.
+    """
+    asked = np.full(len(worked), NONE)
+    about = (log.op == ENDING).nonzero()[0]
+    if not (len(about) and len(worked)):
+        return asked
+    _, codes = np.unique(_attempt_keys(log, np.concatenate((worked.begin, about))), axis=0, return_inverse=True)
+    place = codes.reshape(-1) * len(log) + np.concatenate((worked.begin, about))
+    begins, about_at = place[: len(worked)], place[len(worked) :]
+    order = np.argsort(begins)
+    found = np.searchsorted(begins[order], about_at) - 1
+    attempt = order[np.maximum(found, 0)]
+    ended = np.where(worked.end[attempt] == NONE, len(log), worked.end[attempt])
+    own = (found >= 0) & (begins[attempt] // len(log) == about_at // len(log)) & (about < ended)
+    np.maximum.at(asked, attempt[own], about[own])
+    return asked
 
 
 def unseen_attempts(log: EventLog, seen: Spans) -> tuple[Ints, list[EventProblem]]:
@@ -126,6 +147,13 @@ def clock_problems(log: EventLog) -> Iterator[EventProblem]:
             told.add(programs)
             earlier = f"{before_ns[one] / NS_PER_MS:,.0f} ms before {log.programs[programs[1]]} pushed it"
             yield EventProblem(event=event, words=f"{_name(log, event)} begins {earlier}: their clocks disagree")
+
+
+def _attempt_keys(log: EventLog, events: Ints) -> NDArray[np.int64]:
+    """Return what the events of one attempt have in common, and those of others have not."""
+    numbered = bool((log.attempt[events] != ABSENT).all())
+    attempt = log.attempt[events] if numbered else np.zeros(len(events), np.int64)
+    return np.stack((log.id[events], log.program[events], attempt), axis=1)
 
 
 def _of_messages(log: EventLog, first: int, beyond: int) -> Ints:

@@ -56,5 +56,5 @@ def queue_info(history: LoggedHistory, *, shards: Mapping[str, str], end_state: 
         "priorities": False,
         "end_state": end_state,
         "unstated": list(history.unstated),
-        "instants": ["pop", "ack"],
+        "instants": list(history.instants),
     }

@@ -63,6 +63,12 @@ LEASED = {"lease_ms": 1_000}
         ),
         ([*sound("m2")[:3], (9, "failed", "m2", "w1"), *sound("m2", at_ms=20)[2:]], {"redelivered": 1}, 0),
         ([(3, "begin", "m2", "w1"), (4, "end", "m2", "w1")], {"unexpected": 1}, 1),
+        ([*sound("m2")[:3], (7, "ending", "m2", "w1")], {}, 0),
+        ([*sound("m2")[:3], (7, "ending", "m2", "w1"), *sound("m2")[3:]], {}, 0),
+        ([*sound("m2")[:3], (7, "ending", "m2", "w2")], {"abandoned": 1}, 1),
+        ([*sound("m2")[:2], (4, "ending", "m2", "w1"), *sound("m2")[2:3]], {"abandoned": 1}, 1),
+        ([*sound("m2")[:3], (7, "ending", "m2", "w1"), (8, "begin", "m2", "w1")], {"redelivered": 1}, 0),
+        ([*sound("m2")[:3], (7, "ending", "m2", "w1"), (9, "failed", "m2", "w1")], {"abandoned": 1}, 1),
         ([(3, "push", "m2", "p"), (4, "refused", "m2", "p")], {}, 0),
         ([(3, "push", "m2", "p"), (9, "begin", "m2", "w"), (10, "end", "m2", "w")], {"recovered": 1}, 0),
     ],
@@ -70,6 +76,15 @@ LEASED = {"lease_ms": 1_000}
 def test_each_planted_fault_is_in_its_class_and_no_other(judge, lines, found, code):
     got, told = judge([*sound("m1"), *sorted(lines, key=lambda line: line[0])])
     assert (_counts(told), got) == (found, code)
+
+
+def test_an_ack_takes_from_ending_to_end(judge):
+    lines = [*sound("m1")[:3], (7, "ending", "m1", "w1"), (27, "end", "m1", "w1")]
+    code, told = judge(lines)
+    assert code == 0
+    timed = {row["f"]: row["service_ms"] for row in told["summary"]["operations"] if row["zone"] == "all"}
+    assert timed["ack"]["count"] == 1
+    assert timed["ack"]["p50"] == pytest.approx(20, rel=0.05)
 
 
 def test_two_workers_at_once_are_forbidden_if_asked(judge):
