@@ -27,11 +27,16 @@ class RespServer(PortHost):
         self._of_programs: list[asyncio.Server] = []
 
     @property
+    def listens(self) -> bool:
+        """Return whether clients can connect."""
+        return self._listener is not None
+
+    @property
     def address(self) -> Address:
         """Return where the port listens. Raises ``ClusterError`` before it does."""
         if self._listener is None:
             raise ClusterError("the port does not listen")
-        return _address(self._listener)
+        return self.address_of(self._listener)
 
     def program(self, name: str) -> PortProgram:
         """Return the program of that name. Raises ``ClusterError`` if it has no address of its own."""
@@ -42,22 +47,26 @@ class RespServer(PortHost):
 
     async def start(self) -> None:
         """Listen, for programs as well. Raises ``ClusterError`` if an address cannot be had."""
-        self._listener = await self._listen(lambda: ConnectionSession(self, dispatch), self.settings.port)
+        self._listener = await self.listener(lambda: ConnectionSession(self, dispatch), self.settings.port)
         for program in self.programs.values():
-            assert program.address is not None
-            await self._listen_to(program, program.address.port)
+            if program.address is not None and not program.fails_over:
+                await self._listen_to(program, program.address.port)
 
     async def add_program(self, name: str, *, port: int = 0) -> PortProgram:
         """Listen at a further address, whose clients are the program ``name``; 0: at any port.
 
-        Raises ``ClusterError`` if it has an address already, there are too many programs, or no address can be had.
+        Raises ``ClusterError`` if there is such a program, there are too many, or no address can be had.
         """
+        program = self.new_program(name)
+        program.address = await self._listen_to(program, port)
+        return program
+
+    def new_program(self, name: str, *, fails_over: bool = False) -> PortProgram:
+        """Return the program ``name``, which has no address yet. Raises ``ClusterError`` as ``add_program`` does."""
         if name in self.programs or len(self.programs) >= _PROGRAMS_MAX:
             raise ClusterError(f"program: got {name!r}; accepted: {_PROGRAMS_MAX} programs of different names")
-        program = PortProgram(name)
-        program.address = await self._listen_to(program, port)
-        self.programs[name] = program
-        return program
+        self.programs[name] = PortProgram(name, fails_over=fails_over)
+        return self.programs[name]
 
     async def stop(self) -> None:
         """Stop listening and drop every client."""
@@ -78,18 +87,20 @@ class RespServer(PortHost):
         return listeners
 
     async def _listen_to(self, program: PortProgram, port: int) -> Address:
-        listener = await self._listen(lambda: ProgramSession(self, program), port)
+        listener = await self.listener(lambda: ProgramSession(self, program), port)
         self._of_programs.append(listener)
-        return _address(listener)
+        return self.address_of(listener)
 
-    async def _listen(self, make: Callable[[], ConnectionSession], port: int) -> asyncio.Server:
+    async def listener(self, make: Callable[[], asyncio.BaseProtocol], port: int) -> asyncio.Server:
+        """Return a listener at ``port`` of this port's host, for whoever closes it. Raises ``ClusterError``."""
         host = self.settings.host
         try:
             return await self.loop.create_server(make, host, port, ssl=self.settings.tls(), backlog=_BACKLOG)
         except OSError as error:
             raise ClusterError(f"cannot listen at {host}:{port}: {error}") from error
 
-
-def _address(listener: asyncio.Server) -> Address:
-    host, port = listener.sockets[0].getsockname()[:2]
-    return Address(host, port)
+    @staticmethod
+    def address_of(listener: asyncio.Server) -> Address:
+        """Return where ``listener`` listens."""
+        host, port = listener.sockets[0].getsockname()[:2]
+        return Address(host, port)

@@ -148,7 +148,7 @@ class ProgramProcesses:
             record.close()
         for name, one in self.by_name.items():
             if one.left_out:
-                self._doubt(f"program {name}: its log is cut: {one.left_out:,} bytes of its output are not in it")
+                LOGGER.info("program %s: the middle of its log, %s bytes, is left out", name, f"{one.left_out:,}")
             one.close()
         if self._guardian is not None:
             assert self._guardian.stdin is not None
@@ -164,7 +164,7 @@ class ProgramProcesses:
             for zone in section.zones(self._scenario.zones):
                 for index in range(section.count):
                     name = process_name(program, zone, index)
-                    address = await address_of(self._cluster, process=name, zone=zone)
+                    address = await address_of(self._cluster, process=name, zone=zone, failover=section.failover)
                     if section.record_commands:
                         self._record_commands(name, zone)
                     values = {"host": address.host, "port": str(address.port), "zone": zone, "index": str(index)}

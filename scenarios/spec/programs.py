@@ -110,6 +110,8 @@ class Program(Section):
     """It ends by itself, with exit code 0, when it has pushed all it has; the load lasts until all such have ended."""
     zone: str = "all"
     """The zone whose port its processes use; ``all``: so many in every zone."""
+    failover: Flag = False
+    """Its addresses lead to the next zone, in the order of the topology, while the coordinator of its own is dead."""
     count: Annotated[int, Field(strict=True, ge=1, le=PROCESSES_MAX)] = 1
     """Processes in each of its zones."""
     env: dict[Annotated[str, AfterValidator(_variable)], _Text] = Field(default_factory=dict)
@@ -128,6 +130,8 @@ class Program(Section):
         """Yield what does not fit the topology, whose zones are ``zones``."""
         if self.zone != "all" and self.zone not in zones:
             yield Problem.of(f"{path}.zone", self.zone, f"all, or a zone of the topology ({', '.join(zones)})")
+        if self.failover and len(zones) == 1:
+            yield Problem.of(f"{path}.failover", self.failover, "false with one zone: there is no other to go to")
 
 
 def process_name(program: str, zone: str, index: int) -> str:

@@ -5,6 +5,7 @@ import logging
 
 from zonelab.cluster.real.cluster import RealCluster, RealSettings, Servers
 from zonelab.cluster.real.zones.port import PortReservation
+from zonelab.cluster.resp.gateway.failover_address import FailoverAddress
 from zonelab.cluster.resp.gateway.introduction import Introduction, introduced
 from zonelab.cluster.resp.gateway.zone_port import ZonePort
 from zonelab.cluster.resp.protocol.upstream import GatheredWrites, RawUpstream
@@ -31,6 +32,7 @@ class PortedCluster(RealCluster):
         super().__init__(servers, settings)
         self._setting = setting
         self._reserved: list[PortReservation] = []
+        self._failovers: list[FailoverAddress] = []
         self.ports: dict[str, RespServer] = {}
         """By zone; there once the cluster has started."""
 
@@ -40,15 +42,22 @@ class PortedCluster(RealCluster):
             raise ClusterError(f"zone {zone} has no port yet")
         return self.ports[zone].address
 
-    async def add_program(self, zone: str, name: str) -> Address:
+    async def add_program(self, zone: str, name: str, *, failover: bool = False) -> Address:
         """Return a further address of the zone's port, at which clients are the program ``name``.
 
-        Raises ``ClusterError`` before the start, or if the program has an address already.
+        With ``failover`` a connection that is made while the zone's coordinator is dead is at the next zone's, in their
+        order. Raises ``ClusterError`` before the start, or if the program has an address already.
         """
         self.port(zone)
         reservation = PortReservation(None)
         self._reserved.append(reservation)
-        program = await self.ports[zone].add_program(name, port=reservation.port)
+        if failover:
+            program = self.ports[zone].new_program(name, fails_over=True)
+            ports = [self.ports[one] for one in (zone, *(other for other in self.ports if other != zone))]
+            self._failovers.append(FailoverAddress(program, ports))
+            await self._failovers[-1].listen(reservation.port)
+        else:
+            program = await self.ports[zone].add_program(name, port=reservation.port)
         assert program.address is not None
         return program.address
 
@@ -63,6 +72,9 @@ class PortedCluster(RealCluster):
             raise
 
     async def stop(self) -> None:
+        for address in self._failovers:
+            address.close()
+        self._failovers.clear()
         for server in self.ports.values():
             await server.stop()
         self.ports.clear()

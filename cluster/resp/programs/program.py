@@ -15,8 +15,10 @@ CommandListener = Callable[[str, bytes], None]
 class PortProgram:
     """One program of a port. The processes that connect at its address are the program, whatever they are."""
 
-    def __init__(self, name: str) -> None:
+    def __init__(self, name: str, *, fails_over: bool = False) -> None:
         self.name = name
+        self.fails_over = fails_over
+        """Its address is none of its port's own: it stays when the port dies, and leads to another one."""
         self.address: Address | None = None
         self.hold: PointHold | None = None
         """The last point that was armed for it."""

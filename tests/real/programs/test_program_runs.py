@@ -63,6 +63,27 @@ def test_programs_are_cut_off_while_their_coordinator_is_dead_and_find_it_where_
     assert verdict.totals.pushed == verdict.totals.acked == 60
 
 
+@pytest.mark.parametrize("failover", [False, True])
+def test_an_address_that_fails_over_leads_to_a_coordinator_that_lives(tmp_path: Path, failover: bool) -> None:
+    crash = {"kind": "coordinator_crash", "zone": "a", "at_s": 0.3, "for_s": 4}
+    own = {"zone": "a", "failover": failover}
+    run = ran(
+        tmp_path,
+        faults=[crash],
+        programs={
+            "producer": {"command": PUSH, "ends": True, **own},
+            "worker": {"command": WORK, **own, "record_commands": True},
+        },
+    )
+    assert (run.record.status, run.record.error) == ("complete", None)
+    assert (run.check().valid, run.check().totals.acked) == (True, 60)
+    (fault,) = [row for row in run.table("faults") if row["end_ns"] is not None]
+    margin_ns = 100_000_000
+    acks = [row["time_ns"] for row in run.table("operations") if (row["f"], row["type"]) == ("ack", "ok")]
+    meanwhile = [at for at in acks if fault["begin_ns"] + margin_ns < at < fault["end_ns"] - margin_ns]
+    assert bool(meanwhile) is failover
+
+
 @pytest.mark.docker
 def test_programs_reach_zones_in_containers(tmp_path: Path) -> None:
     run = ran(tmp_path, ZoneKind.DOCKER, topology={"zones": ["a"]})
