@@ -56,10 +56,10 @@
     once("zones", section("zones"), heads).show(last.zones.map((zone) => {
       const told = zone.statistics || {}, recent = told.recent || {};
       const up = (state) => state === "running" ? state : [state, "bad"];
-      const away = Object.entries({ ...told.connected, ...told.peers }).filter(([, reached]) => !reached).map(([name]) => name);
+      const away = last.health.away[zone.zone];
       const troubles = told.server_troubles || [];
       const server = troubles.length ? [troubles.join(", "), "bad"] : up(zone.server.state);
-      const reaches = !zone.statistics ? "–" : away.length ? [`not ${away.join(", ")}`, "bad"] : "all";
+      const reaches = !away ? "–" : away.length ? [`not ${away.join(", ")}`, "bad"] : "all";
       const place = zone.data_centre ? `${zone.zone} (${zone.of_zone}, ${zone.data_centre})` : zone.zone;
       const clients = told.over_memory ? [`${count(told.clients)} (${count(told.over_memory)} closed: too much held)`, "bad"] : count(told.clients);
       const cells = [place, server, up(zone.coordinator.state), reaches, clients];

@@ -11,7 +11,7 @@ _UP = "running"
 
 
 def health_of(zones: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
-    """Return ``well`` and ``words`` of the rows of zones that a page shows.
+    """Return ``well`` and ``words`` of the rows of zones that a page shows, and ``away``: whom each of them cannot reach.
 
     A zone is *down* if neither its server nor its coordinator runs. That nobody reaches a server that does not run
     goes without saying. A coordinator that has not answered yet says nothing of whom it reaches.
@@ -20,7 +20,9 @@ def health_of(zones: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
     found = [*map(_states, zones), *(_reach(row, at_fault) for row in zones)]
     told = [words for words in found if words]
     more = [f"and {counted(len(told) - SENTENCES_MAX, 'further trouble')}"] if len(told) > SENTENCES_MAX else []
-    return {"well": not told, "words": "; ".join([*told[:SENTENCES_MAX], *more]) if told else ALL_WELL}
+    words = "; ".join([*told[:SENTENCES_MAX], *more]) if told else ALL_WELL
+    away = {row["zone"]: list(_away(row["statistics"])) for row in zones if row["statistics"] is not None}
+    return {"well": not told, "words": words, "away": away}
 
 
 def _states(row: Mapping[str, Any]) -> str:

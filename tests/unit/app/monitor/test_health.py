@@ -28,4 +28,10 @@ def row(zone, *, server="running", coordinator="running", **reached):
     ],
 )  # fmt: skip
 def test_the_banner_names_who_is_in_trouble(rows, words):
-    assert health_of(rows) == {"well": words == ALL_WELL, "words": words}
+    found = health_of(rows)
+    assert (found["well"], found["words"]) == (words == ALL_WELL, words)
+
+
+def test_whom_a_zone_cannot_reach_is_told_of_those_that_answered():
+    rows = [row("a", a=True, b=False), row("b", silent=True), row("c", a=True), row("d", server="dead", d=False)]
+    assert health_of(rows)["away"] == {"a": ["b"], "c": [], "d": ["d"]}
