@@ -10,6 +10,9 @@ from jinja2 import Environment, PackageLoader, StrictUndefined
 
 from zonelab.analysis.number_text import digits, percent, share_interval
 
+REPORT_SCRIPTS = ("timeline.js", "lens.js", "copy.js")
+"""Files that are the script of a run's report."""
+
 
 @dataclass(frozen=True, slots=True)
 class Script:

@@ -28,7 +28,7 @@ from zonelab.analysis.first_screen.next_steps import lens_command
 from zonelab.analysis.lens_page import lens_parts
 from zonelab.analysis.message_classes import MessageClass
 from zonelab.analysis.number_text import bounds, counted, digits
-from zonelab.analysis.pages import Script, environment
+from zonelab.analysis.pages import REPORT_SCRIPTS, Script, environment
 from zonelab.analysis.runs.directory import RunDirectory
 from zonelab.analysis.runs.manual_session import deviations, unknown_scripts, verbs, zone_summaries
 from zonelab.analysis.runs.settings import settings_of, used_words
@@ -202,7 +202,7 @@ def _judged_page(template: str, directory: RunDirectory, result: Result, **found
         quantiles=tuple(QUANTILES),
         timeline=shown,
         picture=picture(shown),
-        script=Script.of_templates("timeline.js", "lens.js", "copy.js"),
+        script=Script.of_templates(*REPORT_SCRIPTS),
         **found,
     )
 

@@ -36,6 +36,7 @@ import uvloop
 from environment import environment
 from queue_throughput import CATALOGUE, ZONES, Load, Sent, instances, throughput
 
+from zonelab.app.monitor.after_run import NOT_JUDGED
 from zonelab.app.monitor.run_page import RunPage
 from zonelab.cluster.clock import NodeClock
 from zonelab.cluster.connections.server import ServerConnection
@@ -286,6 +287,7 @@ async def of_saturation(chromium: Browser, rounds: int, messages: int) -> dict[s
                     rates[look].append(total / seconds)
                     busy[look].append(total / used_s)
                     tell(look, total / seconds, total / used_s)
+        page.end(NOT_JUDGED)
     return {
         "messages a second through push, pop and ack": compared(rates),
         "messages a second of the process's own processor time": compared(busy),

@@ -17,14 +17,15 @@
     headers: { Authorization: `Bearer ${sessionStorage.getItem(KEY) || ""}`, "Content-Type": "application/json" },
   });
 
-  let hello = null, last = null, why = "", ended = "";
+  let hello = null, last = null, why = "", ended = null;
   let skew = Infinity; // how far the clock here is ahead of that of whoever serves the page, at most
 
   const say = (kind, text) => { put(state, text, kind); document.body.classList.toggle("stale", kind === "bad"); };
   const judge = () => {
     const now = Date.now() - skew;
     if (last !== null) live.age(now);
-    if (ended) return say("unsure", `${ended}${last === null ? "" : ` Last read ${clock(last.now_ms)}.`}`);
+    if (ended) return put(state, `The run has ended: ${ended.word}.`, { valid: "good", invalid: "bad" }[ended.word] || "unsure");
+    if (last !== null && last.over && !why) return say("unsure", last.over);
     if (last !== null && now - last.now_ms <= QUIET_MS && !why) return say("good", `Live · read ${clock(last.now_ms)}`);
     if (why.startsWith("refused")) return say("bad", `Not accepted: ${why.slice(8)}. Open the address that zonelab printed.`);
     if (last === null) return say("unsure", why ? `Nobody answers: ${why}. Trying again.` : "Connecting …");
@@ -226,6 +227,18 @@
     live.faultForm(able, post);
   };
 
+  // The report is kept by the page: whoever served it ends with the run.
+  const verdict = () => {
+    section("verdict").hidden = false;
+    document.body.classList.remove("stale");
+    section("verdict").querySelector(".rows").replaceChildren(...ended.sentences.map((words) => made("p", words)));
+    if (!ended.html) return;
+    const link = made("a", "Open the report");
+    link.href = URL.createObjectURL(new Blob([ended.html], { type: "text/html" }));
+    link.target = "_blank";
+    byId("report").replaceChildren(link, ", which is also at ", made("code", ended.report));
+  };
+
   const opened = (told) => {
     hello = told;
     put(byId("title"), told.title, "");
@@ -237,7 +250,7 @@
 
   const heardOf = (name, told) => {
     if (name === "hello") return opened(told);
-    if (name === "end") { ended = told.words; return judge(); }
+    if (name === "end") { ended = told; verdict(); return judge(); }
     last = told;
     skew = Math.min(skew, Date.now() - told.now_ms);
     why = "";

@@ -30,6 +30,7 @@ class Feed:
         """Set when somebody has begun to look."""
         self._reading: asyncio.Task[None] | None = None
         self._next: asyncio.Future[bytes] | None = None
+        self._ended = False
         self._last: bytes | None = None
 
     @property
@@ -40,10 +41,10 @@ class Feed:
         """For ever; ends when the readings do."""
         self._listeners += 1
         self.first_listener.set()
-        if self._reading is None or self._reading.done():
+        if self._reading is None or (self._reading.done() and not self._ended):
             self._reading = asyncio.create_task(self._go_on())
         try:
-            while not self._reading.done():
+            while not (self._ended or self._reading.done()):
                 if self._next is None:
                     self._next = asyncio.get_running_loop().create_future()
                 upcoming = self._next
@@ -58,9 +59,10 @@ class Feed:
             if not self._listeners:
                 self.close()
 
-    def end(self, shown: Mapping[str, Any]) -> None:
-        """Everybody's events end with one that is called ``end``: there is nothing to wait for any more."""
-        self._last = event("end", shown)
+    def end(self, shown: Mapping[str, Any] | None = None) -> None:
+        """Everybody's events end, also of those who come later; with ``shown``, by one that is called ``end``."""
+        self._ended = True
+        self._last = None if shown is None else event("end", shown)
         self.close()
 
     def close(self) -> None:

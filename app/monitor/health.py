@@ -11,7 +11,7 @@ _UP = "running"
 
 
 def health_of(zones: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
-    """Return ``well`` and ``words`` of the rows of zones that a page shows, and ``away``: whom each of them cannot reach.
+    """Return ``well`` and ``words`` of the rows of zones that a page shows, and ``away``: whom each one cannot reach.
 
     A zone is *down* if neither its server nor its coordinator runs. That nobody reaches a server that does not run
     goes without saying. A coordinator that has not answered yet says nothing of whom it reaches.

@@ -10,6 +10,7 @@ from typing import Any, Protocol
 from starlette.applications import Starlette
 from starlette.middleware import Middleware
 
+from zonelab.app.monitor.after_run import AfterRun, Ending
 from zonelab.app.monitor.app import OPEN_PATHS, not_accepted, page_routes
 from zonelab.app.monitor.feed import Feed
 from zonelab.app.monitor.health import health_of
@@ -68,7 +69,9 @@ class RunPage:
         self._messages: MessagesSoFar | None = None
         self._order: OrderSoFar | None = None
         self._rates: dict[str, tuple[CoordinatorCounts, CoordinatorCounts]] = {}
-        self._feed = Feed(self.read)
+        self._feed = Feed(self._noted)
+        self._last: dict[str, Any] = {}
+        self._after: AfterRun | None = None
         self._strips = Strips()
         self.queues = _OneQueue()
 
@@ -96,31 +99,46 @@ class RunPage:
 
     def phase(self, name: str, bound_s: float | None) -> None:
         self._phase = name
+        if self._after is not None:
+            self._after.phase = name
 
     def progress(self, elapsed_s: float, counts: Mapping[Any, int]) -> None:
         self._counts = dict(counts)
 
     @contextlib.asynccontextmanager
     async def served(self) -> AsyncIterator[None]:
-        """The page can be opened inside the block."""
+        """The page can be opened inside the block, and afterwards until ``end``, with what was read last."""
         guard = Middleware(Guard, token=self._token, reading_needs_token=True, open_to_all=OPEN_PATHS)
         app = Starlette(
             routes=page_routes(self, self._feed), middleware=[guard], exception_handlers={NotAccepted: not_accepted}
         )
-        async with serving_at(app, self._listener, bounds=Bounds(token=self._token)):
+        async with serving_at(app, self._listener.dup(), bounds=Bounds(token=self._token)):
             try:
                 with contextlib.suppress(TimeoutError):
                     await asyncio.wait_for(self._feed.first_listener.wait(), self._wait_s)
                 yield
             finally:
-                self._feed.end({"words": "The run has ended; its verdict is where it was started, and in its report."})
+                looked = self._feed.listeners > 0
+                self._feed.end()
                 self.queues.close()
                 await asyncio.sleep(0)
+        last = self._last or {"now_ms": _now_ms(), "run": self._so_far()}
+        self._after = AfterRun(self._listener, token=self._token, hello=self.hello(), last=last, looked=looked)
+
+    def end(self, ending: Ending) -> None:
+        """Tell everybody who looks how the run ended, and serve the page no more. Blocks for 15 s at most."""
+        if self._after is not None:
+            self._after.end(ending)
+        self._listener.close()
 
     def hello(self) -> dict[str, Any]:
         scenario = self._scenario
         about = {"level": scenario.level.value, "seed": scenario.seed, "engine": scenario.queue.engine}
         return {"title": f"Run of {scenario.name} at {scenario.level}", "about": about, "faultable": None}
+
+    async def _noted(self) -> dict[str, Any]:
+        self._last = await self.read()
+        return self._last
 
     async def read(self) -> dict[str, Any]:
         run = self._run

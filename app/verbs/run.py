@@ -1,7 +1,8 @@
 """One run from scenario to report: the servers' part, real or simulated, then the analysis of what they left."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -9,6 +10,7 @@ from zonelab.analysis.runs.directory import RunDirectory
 from zonelab.analysis.runs.settings import used_words
 from zonelab.analysis.summary.narrative import narrative
 from zonelab.analysis.summary.result import Result
+from zonelab.app.monitor.after_run import NOT_JUDGED, Ending
 from zonelab.app.monitor.run_page import RunPage
 from zonelab.app.verbs.check import Illustrations, illustrate, print_result
 from zonelab.scenarios.arms import Arm, On, ZoneKind
@@ -72,6 +74,19 @@ class RunResult:
             "command": self.command,
         }
 
+    @property
+    def ending(self) -> Ending:
+        """The run as its live page tells it at the end."""
+        if self.result is None:
+            return replace(NOT_JUDGED, word=self.words)
+        report = self.illustrations.report
+        return Ending(
+            word=self.words,
+            sentences=narrative([self.result]),
+            report=None if report is None else str(report),
+            html=None if report is None else report.read_text(encoding="utf-8"),
+        )
+
     def print(self) -> None:
         if self.result is not None:
             print_result(self.result, title=f"{self.scenario.name}, {used_words(RunDirectory.open(self.directory))}")
@@ -105,17 +120,42 @@ def perform(
 
     Raises ``OSError`` if the run directory cannot be written.
     """
+    make = partial(_performed, scenario, zones=zones, runs=runs, shown=shown, command=command, make_queue=make_queue)
+    if page is None:
+        return make(page=None)
+    ending = NOT_JUDGED
+    try:
+        done = make(page=page)
+        ending = done.ending
+    finally:
+        page.end(ending)
+    return done
+
+
+def _performed(
+    scenario: Scenario,
+    *,
+    zones: ZoneKind,
+    runs: Path,
+    shown: Watcher,
+    command: str,
+    make_queue: MakeQueue,
+    page: RunPage | None,
+) -> RunResult:
     if scenario.arm is Arm.SIM:
         directory, record = run_in_sim(scenario, runs=runs, watcher=shown, command=command, make_queue=make_queue)
     else:
         directory, record = run_on_servers(
             scenario, kind=zones, runs=runs, watcher=shown, command=command, make_queue=make_queue, page=page
         )
+    watchers: list[Watcher] = [shown] if page is None else [shown, page]
     result, illustrations = None, Illustrations()
     if record.status != "failed" and record.phases:
-        shown.phase("check", None)
+        for watcher in watchers:
+            watcher.phase("check", None)
         result = Result.examined(directory, title=scenario.level)
-        shown.phase("plots", None)
+        for watcher in watchers:
+            watcher.phase("plots", None)
         illustrations = illustrate(directory)
     return RunResult(
         scenario=scenario,

@@ -157,12 +157,21 @@ def test_the_page_of_a_run_says_what_happened_so_far_and_that_it_has_ended(lab):
         until(lambda: answers(client))
         assert client.post("/heal").status_code == 401
         assert client.get("/events").status_code == 401
-        with client.stream("GET", "/events", headers={"Authorization": f"Bearer {token}"}) as events:
-            names = (line.removeprefix("event: ") for line in events.iter_lines() if line)
-            told = [(name, json.loads(next(names).removeprefix("data: "))) for name in names]
+        while not told or told[-1][0] != "end":
+            with client.stream("GET", "/events", headers={"Authorization": f"Bearer {token}"}) as events:
+                names = (line.removeprefix("event: ") for line in events.iter_lines() if line)
+                told += [(name, json.loads(next(names).removeprefix("data: "))) for name in names]
     out, errors = run.communicate()
     assert run.returncode in (0, 1), errors
-    assert (told[0][0], told[-1][0]) == ("hello", "end")
+    assert told[0][0] == "hello"
+    ending = told[-1][1]
+    assert ending["word"] == {0: "valid", 1: "invalid"}[run.returncode]
+    assert ending["sentences"][1] in out.replace("\n", " ")
+    assert ending["html"] == (lab.folder / ending["report"]).read_text(encoding="utf-8")
+    assert {reading["run"]["phase"] for name, reading in told if name == "reading" and "over" in reading} <= {
+        "check",
+        "plots",
+    }
     assert "zones" not in told[1][1], "the run begins when somebody looks"
     readings_of = [reading for name, reading in told if name == "reading" and "zones" in reading]
     last = readings_of[-1]

@@ -67,6 +67,9 @@ def test_the_events_end_when_reading_fails_or_the_feed_is_closed():
         await anext(events)
         feed.end({"words": "over"})
         assert told([one async for one in events][-1]) == ("end", {"words": "over"})
+        assert [told(one) async for one in feed.events()] == [("end", {"words": "over"})], "who comes later"
+        feed.end()
+        assert [one async for one in feed.events()] == []
 
     asyncio.run(looked())
 
