@@ -30,6 +30,14 @@ def try_programs(
         list[str] | None,
         typer.Option("--worker", metavar="COMMAND", help="A program that works on messages. May be repeated."),
     ] = None,
+    guest: Annotated[
+        str | None,
+        typer.Option(
+            "--guest",
+            metavar="NAME[==VERSION]",
+            help="A queue that comes with zonelab, or a folder with a guest.yaml: its producer and its worker.",
+        ),
+    ] = None,
     fault: Annotated[
         list[str] | None,
         typer.Option(
@@ -73,12 +81,13 @@ def try_programs(
     from zonelab.app.verbs.try_programs import ProgramTrial
     from zonelab.studies.reporting.progress import Display
 
-    if not producer and not worker:
-        raise NotAccepted("try needs --producer COMMAND, --worker COMMAND or both")
+    if not producer and not worker and guest is None:
+        raise NotAccepted("try needs --producer COMMAND, --worker COMMAND or both, or --guest NAME")
     settings: dict[str, Any] = {"level": str(level), "links": {"lag": lag}}
     trial = ProgramTrial(
         producers=producer or (),
         workers=worker or (),
+        guest=guest,
         faults=fault or (),
         zones=zones,
         producer_zone=producer_zone,

@@ -6,6 +6,7 @@ from typing import Any
 
 from zonelab.analysis.message_classes import FORBIDDEN_DEFAULT, MessageClass
 from zonelab.scenarios.errors import NotAccepted
+from zonelab.scenarios.guests.guest import Role
 from zonelab.scenarios.spec.fault_words import faults_in_words
 from zonelab.scenarios.spec.reading import scenario_of
 from zonelab.scenarios.spec.scenario import Scenario
@@ -20,12 +21,14 @@ _LETTERS = "abcdefghijklmnopqrstuvwxyz"
 class ProgramTrial:
     """A trial of programs as a command line describes it: commands, where they run, and what is broken meanwhile.
 
+    ``guest``: a queue that ships, or a folder of one, perhaps with its version: ``NAME==VERSION``.
     ``zones``: how many, or their names with commas between. ``load_s``: longest time of the load. ``quiet_s``: time
     without any event after which the queue counts as empty.
     """
 
     producers: Sequence[str]
     workers: Sequence[str]
+    guest: str | None
     faults: Sequence[str]
     zones: str
     producer_zone: str | None
@@ -64,13 +67,22 @@ class ProgramTrial:
 
     def _programs(self, zones: Sequence[str]) -> dict[str, Any]:
         programs: dict[str, Any] = {}
-        for number, command in enumerate(self.producers, start=1):
+        for number, producer in enumerate(self._given(Role.PRODUCER, self.producers), start=1):
             where = self.producer_zone or zones[0]
-            programs[_numbered("producer", number)] = {"command": command, "ends": True, "zone": where}
-        for number, command in enumerate(self.workers, start=1):
-            worker = {"command": command, "zone": self.worker_zone, "count": self.workers_per_zone}
-            programs[_numbered("worker", number)] = {**worker, "ready": self.ready}
+            programs[_numbered("producer", number)] = {"ends": True, **producer, "zone": where}
+        ready = {} if self.ready is None else {"ready": self.ready}
+        for number, worker in enumerate(self._given(Role.WORKER, self.workers), start=1):
+            where_and_how_many = {"zone": self.worker_zone, "count": self.workers_per_zone}
+            programs[_numbered("worker", number)] = {**worker, **where_and_how_many, **ready}
         return programs
+
+    def _given(self, role: Role, commands: Sequence[str]) -> list[dict[str, Any]]:
+        """Return the programs of ``role`` that are given: commands, of the guest if there is one, or else its own."""
+        if self.guest is None:
+            return [{"command": command} for command in commands]
+        name, _, version = self.guest.partition("==")
+        guest = {"guest": name, **({"version": version} if version else {})}
+        return [{**guest, "command": command} for command in commands] or [{**guest, "role": str(role)}]
 
 
 def _numbered(name: str, number: int) -> str:

@@ -13,6 +13,8 @@ from typing import Any
 from zonelab.cluster.resp.gateway.ported_cluster import PortedCluster
 from zonelab.cluster.zone import ClusterError
 from zonelab.scenarios.faults.guests import ProgramStrike
+from zonelab.scenarios.guests.environments import environment_of
+from zonelab.scenarios.guests.guest import load_guest
 from zonelab.scenarios.logs import LOGGER
 from zonelab.scenarios.programs import guardian
 from zonelab.scenarios.programs.addresses import address_of
@@ -180,6 +182,8 @@ class ProgramProcesses:
         name = process_name(program, values["zone"], int(values["index"]))
         own = self._events.add(EventSource(name=name, zone=values["zone"]))
         values = {**values, "events": str(own)}
+        if section.guest is not None:
+            values |= environment_of(load_guest(section.guest), version=section.version).places
         environment = {**os.environ, "PYTHONUNBUFFERED": "1"}
         environment |= {key: filled(text, values) for key, text in section.env.items()}
         environment[guardian.VARIABLE] = f"{self._mark}:{name}"

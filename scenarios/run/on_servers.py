@@ -18,6 +18,8 @@ from zonelab.cluster.real.zones import zones
 from zonelab.cluster.resp.gateway.ported_cluster import PortedCluster
 from zonelab.scenarios.arms import Arm, ZoneKind
 from zonelab.scenarios.clients.recorder import Outcome
+from zonelab.scenarios.guests.environments import environment_of
+from zonelab.scenarios.guests.guest import load_guest
 from zonelab.scenarios.logs import LOGGER
 from zonelab.scenarios.programs.run import ProgramRun
 from zonelab.scenarios.queues.catalogue import MakeQueue, queue_under_test
@@ -46,8 +48,13 @@ def run_on_servers(
     """Run ``scenario`` once and write everything but the analysis into a new directory under ``runs``.
 
     Blocks until the run is over. Ctrl-C, SIGTERM and SIGHUP end it early and in order; a second one cuts short what is
-    left. Raises ``OSError`` if the directory cannot be made or ``run.json`` cannot be written.
+    left. Raises ``OSError`` if the directory cannot be made or ``run.json`` cannot be written, and ``ClusterError`` if
+    an environment that its programs need cannot be made.
     """
+    for program in scenario.programs.values():
+        if program.guest is not None:
+            guest = load_guest(program.guest)
+            environment_of(guest, version=program.version, on_making=lambda words: watcher.phase(words, None))
 
     def run(writer: RunWriter) -> RunRecord:
         with settled_heap(), asyncio.Runner(loop_factory=uvloop.new_event_loop) as runner:

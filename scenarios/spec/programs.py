@@ -3,11 +3,12 @@
 import re
 import shlex
 from collections.abc import Iterator, Mapping
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, Literal, Self
 
-from pydantic import AfterValidator, BeforeValidator, Field
+from pydantic import AfterValidator, BeforeValidator, Field, model_validator
 
 from zonelab.cluster.fields import Flag, NonNegative, Positive, Problem, Section
+from zonelab.scenarios.guests.guest import Role, load_guest
 
 PROCESSES_MAX = 200
 """Processes of all programs of a run."""
@@ -20,9 +21,15 @@ PLACEHOLDERS: Mapping[str, str] = {
     "index": "its number among those of the program in the zone, from 0",
     "seed": "the seed of the run",
     "events": "a file for events, which is read when the run is over",
+    "home": "the environment of its guest: packages and programs",
+    "python": "the Python of that environment",
 }
 """Words that may stand in braces in a command and in an environment, each with what takes its place."""
 
+OF_GUEST = ("home", "python")
+"""Those that a program has only beside ``guest``."""
+
+_VERSION = r"^[0-9A-Za-z][0-9A-Za-z.+_-]{0,63}$"
 _PLACEHOLDER = re.compile(r"\{([a-z_]+)\}")
 _PROGRAM = re.compile(r"[a-z][a-z0-9-]{0,30}(?<!-)")
 _VARIABLE = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
@@ -76,6 +83,10 @@ def _expression(text: str) -> str:
     return text
 
 
+def _number_text(value: Any) -> Any:
+    return str(value) if isinstance(value, int | float) and not isinstance(value, bool) else value
+
+
 def _short_ready(value: Any) -> Any:
     return {"line": value} if isinstance(value, str) else value
 
@@ -104,6 +115,12 @@ class ProgramStop(Section):
 class Program(Section):
     """A program of the user's own and where its processes run."""
 
+    guest: str | None = None
+    """Queue in whose environment it runs: one that ships, or a folder with a ``guest.yaml``."""
+    role: Role | None = None
+    """Role in which the guest's own program is meant; what else is said here comes before what that program has."""
+    version: Annotated[str, Field(strict=True, pattern=_VERSION)] | None = None
+    """Version of the guest's package; not given: that which its file names."""
     command: Annotated[tuple[_Text, ...], BeforeValidator(_words), AfterValidator(_some)]
     """Words, or text that is split as a shell would; no shell runs."""
     ends: Flag = False
@@ -114,13 +131,39 @@ class Program(Section):
     """Its addresses lead to the next zone, in the order of the topology, while the coordinator of its own is dead."""
     count: Annotated[int, Field(strict=True, ge=1, le=PROCESSES_MAX)] = 1
     """Processes in each of its zones."""
-    env: dict[Annotated[str, AfterValidator(_variable)], _Text] = Field(default_factory=dict)
+    env: dict[Annotated[str, AfterValidator(_variable)], Annotated[_Text, BeforeValidator(_number_text)]] = Field(
+        default_factory=dict
+    )
     """Variables beside those that the lab itself has."""
     ready: Annotated[ReadyLine | None, BeforeValidator(_short_ready)] = None
     """The line that is waited for before the load begins; None: the load begins once the process is started."""
     stop: ProgramStop = ProgramStop()
     record_commands: Flag = False
     """Record each command that its processes send, with arguments cut short; its commands then take a slower way."""
+
+    @model_validator(mode="before")
+    @classmethod
+    def _of_guest(cls, value: Any) -> Any:
+        if not isinstance(value, Mapping):
+            return value
+        if value.get("guest") is None:
+            wrong = next((name for name in ("role", "version") if value.get(name) is not None), None)
+            if wrong is not None:
+                raise ValueError(f"{wrong}: got {value[wrong]!r} without guest; accepted: beside guest: NAME")
+            return value
+        guest = load_guest(str(value["guest"]))
+        role = value.get("role")
+        if role is not None and role not in guest.programs:
+            raise ValueError(f"role: got {role!r}; accepted: {', '.join(guest.programs)}")
+        return guest.fields_of(role and Role(role), value)
+
+    @model_validator(mode="after")
+    def _has_places(self) -> Self:
+        words = (*self.command, *self.env.values())
+        asked = next((name for name in OF_GUEST if any(f"{{{name}}}" in word for word in words)), None)
+        if asked is not None and self.guest is None:
+            raise ValueError(f"got '{{{asked}}}' without guest; accepted: beside guest: NAME")
+        return self
 
     def zones(self, every: tuple[str, ...]) -> tuple[str, ...]:
         """Return the zones of its processes, given ``every`` zone of the topology."""

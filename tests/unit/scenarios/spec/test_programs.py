@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from zonelab.scenarios.errors import ScenarioError
+from zonelab.scenarios.guests.guest import guest_names
 from zonelab.scenarios.spec.programs import filled
 from zonelab.scenarios.spec.reading import dump_scenario, load_scenario
 
@@ -25,8 +26,17 @@ REFUSED = {
     "arm=sim": "arm: got 'sim'; accepted: real, as programs run beside real servers: --on process",
     "programs.work.command=node {ulr}": (
         "programs.work.command[1]: got '{ulr}' in '{ulr}'; accepted: "
-        "{url}, {host}, {port}, {zone}, {index}, {seed}, {events}"
+        "{url}, {host}, {port}, {zone}, {index}, {seed}, {events}, {home}, {python}"
     ),
+    "programs.work.guest=rqq": (
+        "programs.work: got guest 'rqq' (did you mean rq?); accepted: "
+        + ", ".join(guest_names())
+        + ", or a folder with guest.yaml: ./own"
+    ),
+    "programs.work.role=worker": "programs.work: role: got 'worker' without guest; accepted: beside guest: NAME",
+    "programs.work={guest: rq, role: boss}": "programs.work: role: got 'boss'; accepted: producer, worker",
+    "programs.work={guest: rq}": "programs.work.command: missing; it has no default",
+    "programs.work.command=x {home}": "programs.work: got '{home}' without guest; accepted: beside guest: NAME",
     "programs.work.command=": "programs.work.command: got None; accepted: a list",
     "programs.work.command=[]": (
         "programs.work.command: got no words; accepted: a command, as text or as a list of words"
@@ -84,3 +94,16 @@ def test_a_command_is_split_as_a_shell_would_before_places_are_filled(file: str,
 
 def test_braces_that_are_no_places_stay() -> None:
     assert filled('{"a": {url}} {B} ${x1}', {"url": "u"}) == '{"a": u} {B} ${x1}'
+
+
+def test_a_guest_gives_what_its_program_does_not_say(file: str, tmp_path: Path) -> None:
+    scenario = load_scenario(file, overrides=["programs.work={guest: rq, role: worker, count: 2, env: {WORK_MS: 7}}"])
+    work = scenario.programs["work"]
+    assert (work.command[-1], work.count, work.env, work.version) == ("{url}", 2, {"WORK_MS": "7"}, "3.0.0")
+    assert work.ready is not None
+    again = tmp_path / "again.yaml"
+    again.write_text(dump_scenario(scenario))
+    assert load_scenario(str(again)) == scenario
+    own = load_scenario(file, overrides=["programs.work={guest: rq, version: 2.11.0, command: '{python} x.py'}"])
+    assert own.programs["work"].command == ("{python}", "x.py")
+    assert own.programs["work"].version == "2.11.0"
