@@ -4,6 +4,7 @@ Method: a guest in Go, with a program named ``go`` that writes what it is asked 
 """
 
 import os
+import re
 import threading
 from pathlib import Path
 
@@ -108,3 +109,11 @@ def test_what_is_wrong_in_its_file_is_one_line(guest: Guest) -> None:
 @pytest.mark.parametrize("name", guest_names())
 def test_guests_that_ship_have_a_producer_and_a_worker(name: str) -> None:
     assert set(load_guest(name).programs) == {"producer", "worker"}
+
+
+@pytest.mark.parametrize("name", guest_names())
+def test_the_programs_of_a_guest_that_ships_are_short_and_its_packages_have_versions(name: str) -> None:
+    guest = load_guest(name)
+    lines = [line for path in guest.sources if path.is_file() for line in path.read_text().splitlines()]
+    assert sum(bool(line.strip()) for line in lines) <= 60
+    assert all(re.search(r"\d", need) for need in guest.needs)
