@@ -6,7 +6,7 @@ READY := $(VENV)/.ready
 # at a time, whatever the number of cores: more would starve each other. Tests of one file share what they started.
 OUTSIDE := real or docker or java or chromium or prometheus or registry
 
-.PHONY: demo test wheel-environment wheel-test dist lint hashes hashes-again mutants mutants-all mutants-drawn image bench clean
+.PHONY: demo test wheel-environment wheel-test dist lint hashes hashes-again mutants mutants-all mutants-drawn known image bench clean
 .DELETE_ON_ERROR:
 # Modules and rewritten assertions are compiled once, not by every process that the tests start.
 unexport PYTHONDONTWRITEBYTECODE
@@ -79,6 +79,12 @@ SEED ?= 1
 N ?= 300
 mutants-drawn: $(READY)
 	@PYTHONPATH=tests $(BIN)/python -m mutants.drawn --seed $(SEED) --count $(N)
+
+# Every known failure at its affected and its newest version and without its fault, 20 runs each; hours, and resumes.
+known: $(READY)
+	@for name in $$($(BIN)/python -c 'from zonelab.studies.known.failure import failure_names as n; print(*n())'); do \
+		$(BIN)/zonelab known run $$name --jobs 2 --keep studies/known/measured.json; test $$? -le 2 || exit 3; done
+	@PYTHONPATH=tests $(BIN)/python -m support.made_parts
 
 clean:
 	rm -rf $(VENV) .wheel build dist *.egg-info .pytest_cache .mypy_cache .ruff_cache .hypothesis .import_linter_cache

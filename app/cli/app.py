@@ -9,7 +9,19 @@ from typing import Annotated
 
 import typer
 
-from zonelab.app.cli import evaluate, faults, gmq, judge, predictions, results, runs, session, studies, try_programs
+from zonelab.app.cli import (
+    evaluate,
+    faults,
+    gmq,
+    judge,
+    known,
+    predictions,
+    results,
+    runs,
+    session,
+    studies,
+    try_programs,
+)
 from zonelab.app.cli.exits import CODES, EXIT_VALID
 from zonelab.app.cli.verb_groups import Verb, VerbGroups
 
@@ -86,6 +98,7 @@ for _heading, _verbs in {  # in the order in which --help lists them
     for _verb in _verbs:
         name = "try" if _verb is try_programs.try_programs else None
         app.command(name, cls=Verb, rich_help_panel=_heading)(_verb)
+app.add_typer(known.app, name="known", rich_help_panel="Many runs")
 app.add_typer(faults.app, name="fault", rich_help_panel=_A_CLUSTER_BY_HAND)
 app.add_typer(gmq.app, name="gmq", rich_help_panel="A queue for other programs")
 

@@ -31,7 +31,7 @@ class GuestEnvironment:
 
     @property
     def places(self) -> dict[str, str]:
-        """What ``{home}`` and ``{python}`` stand for in its commands."""
+        """Return what ``{home}`` and ``{python}`` stand for in its commands."""
         return {"home": str(self.home), "python": str(self.home / "bin" / "python")}
 
 

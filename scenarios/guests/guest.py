@@ -38,13 +38,13 @@ class Guest(Section):
     folder: Path
     language: Language
     package: str
-    """As its registry calls it: ``rq``, ``bullmq``, ``github.com/hibiken/asynq``, ``GROUP:ARTIFACT``."""
+    """Name in its registry: ``rq``, ``bullmq``, ``github.com/hibiken/asynq``, ``GROUP:ARTIFACT``."""
     version: str = Field(strict=True)
     """Version of the package that is used where none is asked for."""
     needs: tuple[str, ...] = ()
     """Other packages, each with its version: ``NAME==VERSION``, ``NAME@VERSION``, ``GROUP:ARTIFACT:VERSION``."""
     needs_at: dict[str, tuple[str, ...]] = Field(default_factory=dict)
-    """In place of ``needs``, at versions of the package that need others."""
+    """Replaces ``needs`` at versions of the package that need others."""
     programs: dict[Role, dict[str, Any]]
     """Fields of the program of each role in a scenario, its ``command`` at least."""
 

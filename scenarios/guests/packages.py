@@ -33,10 +33,10 @@ def install(guest: Guest, *, version: str, home: Path) -> None:
             raise ClusterError(f"guest {guest.name} needs {tool}, which is not on the PATH")
     for path in guest.sources:
         shutil.copy(path, home)
-    _INSTALLERS[guest.language](_Steps(guest, version, home))
+    _INSTALLERS[guest.language](_Installation(guest, version, home))
 
 
-class _Steps:
+class _Installation:
     """Runs programs within the folder of an environment that is being made."""
 
     def __init__(self, guest: Guest, version: str, home: Path) -> None:
@@ -66,20 +66,20 @@ def _telling_line(text: str) -> str:
     return next(telling, lines[-1] if lines else "")[:_LINE_MAX]
 
 
-def _python(steps: _Steps) -> None:
+def _python(steps: _Installation) -> None:
     steps.run(sys.executable, "-m", "venv", ".")
     pip = ("bin/python", "-m", "pip", "install", "--quiet", "--disable-pip-version-check", "--no-input")
     steps.run(*(str(steps.home / pip[0]), *pip[1:]), f"{steps.package}=={steps.version}", *steps.needs)
 
 
-def _node(steps: _Steps) -> None:
+def _node(steps: _Installation) -> None:
     pairs = (need.rpartition("@") for need in steps.needs)
     packages = {steps.package: steps.version, **{name: version for name, _, version in pairs}}
     (steps.home / "package.json").write_text(json.dumps({"private": True, "dependencies": packages}))
     steps.run("npm", "install", "--no-audit", "--no-fund", "--ignore-scripts", "--loglevel=error")
 
 
-def _go(steps: _Steps) -> None:
+def _go(steps: _Installation) -> None:
     steps.run("go", "mod", "init", "guest")
     tag = steps.version if steps.version.startswith("v") else f"v{steps.version}"
     steps.run("go", "get", f"{steps.package}@{tag}", *steps.needs)
@@ -87,7 +87,7 @@ def _go(steps: _Steps) -> None:
         steps.run("go", "build", "-mod=mod", "-o", path.stem, path.name)
 
 
-def _java(steps: _Steps) -> None:
+def _java(steps: _Installation) -> None:
     packages: Sequence[str] = (f"{steps.package}:{steps.version}", *steps.needs)
     (steps.home / "pom.xml").write_text(_POM.format("".join(_DEPENDENCY.format(*one.split(":")) for one in packages)))
     steps.run("mvn", "-q", "-B", "dependency:copy-dependencies", "-DoutputDirectory=jars")
@@ -97,6 +97,6 @@ def _java(steps: _Steps) -> None:
 _TOOLS: Mapping[Language, Sequence[str]] = MappingProxyType(
     {Language.PYTHON: (), Language.NODE: ("node", "npm"), Language.GO: ("go",), Language.JAVA: ("mvn", "javac")}
 )
-_INSTALLERS: Mapping[Language, Callable[[_Steps], None]] = MappingProxyType(
+_INSTALLERS: Mapping[Language, Callable[[_Installation], None]] = MappingProxyType(
     {Language.PYTHON: _python, Language.NODE: _node, Language.GO: _go, Language.JAVA: _java}
 )

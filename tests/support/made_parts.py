@@ -15,6 +15,8 @@ from zonelab.analysis.checkers.consistency.anomalies import FORBIDDEN_OF, Anomal
 from zonelab.analysis.checkers.order.properties import FORBIDDEN, Property
 from zonelab.analysis.message_classes import FORBIDDEN_DEFAULT, IN_DOUBT, MessageClass
 from zonelab.studies.guarantees.matrix import JUDGED
+from zonelab.studies.known.failure import failure_names, load_failure
+from zonelab.studies.known.rows import read_rows, rows_table
 
 PAGES = (ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md")))
 
@@ -93,6 +95,17 @@ def anomalies() -> Iterator[str]:
     return _table(("anomaly", "a case is", "forbidden by default of a"), rows)
 
 
+def known_failures() -> Iterator[str]:
+    """A table of what was measured, and what is known of each failure."""
+    yield rows_table(read_rows()).to_markdown()
+    for one in map(load_failure, failure_names()):
+        versions = f"Affected: {one.affected} was run; newest: {one.newest}."
+        versions += f" Seen up to {one.last_affected}." if one.last_affected else ""
+        versions += f" Not seen from {one.mended} on." if one.mended else ""
+        yield from ("", f"### {one.name}", "", f"{one.queue} {one.title} ([report]({one.link})).", "", one.known, "")
+        yield from (f"Predicted: {one.prediction}", "", versions, *(["", one.tried] if one.tried else []))
+
+
 PARTS: Mapping[str, Callable[[], Iterable[str]]] = {
     "layers": layers,
     "classes of messages": message_classes,
@@ -101,6 +114,7 @@ PARTS: Mapping[str, Callable[[], Iterable[str]]] = {
     "judged classes": judged_classes,
     "properties": properties,
     "anomalies": anomalies,
+    "known failures": known_failures,
 }
 
 

@@ -52,6 +52,9 @@ WORDS = {
     "compare": "runs/short/latest runs/short/latest",
     "index": "",
     "analyze": "runs/short/latest",
+    "known run": "rq-1716 --runs 1",
+    "known table": "",
+    "known clean": "",
     "up": "--zones 1 --port 0",
     "status": "",
     "monitor": "",
@@ -83,7 +86,7 @@ WORDS = {
 
 ELSEWHERE = {
     *("demo", "evaluate", "measure-lag", "measure-service", "analyze", "image"),
-    *("try", "replay", "share", "shrink", "partitions", "verify"),
+    *("known run", "known clean", "try", "replay", "share", "shrink", "partitions", "verify"),
     *("up", "status", "monitor", "heal", "gmq start"),
     *(verb for verb in VERBS if verb.startswith("fault ")),
 }

@@ -18,7 +18,7 @@ from zonelab.app.cli.app import app
 from zonelab.app.cli.examples import EXAMPLES
 from zonelab.app.cli.main import run_cli
 
-GROUPS = ("", "fault", "gmq")
+GROUPS = ("", "fault", "gmq", "known")
 LOOKS = ("check", "report", "lens", "diff", "export", "partitions", "plot", "compare", "index")
 
 

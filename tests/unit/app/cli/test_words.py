@@ -32,7 +32,7 @@ def test_help_lists_the_verbs_by_what_one_wants_to_do(words: list[str], capsys: 
     assert {"Many runs", "Decide", "Look"} < verbs.keys()
 
 
-@pytest.mark.parametrize("words", [[], ["fault"], ["gmq"]])
+@pytest.mark.parametrize("words", [[], ["fault"], ["gmq"], ["known"]])
 def test_help_has_the_first_sentence_of_every_verb_whole(
     words: list[str], capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ):

@@ -1,0 +1,99 @@
+"""``zonelab known``: published failures of queues, tried on this machine."""
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from zonelab.app.cli.exits import LabError
+from zonelab.app.cli.options import RUNS_MAX, AsJson, AtLevel, Jobs, RunsDirectory, SeedFrom, where_of
+from zonelab.app.cli.verb_groups import Verb, VerbGroups
+from zonelab.app.terminal.json_output import print_json, show
+
+RUNS = Path("runs")
+
+app = typer.Typer(
+    cls=VerbGroups,
+    help="List published failures of queues, try one on real servers, or show what was measured.",
+    rich_markup_mode=None,
+    invoke_without_command=True,
+)
+
+
+@app.callback()
+def _list(context: typer.Context, *, as_json: AsJson = False) -> None:
+    if context.invoked_subcommand is None:
+        from zonelab.app.verbs.known import KnownList
+
+        show(KnownList.shipped(), as_json=as_json)
+
+
+@app.command(cls=Verb)
+def run(
+    failure: Annotated[str, typer.Argument(metavar="NAME", help="A failure that zonelab known lists.")],
+    *,
+    runs: Annotated[int, typer.Option(min=1, max=RUNS_MAX, help="Runs of each version and of the control.")] = 20,
+    seed_from: SeedFrom = 1,
+    version: Annotated[
+        str | None,
+        typer.Option(
+            metavar="VERSION",
+            help="A version of the queue; the affected and the newest one, and the control, if not given.",
+        ),
+    ] = None,
+    control: Annotated[bool, typer.Option("--control", help="Only the control: the same without the fault.")] = False,
+    level: AtLevel = None,
+    jobs: Jobs = 1,
+    keep: Annotated[
+        Path | None, typer.Option(metavar="FILE", help="Also put the rows into this file, in place of older ones.")
+    ] = None,
+    directory: RunsDirectory = RUNS,
+    as_json: AsJson = False,
+) -> None:
+    """Run a known failure at an affected version, at the newest, and without its fault, and count the failing runs.
+
+    Ctrl-C prints the results so far; the same command continues from there. Exits 1 if a run failed, 2 if none did but
+    some are missing or undecided, 3 if the lab failed.
+    """
+    from zonelab.app.verbs.known import KnownRuns
+    from zonelab.studies.known.attempts import attempt_failure, settings_of
+    from zonelab.studies.known.failure import load_failure
+    from zonelab.studies.known.rows import keep_rows
+    from zonelab.studies.many_runs.where import seed_words
+    from zonelab.studies.reporting.footer import command_line
+
+    found, seeds, where = load_failure(failure), range(seed_from, seed_from + runs), where_of(jobs, None, None)
+    words = ["zonelab", "known", "run", failure, *(["--version", version] if version else [])]
+    words += [*(["--control"] if control else []), *(["--level", level] if level else [])]
+    command = command_line([*words, *seed_words(seeds), *where.words], runs=directory)
+    settings = settings_of(found, version=version, control=control, level=level)
+    done = attempt_failure(found, settings, seeds=seeds, runs=directory, command=command, where=where)
+    if keep is not None:
+        keep_rows(done.rows, keep)
+    result = KnownRuns(attempts=done, command=command)
+    show(result, as_json=as_json)
+    for problem in result.problems:
+        raise LabError(problem)
+    raise typer.Exit(result.exit_code)
+
+
+@app.command(cls=Verb)
+def table(*, as_json: AsJson = False) -> None:
+    """Show what was measured of every known failure."""
+    from zonelab.app.verbs.known import KnownTable
+
+    show(KnownTable.shipped(), as_json=as_json)
+
+
+@app.command(cls=Verb)
+def clean(*, as_json: AsJson = False) -> None:
+    """Remove the environments that were made for guests."""
+    from zonelab.scenarios.guests.environments import cache_folder, clean_environments
+
+    removed = clean_environments()
+    if as_json:
+        print_json({"folder": str(cache_folder()), "removed": removed})
+    else:
+        for name in removed:
+            typer.echo(f"removed {name}")
+        typer.echo(f"{cache_folder()}: no environment is left")

@@ -1,0 +1,157 @@
+"""Attempts at a known failure: runs of its scenario on real servers, at versions of the queue and without its fault."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from datetime import UTC, datetime
+from pathlib import Path
+from time import monotonic
+
+from zonelab.analysis.checkers.verdict import observed
+from zonelab.analysis.observation import Observation
+from zonelab.analysis.summary.result import Result
+from zonelab.cluster.zone import ClusterError
+from zonelab.scenarios.arms import ZoneKind
+from zonelab.scenarios.clients.recorder import Outcome
+from zonelab.scenarios.guests.environments import environment_of
+from zonelab.scenarios.guests.guest import load_guest
+from zonelab.scenarios.run.on_servers import run_on_servers
+from zonelab.scenarios.spec.reading import identity_of
+from zonelab.scenarios.spec.scenario import Scenario
+from zonelab.studies.known.failure import KnownFailure
+from zonelab.studies.known.rows import MeasuredRow
+from zonelab.studies.many_runs.experiment import Experiment
+from zonelab.studies.many_runs.task import RunTask
+from zonelab.studies.many_runs.where import HERE, Where
+
+HIT = "hit"
+TOOK_S = "took_s"
+"""Numbers of a run: 1 if all faults of programs found their commands, and seconds from its begin to its verdict."""
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class AttemptSetting:
+    """A version of the queue, with the fault or without, at a level, or at the scenario's own."""
+
+    version: str
+    control: bool = False
+    level: str | None = None
+
+    @property
+    def name(self) -> str:
+        return " ".join([self.version, *(["control"] if self.control else []), *([self.level] if self.level else [])])
+
+
+def settings_of(
+    failure: KnownFailure, *, version: str | None, control: bool, level: str | None
+) -> list[AttemptSetting]:
+    """Return the settings that a command line asks for: without ``version``, all those of a row of the table."""
+    if version is not None:
+        return [AttemptSetting(version=version, control=control, level=level)]
+    affected = AttemptSetting(version=failure.affected, level=level)
+    without = replace(affected, control=True)
+    if control:
+        return [without]
+    newest = [AttemptSetting(version=failure.newest, level=level)] if failure.newest != failure.affected else []
+    return [affected, *newest, without]
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class _Silent:
+    """Watches a run, one of many, and says nothing."""
+
+    def phase(self, name: str, bound_s: float | None) -> None:
+        pass
+
+    def progress(self, elapsed_s: float, counts: Mapping[tuple[str, Outcome], int]) -> None:
+        pass
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class AttemptMeasure:
+    """Makes a run in a folder of its own below ``runs`` and returns what it showed."""
+
+    runs: Path
+    command: str
+
+    def __call__(self, subject: tuple[str, Scenario]) -> Observation:
+        setting, scenario = subject
+        begin_s = monotonic()
+        folder = self.runs / setting.replace(" ", "-").replace("/", "_")
+        directory, record = run_on_servers(
+            scenario, kind=ZoneKind.PROCESS, runs=folder, watcher=_Silent(), command=self.command
+        )
+        if record.status != "complete":
+            raise ClusterError(f"{record.error}; see {directory / 'lab.log'}")
+        verdict = Result.examined(directory, title=scenario.level).verdict
+        strikes = [strike for one in record.programs.values() for strike in one.get("strikes", ())]
+        hit = bool(strikes) and all(strike.get("hit") for strike in strikes)
+        numbers = {HIT: float(hit), TOOK_S: monotonic() - begin_s}
+        return replace(observed(verdict, directory=directory), numbers=numbers)
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Attempts:
+    """Results of the attempts at ``failure``: a row for each setting, and why runs have no result."""
+
+    failure: KnownFailure
+    rows: Sequence[MeasuredRow]
+    problems: Sequence[str]
+    complete: bool
+    known: int
+
+
+def attempt_failure(
+    failure: KnownFailure,
+    settings: Sequence[AttemptSetting],
+    *,
+    seeds: range,
+    runs: Path,
+    command: str,
+    where: Where = HERE,
+) -> Attempts:
+    """Make the runs of ``settings`` with ``seeds`` that an earlier invocation has not made. Ctrl-C ends it.
+
+    Raises ``ClusterError`` if an environment cannot be made, ``ScenarioError``, ``OSError``.
+    """
+    scenarios, decided_by = {}, []
+    for one in settings:
+        scenarios[one.name] = base = failure.run_of(one.version, control=one.control, level=one.level)
+        decided_by.append(f"{one.name}: {identity_of(base)}")
+        for program in base.programs.values():
+            if program.guest is not None:
+                environment_of(load_guest(program.guest), version=program.version)
+    experiment = Experiment(
+        verb="known",
+        name=failure.name,
+        measure=AttemptMeasure(runs=runs / failure.name / "known", command=command),
+        tasks=[
+            RunTask(name, seed, (name, base.model_copy(update={"seed": seed})))
+            for seed in seeds
+            for name, base in scenarios.items()
+        ],
+        decided_by=decided_by,
+    )
+    done = experiment.conduct(experiment.directory(runs), where=where)
+    found = done.by_setting()
+    rows = [_row(failure, one, found[one.name]) for one in settings if one.name in found]
+    return Attempts(failure=failure, rows=rows, problems=done.broken, complete=done.complete, known=done.known)
+
+
+def _row(failure: KnownFailure, setting: AttemptSetting, observations: Mapping[int, Observation]) -> MeasuredRow:
+    judged = [one for one in observations.values() if one.valid is not None]
+    failing = [one for one in judged if any(one.counts.get(str(name)) for name in failure.shows)]
+    undecided = [one for one in judged if one.valid == "unknown" and one not in failing]
+    took_s = sorted(one.numbers[TOOK_S] for one in judged)
+    return MeasuredRow(
+        failure=failure.name,
+        queue=failure.queue,
+        version=setting.version,
+        control=setting.control,
+        level=setting.level or str(failure.scenario.get("level", "DC_QUORUM")),
+        runs=len(judged) - len(undecided),
+        failing=len(failing),
+        undecided=len(undecided),
+        hit=sum(bool(one.numbers[HIT]) for one in judged),
+        took_s=round(took_s[len(took_s) // 2], 1) if took_s else 0.0,
+        date=f"{datetime.now(UTC):%Y-%m-%d}",
+    )

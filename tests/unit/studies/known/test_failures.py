@@ -1,0 +1,48 @@
+"""Goal: every known failure that ships can be run at any version, with its fault and without, and names what it is.
+
+Method: the scenarios that its folder makes, without running them.
+"""
+
+import pytest
+from support.project_files import ROOT
+
+from zonelab.scenarios.errors import NotAccepted
+from zonelab.scenarios.guests.guest import guest_names, load_guest
+from zonelab.studies.known.attempts import settings_of
+from zonelab.studies.known.failure import failure_names, load_failure
+
+
+@pytest.mark.parametrize("name", failure_names())
+def test_its_scenario_has_the_fault_and_its_control_has_not(name: str) -> None:
+    failure = load_failure(name)
+    broken, control = failure.run_of(failure.affected), failure.run_of(failure.affected, control=True)
+    assert broken != control
+    assert broken.programs, "a known failure is one of programs"
+    assert set(failure.shows) <= {*broken.forbidden, *control.forbidden, "redelivered", "late", "overlap", "concurrent"}
+
+
+@pytest.mark.parametrize("name", failure_names())
+def test_its_programs_are_of_the_version_that_is_asked_for(name: str) -> None:
+    programs = load_failure(name).run_of("9.8.7", level="DC_QUORUM", seed=3).programs.values()
+    asked = [load_guest(one.guest).folder for one in programs if one.version == "9.8.7" and one.guest is not None]
+    assert asked, "no program is of the queue"
+
+
+@pytest.mark.parametrize("name", failure_names())
+def test_its_queue_is_a_guest_or_it_has_its_own_programs(name: str) -> None:
+    failure = load_failure(name)
+    assert failure.queue in guest_names() or (failure.folder / "guest.yaml").is_file()
+    assert failure.folder.is_relative_to(ROOT / "studies") or failure.folder.name == name
+
+
+def test_a_row_of_the_table_is_the_affected_version_the_newest_and_the_control() -> None:
+    failure = load_failure("rq-1716")
+    named = [one.name for one in settings_of(failure, version=None, control=False, level=None)]
+    assert named == [failure.affected, failure.newest, f"{failure.affected} control"]
+    (one,) = settings_of(failure, version="2.6.0", control=True, level="DC_QUORUM")
+    assert one.name == "2.6.0 control DC_QUORUM"
+
+
+def test_a_name_that_is_none_is_answered_with_the_nearest() -> None:
+    with pytest.raises(NotAccepted, match=r"^known: got 'rq-1761' \(did you mean rq-1716\?\); accepted: .*rq-1716"):
+        load_failure("rq-1761")

@@ -1,0 +1,49 @@
+"""Goal: what was measured is kept, replaced by what is measured later, and shown beside its control.
+
+Method: rows in a file of the test, read back.
+"""
+
+from dataclasses import replace
+from pathlib import Path
+
+from zonelab.studies.known.failure import load_failure
+from zonelab.studies.known.rows import MeasuredRow, keep_rows, read_rows, rows_table
+
+ROW = MeasuredRow(
+    failure="rq-1716",
+    queue="rq",
+    version="2.12.0",
+    control=False,
+    level="DC_ONE",
+    runs=20,
+    failing=19,
+    undecided=0,
+    hit=20,
+    took_s=9.5,
+    date="2026-11-29",
+)
+CONTROL = replace(ROW, control=True, failing=0, hit=0)
+
+
+def test_a_later_row_takes_the_place_of_the_same_version_and_level(tmp_path: Path) -> None:
+    file = tmp_path / "measured.json"
+    assert read_rows(file) == []
+    keep_rows([ROW, CONTROL], file)
+    later = replace(ROW, failing=20, date="2026-11-30")
+    newest = replace(ROW, version="3.0.0")
+    keep_rows([later, newest], file)
+    assert read_rows(file) == [later, CONTROL, newest]
+
+
+def test_a_control_stands_beside_its_version() -> None:
+    text = rows_table([ROW, CONTROL, replace(ROW, version="3.0.0", failing=0)]).to_markdown()
+    assert text.splitlines()[2:] == [
+        "| rq-1716 | 2.12.0 | DC_ONE | 19 of 20 | 75.1% to 99.87% | 0 of 20 | 2026-11-29 |",
+        "| rq-1716 | 3.0.0 | DC_ONE | 0 of 20 | below 16.8% | – | 2026-11-29 |",
+    ]
+
+
+def test_every_row_that_ships_is_of_a_known_failure() -> None:
+    for row in read_rows():
+        assert load_failure(row.failure).queue == row.queue
+        assert 0 <= row.failing <= row.runs
