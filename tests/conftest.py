@@ -3,6 +3,7 @@
 import os
 import shutil
 import signal
+import sys
 from collections.abc import Callable
 from functools import cache
 from pathlib import Path
@@ -14,6 +15,12 @@ from support.wheel_environment import is_made
 
 settings.register_profile("zonelab", settings(), deadline=None)  # how long an example takes is up to the machine
 settings.load_profile("zonelab")
+_PIP = (sys.executable, "-m", "pip", "--disable-pip-version-check")
+
+
+def _on_path(*tools: str) -> bool:
+    return all(shutil.which(tool) is not None for tool in tools)
+
 
 PROBES: dict[str, tuple[Callable[[], bool], str]] = {
     "docker": (lambda: answers("docker", "info"), "no Docker daemon answers"),
@@ -22,6 +29,10 @@ PROBES: dict[str, tuple[Callable[[], bool], str]] = {
     "registry": (is_made, "make wheel-test could not make its environment: no package registry"),
     "chromium": (lambda: shutil.which("chromium") is not None, "no Chromium on the PATH"),
     "prometheus": (lambda: shutil.which("prometheus") is not None, "no Prometheus on the PATH"),
+    "node": (lambda: _on_path("node", "npm"), "no Node with npm on the PATH"),
+    "go": (lambda: _on_path("go"), "no Go on the PATH"),
+    "maven": (lambda: _on_path("mvn", "javac"), "no Maven with a Java compiler on the PATH"),
+    "packages": (lambda: answers(*_PIP, "index", "versions", "rq"), "no package registry answers pip"),
 }
 # Whoever requires the one requires the others with it.
 BROUGHT_ALONG = {"docker": ["compose"]}
