@@ -91,7 +91,8 @@ def _java(steps: _Installation) -> None:
     packages: Sequence[str] = (f"{steps.package}:{steps.version}", *steps.needs)
     (steps.home / "pom.xml").write_text(_POM.format("".join(_DEPENDENCY.format(*one.split(":")) for one in packages)))
     steps.run("mvn", "-q", "-B", "dependency:copy-dependencies", "-DoutputDirectory=jars")
-    steps.run("javac", "-nowarn", "-cp", "jars/*", "-d", ".", *sorted(path.name for path in steps.home.glob("*.java")))
+    programs = sorted(path.name for path in steps.home.glob("*.java"))
+    steps.run("javac", "-nowarn", "-proc:none", "-cp", "jars/*", "-d", ".", *programs)
 
 
 _TOOLS: Mapping[Language, Sequence[str]] = MappingProxyType(
