@@ -1,0 +1,63 @@
+"""Goal: a row counts the runs that showed the failure, and leaves out those without a verdict.
+
+Method: attempts whose runs are made up, one by one.
+"""
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from zonelab.analysis.observation import Observation
+from zonelab.cluster.zone import ClusterError
+from zonelab.studies.known import attempts
+from zonelab.studies.known.attempts import HIT, TOOK_S, AttemptMeasure, AttemptSetting, attempt_failure
+from zonelab.studies.known.failure import load_failure
+
+NUMBERS = {HIT: 1.0, TOOK_S: 9.0}
+MADE_UP = [
+    Observation(valid=False, counts={"lost": 2}, numbers=NUMBERS),
+    Observation(valid="unknown", counts={"lost": 1}, numbers=NUMBERS),
+    Observation(valid="unknown", problem="its clock is wrong", numbers=NUMBERS),
+    Observation(valid=False, counts={"resurrected": 1}, numbers={HIT: 0.0, TOOK_S: 11.0}),
+    Observation(valid=True, numbers=NUMBERS),
+]
+
+
+@pytest.fixture
+def made(monkeypatch: pytest.MonkeyPatch) -> list[int]:
+    seeds: list[int] = []
+
+    def run(_: AttemptMeasure, subject: tuple[str, Any]) -> Observation:
+        seeds.append(subject[1].seed)
+        if subject[1].seed > len(MADE_UP):
+            raise ClusterError("zone a did not start")
+        return MADE_UP[subject[1].seed - 1]
+
+    monkeypatch.setattr(AttemptMeasure, "__call__", run)
+    monkeypatch.setattr(attempts, "environment_of", lambda *_, **__: None)
+    return seeds
+
+
+def attempted(folder: Path, seeds: range) -> attempts.Attempts:
+    setting = AttemptSetting(version="2.12.0")
+    return attempt_failure(load_failure("rq-1716"), [setting], seeds=seeds, runs=folder, command="test")
+
+
+def test_a_row_counts_what_the_failure_shows_and_no_other_violation(made: list[int], tmp_path: Path) -> None:
+    (row,) = attempted(tmp_path, range(1, 6)).rows
+    assert (row.runs, row.failing, row.undecided, row.hit, row.took_s) == (4, 2, 1, 4, 9.0)
+
+
+def test_runs_that_were_made_are_not_made_again(made: list[int], tmp_path: Path) -> None:
+    attempted(tmp_path, range(1, 3))
+    done = attempted(tmp_path, range(1, 6))
+    assert made == [1, 2, 3, 4, 5]
+    assert done.known == 2
+
+
+def test_a_run_that_the_lab_could_not_make_is_a_problem_and_no_run(made: list[int], tmp_path: Path) -> None:
+    done = attempted(tmp_path, range(5, 7))
+    assert done.problems == ["2.12.0, seed 6: zone a did not start"]
+    (row,) = done.rows
+    assert (row.runs, row.failing) == (1, 0)
