@@ -148,8 +148,8 @@ def test_a_slow_zone_makes_its_own_clients_wait_and_serves_them_all(tmp_path: Pa
         met = row["type"] != "invoke" and first < (row["invoke_ns"] - begin_ns) / 1e9 < AT_S + FOR_S
         if met and row["f"] == "push" and row["zone"] in took_ms:
             took_ms[row["zone"]].append((row["time_ns"] - row["invoke_ns"]) / 1e6)
-    # Two commands, each of which meets a server that stands still for 95 ms of each 100: less if it is stopped late. What
-    # a busy machine adds, it adds to both zones.
+    # Two commands, each of which meets a server that stands still for 95 ms of each 100: less if it is stopped late.
+    # What a busy machine adds, it adds to both zones.
     assert median(took_ms["b"]) > median(took_ms["a"]) + 30
     assert run.check().valid is True
 
