@@ -172,10 +172,10 @@ def _words(result: CellResult | None) -> Text | str:
         return "not run"
     undecided = f", {len(result.problems)} undecided" if result.problems else ""
     if not result.broken:
-        held = f"held (below {percent(share_bound(result.decided))}){undecided}"
+        held = f"held (below {percent(share_bound(result.decided))}; {counted(result.decided, 'run')}){undecided}"
         return held if result.decided else f"{result.runs} undecided"
     shares = (f"{name} {percent(len(result.seeds(name)) / result.decided)}" for name in result.broken)
-    return styled(", ".join(shares) + undecided, "red")
+    return styled(f"{', '.join(shares)} of {counted(result.decided, 'run')}{undecided}", "red")
 
 
 def fill_matrix(

@@ -6,9 +6,9 @@ from pathlib import Path
 from typing import Any
 
 from zonelab.analysis.checkers.verdict import CLASSES, class_named
-from zonelab.analysis.number_text import counted, share_interval
+from zonelab.analysis.number_text import counted, estimate, percent
 from zonelab.analysis.observation import Observation
-from zonelab.analysis.proportions import share_json
+from zonelab.analysis.proportions import proportion_interval, share_json
 from zonelab.analysis.whole_files import write_json
 from zonelab.scenarios.run_files.directory import program_fingerprint
 from zonelab.scenarios.spec.reading import write_scenario
@@ -183,7 +183,9 @@ class HuntResult:
         ]
 
     def _share(self, hits: int) -> str:
-        return share_interval(hits, self.judged)
+        """Return the share of the judged runs with its interval; a dash without such runs."""
+        share = hits / self.judged if self.judged else None
+        return estimate(share, proportion_interval(hits, self.judged) if self.judged else None, percent)
 
     @property
     def _unit(self) -> str:
@@ -201,7 +203,7 @@ class HuntResult:
         if not self.judged and len(problems) == 1 and len(self.broken) == runs:
             yield f"{totals}; none could be judged: {next(iter(problems))}."
             return
-        failed = f"{self.failing:,} failed ({self._share(self.failing)})" if self.judged else "none could be judged"
+        failed = f"{self.failing:,} failed, {self._share(self.failing)}" if self.judged else "none could be judged"
         yield f"{totals}; {failed}."
         if undecided := self.undecided:
             excluded = "had no verdict and are excluded from the percentages"

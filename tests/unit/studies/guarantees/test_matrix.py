@@ -206,8 +206,8 @@ def test_no_bound_is_told_for_what_some_runs_of_a_cell_do_not_judge(fault_class)
 
 def test_the_page_names_what_held_what_broke_and_that_it_was_interrupted(told, tmp_path):
     page = told.document(tmp_path / "page.md")
-    assert "| zone-wiped | lost 66.7%, stuck 33.3%, 1 undecided |" in page
-    assert "| none |  | held (below 95.0%) |" in page
+    assert "| zone-wiped | lost 66.7%, stuck 33.3% of 3 runs, 1 undecided |" in page
+    assert "| none |  | held (below 95.0%; 1 run) |" in page
     assert "| lag-heavy |  | 1 undecided |" in page
     assert "| zone-wiped | DC_ONE | default | lost | 2 of 3 | 9.4% to 99.16% | 2 | [yaml](files/lost.yaml) |" in page
     assert "Interrupted: rows may have fewer seeds." in page

@@ -34,7 +34,7 @@ def test_matrix_prints_what_held_and_what_broke_and_writes_page_and_files(two_ce
     arguments = ["matrix", "--runs", "1", "--out", str(page), "--counterexamples", str(files), "--shrink-runs", "1"]
     assert run_cli(arguments) == EXIT_VALID
     told = capsys.readouterr()
-    assert "held (below 95.0%)" in told.out
+    assert "held (below 95.0%; 1 run)" in told.out
     assert "stuck 100.0%" in told.out
     assert "does not name occurred in none of its runs: below 95.0%" in told.out
     (file,) = files.iterdir()
