@@ -10,6 +10,7 @@ from zonelab.analysis.checkers.queue.queue import ROWS_PER_PARTITION, RunTables,
 from zonelab.analysis.checkers.verdict import Verdict
 from zonelab.analysis.runs.accesses import AccessRun
 from zonelab.analysis.runs.directory import ROWS_PER_BATCH, RunDirectory
+from zonelab.analysis.stages import Stage, unheard
 
 
 class RecordedRun(RunTables, AccessRun, Protocol):
@@ -24,7 +25,13 @@ def check_recorded(run: RecordedRun) -> Verdict:
     return Verdict.of(check_messages(run), *order)
 
 
-def check(run: Path, *, rows_per_partition: int = ROWS_PER_PARTITION, batch_rows: int = ROWS_PER_BATCH) -> Verdict:
+def check(
+    run: Path,
+    *,
+    rows_per_partition: int = ROWS_PER_PARTITION,
+    batch_rows: int = ROWS_PER_BATCH,
+    stage: Stage = unheard,
+) -> Verdict:
     """Check the run in ``run``; write ``verdict.json`` and the tables of its sections there. Raises ``RunError``.
 
     The verdict does not depend on ``rows_per_partition`` and ``batch_rows``; they trade memory for speed.
@@ -34,7 +41,10 @@ def check(run: Path, *, rows_per_partition: int = ROWS_PER_PARTITION, batch_rows
     if directory.info.workload is not None:
         sections = [check_access_files(directory)]
     else:
-        sections = [check_message_files(directory, rows_per_partition=rows_per_partition, batch_rows=batch_rows)]
+        section = check_message_files(
+            directory, rows_per_partition=rows_per_partition, batch_rows=batch_rows, stage=stage
+        )
+        sections = [section]
     if directory.info.order is not None:
         sections.append(check_order(OrderRun.of(directory)))
     verdict = Verdict.of(*sections)

@@ -11,6 +11,7 @@ from zonelab.analysis.lags.distributions import Floats
 from zonelab.analysis.pbs.messages import Model, blocks
 from zonelab.analysis.pbs.rules import ReplicaRule, TrialOutcome
 from zonelab.analysis.proportions import proportion_interval
+from zonelab.analysis.stages import Stage, unheard
 from zonelab.analysis.statistics import quantile_ranks
 
 CONFIDENCE = 0.95
@@ -107,7 +108,9 @@ def quantile_estimates(sample: Floats, probabilities: Sequence[float]) -> list[P
     ]
 
 
-def sample(model: Model, rules: Sequence[ReplicaRule], *, replicas: int, trials: int, seed: int) -> list[TrialSample]:
+def sample(
+    model: Model, rules: Sequence[ReplicaRule], *, replicas: int, trials: int, seed: int, stage: Stage = unheard
+) -> list[TrialSample]:
     """Return what each of ``rules`` makes of the same ``trials`` trials."""
     kept = [TrialOutcome(*(np.empty(trials) for _ in range(3))) for _ in rules]
     begin = 0
@@ -118,4 +121,5 @@ def sample(model: Model, rules: Sequence[ReplicaRule], *, replicas: int, trials:
             into.write_ms[begin:end], into.read_ms[begin:end] = found.write_ms, found.read_ms
             into.late_ms[begin:end] = found.late_ms
         begin = end
+        stage(model.name, begin, trials)
     return [TrialSample(rule, outcome) for rule, outcome in zip(rules, kept, strict=True)]

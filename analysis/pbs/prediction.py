@@ -17,6 +17,7 @@ from zonelab.analysis.pbs.rules import (
     active_needed,
     within_versions,
 )
+from zonelab.analysis.stages import Stage, unheard
 
 LATENCIES = (0.5, 0.99, 0.999)
 VERSIONS = (1, 2, 3, 5, 10)
@@ -108,9 +109,10 @@ def predict(
     step_ms: float | None,
     trials: int,
     seed: int,
+    stage: Stage = unheard,
 ) -> Prediction:
     """``step_ms``: how fine the paper's estimate looks at t; None: it is not made."""
-    found = sample(model, rules, replicas=replicas, trials=trials, seed=seed)
+    found = sample(model, rules, replicas=replicas, trials=trials, seed=seed, stage=stage)
     rows = [_row(one, at_ms=at_ms, probability=probability, step_ms=step_ms) for one in found]
     return Prediction(model=model, replicas=replicas, trials=trials, seed=seed, probability=probability, rows=rows)
 

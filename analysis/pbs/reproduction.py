@@ -8,6 +8,7 @@ from zonelab.analysis.pbs.estimates import PbsEstimate, TrialSample, quantile_es
 from zonelab.analysis.pbs.models import MODELS
 from zonelab.analysis.pbs.published import PROBABILITY, REPLICAS, STEPS_MS, TABLE, PublishedRow
 from zonelab.analysis.pbs.rules import Quorum
+from zonelab.analysis.stages import Stage, unheard
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -42,12 +43,12 @@ class Reproduction:
         }
 
 
-def reproduce(*, trials: int, seed: int) -> Reproduction:
+def reproduce(*, trials: int, seed: int, stage: Stage = unheard) -> Reproduction:
     """Make ``trials`` trials of each model."""
     rows = []
     for name, known in TABLE.items():
         rules = [Quorum(r, w) for r, w in known]
-        found = sample(MODELS[name], rules, replicas=REPLICAS, trials=trials, seed=seed)
+        found = sample(MODELS[name], rules, replicas=REPLICAS, trials=trials, seed=seed, stage=stage)
         rows += [_row(name, rule, one) for rule, one in zip(rules, found, strict=True)]
     return Reproduction(trials=trials, seed=seed, rows=rows)
 

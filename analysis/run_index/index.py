@@ -17,6 +17,7 @@ from zonelab.analysis.run_index.expected import Expectations
 from zonelab.analysis.run_index.findings import RULES, Finding, collected, findings
 from zonelab.analysis.run_index.many_runs import ManyRuns
 from zonelab.analysis.run_index.run_line import RunLine, digest_of, line_of
+from zonelab.analysis.stages import Stage, unheard
 
 FORMAT = 3
 """Changes whenever the same files of a run would make another line: then nothing is taken over."""
@@ -56,7 +57,7 @@ class Index:
         }
 
 
-def read_index(folder: Path, read_many: ReadMany, *, today: date) -> Index:
+def read_index(folder: Path, read_many: ReadMany, *, today: date, stage: Stage = unheard) -> Index:
     """Return the index of ``folder``; on ``today`` an entry of ``expected.yaml`` may have ended.
 
     Raises ``OSError``, and ``RunError`` if ``expected.yaml`` is wrong.
@@ -64,7 +65,8 @@ def read_index(folder: Path, read_many: ReadMany, *, today: date) -> Index:
     expectations = Expectations.of(folder, today=today)
     known = _known(folder / JSON_NAME)
     lines, read = [], 0
-    for run in run_directories(folder):
+    directories = list(run_directories(folder))
+    for number, run in enumerate(directories, start=1):
         place = run.relative_to(folder).as_posix()
         digest = digest_of(run)
         before = known.runs.get((digest, "")) or known.runs.get((digest, place))
@@ -72,6 +74,7 @@ def read_index(folder: Path, read_many: ReadMany, *, today: date) -> Index:
         if before is None or before.status == "running":
             before, read = line_of(run, place=place, digest=digest), read + 1
         lines.append(before if before.place == place else replace(before, place=place))
+        stage("runs", number, len(directories))
     many = read_many(folder, known.many)
     ordered = sorted(lines, key=lambda line: (line.problem is None, line.started_utc, line.place), reverse=True)
     return Index(

@@ -7,6 +7,7 @@ from zonelab.analysis.checkers.check import check
 from zonelab.analysis.checkers.verdict import Verdict
 from zonelab.analysis.message_classes import MessageClass
 from zonelab.analysis.runs.directory import RunDirectory
+from zonelab.analysis.stages import Stage, unheard
 from zonelab.analysis.summary.allowed import allowed_of
 from zonelab.analysis.summary.run_summary import Summary, checked, load_summary, summarise
 
@@ -21,9 +22,10 @@ class Result:
     summary: Summary
 
     @classmethod
-    def examined(cls, directory: Path, *, title: str) -> "Result":
+    def examined(cls, directory: Path, *, title: str, stage: Stage = unheard) -> "Result":
         """Check the run and write ``verdict.json`` and ``summary.json``. Raises ``RunError``."""
-        return cls(title=title, directory=directory, verdict=check(directory), summary=summarise(directory))
+        verdict = check(directory, stage=stage)
+        return cls(title=title, directory=directory, verdict=verdict, summary=summarise(directory))
 
     @classmethod
     def recorded(cls, run: RunDirectory) -> "Result":

@@ -221,6 +221,7 @@ def verify(
     from zonelab.app.verbs.verify import verify_rollout
     from zonelab.studies.evaluate.prometheus import Prometheus
     from zonelab.studies.evaluate.rollout import Rollout
+    from zonelab.studies.reporting.progress import Work
 
     source = None
     if prometheus is not None:
@@ -228,16 +229,17 @@ def verify(
     words = [*file, *words_of("--history", history), *words_of("--faults", faults)]
     own = {"--prometheus": prometheus, "--from": from_, "--to": to, "--setting": setting}
     words += [word for option, value in own.items() if value is not None for word in (option, value)]
-    done = verify_rollout(
-        Rollout.load(file[0], overrides=set_ or ()),
-        file=file[0],
-        histories=[Path(one) for one in (*(history or ()), *file[1:])],
-        prometheus=source,
-        setting=setting,
-        faults=faults or (),
-        runs=directory,
-        command=command_line(["zonelab", "verify", *words], overrides=set_ or (), runs=directory),
-    )
+    with Work("verify"):
+        done = verify_rollout(
+            Rollout.load(file[0], overrides=set_ or ()),
+            file=file[0],
+            histories=[Path(one) for one in (*(history or ()), *file[1:])],
+            prometheus=source,
+            setting=setting,
+            faults=faults or (),
+            runs=directory,
+            command=command_line(["zonelab", "verify", *words], overrides=set_ or (), runs=directory),
+        )
     show(done, as_json=as_json)
     raise typer.Exit(done.exit_code)
 

@@ -74,15 +74,18 @@ def pbs(
     levels and Elasticsearch on the same replicas.
     """
     from zonelab.app.verbs.pbs import model_of, predicted, reproduced
+    from zonelab.studies.reporting.progress import Work
 
     if table:
         if model or lag or own or r or w or at:
             raise NotAccepted("--table excludes all options but --trials, --seed and --json")
-        show(reproduced(trials=trials, seed=seed), as_json=as_json)
+        with Work("pbs") as work:
+            done = reproduced(trials=trials, seed=seed, stage=work.stage)
+        show(done, as_json=as_json)
         return
     at_ms = [0.0, *(1000 * parse_duration_s(text) for text in at or ())]
-    show(
-        predicted(
+    with Work("pbs") as work:
+        done = predicted(
             model_of(model, lag=lag, own=own),
             replicas=n,
             r=r,
@@ -91,9 +94,9 @@ def pbs(
             probability=probability,
             trials=trials,
             seed=seed,
-        ),
-        as_json=as_json,
-    )
+            stage=work.stage,
+        )
+    show(done, as_json=as_json)
 
 
 MEASURED_S_MAX = 86_400.0

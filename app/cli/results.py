@@ -30,8 +30,8 @@ def check(run: RunPath, *, junit: AsJUnit = None, as_json: AsJson = False) -> No
 
     directory = run_directory(run)
     info = RunDirectory.open(directory).info
-    with Work("check"):
-        result = Result.examined(directory, title=info.level)
+    with Work("check") as work:
+        result = Result.examined(directory, title=info.level, stage=work.stage)
     if junit is not None:
         command = shlex.join(["zonelab", "check", str(run)])
         junit.write(check_suite(result.verdict, info, directory, command=command))
@@ -105,8 +105,8 @@ def report(run: RunPath, *, opens: Opens = False, as_json: AsJson = False) -> No
     from zonelab.studies.reporting.progress import Work
 
     directory = run_directory(run)
-    with Work("report"):
-        page = build_report(directory, lenses=lens_contents)
+    with Work("report") as work:
+        page = build_report(directory, lenses=partial(lens_contents, watcher=work))
     plots = sorted((page.parent / "plots").glob("*.png"))
     if as_json:
         print_json({"report": str(page), "plots": [str(path) for path in plots]})
@@ -200,8 +200,8 @@ def index(
     from zonelab.app.verbs.index import index_runs
     from zonelab.studies.reporting.progress import Work
 
-    with Work("index"):
-        done = index_runs(run_directory(runs))
+    with Work("index") as work:
+        done = index_runs(run_directory(runs), stage=work.stage)
     show(done, as_json=as_json)
 
 

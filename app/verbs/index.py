@@ -11,6 +11,7 @@ from zonelab.analysis.run_index.findings import Finding, Status
 from zonelab.analysis.run_index.index import JSON_NAME, Index, read_index
 from zonelab.analysis.run_index.many_runs import ManyRuns
 from zonelab.analysis.run_index.page import write_index
+from zonelab.analysis.stages import Stage, unheard
 from zonelab.scenarios.errors import NotAccepted
 from zonelab.studies.many_runs import recorded
 from zonelab.studies.many_runs.recorded import digest_of, result_files
@@ -58,11 +59,11 @@ _COLUMNS = (
 )
 
 
-def index_runs(folder: Path) -> IndexResult:
+def index_runs(folder: Path, *, stage: Stage = unheard) -> IndexResult:
     """Read what is in ``folder`` and write its page. Raises ``NotAccepted`` if nothing is there, ``OSError``, and
     ``RunError`` if ``expected.yaml`` is wrong.
     """
-    index = read_index(folder, _many, today=datetime.now(UTC).date())
+    index = read_index(folder, _many, today=datetime.now(UTC).date(), stage=stage)
     if not (index.runs or index.many or index.evaluations):
         raise NotAccepted(f"{folder}: no run, hunt or evaluation in it; accepted: a folder as --dir of zonelab run")
     return IndexResult(index=index, page=write_index(index))

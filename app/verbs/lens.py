@@ -44,14 +44,16 @@ class LensResult:
         print_lines(*_lines(self.lens), "", str(self.page))
 
 
-def lens_contents(run: RunDirectory, message_ids: Sequence[str]) -> dict[str, dict[str, Any]]:
+def lens_contents(
+    run: RunDirectory, message_ids: Sequence[str], *, watcher: Watcher | None = None
+) -> dict[str, dict[str, Any]]:
     """Return what pages show of several messages of a run that is made again; of any other run none.
 
     Raises ``RunError``.
     """
     if not message_ids or not is_made_again(run):
         return {}
-    found = lenses(run, message_ids)
+    found = lenses(run, message_ids, watcher=watcher)
     return {message_id: lens_content(run.path, one) for message_id, one in found.items() if one.strips}
 
 

@@ -13,6 +13,7 @@ from zonelab.analysis.pbs.prediction import Prediction, predict, rules_of
 from zonelab.analysis.pbs.published import STEPS_MS
 from zonelab.analysis.pbs.reproduction import Reproduction, reproduce
 from zonelab.analysis.pbs.rules import DYNOMITE_REPLICAS_MAX, Quorum
+from zonelab.analysis.stages import Stage, unheard
 from zonelab.app.terminal.pbs_tables import prediction_table, reproduction_table
 from zonelab.cluster.links.lag_text import parse_lag
 from zonelab.scenarios.errors import NotAccepted
@@ -55,6 +56,7 @@ def predicted(
     probability: float,
     trials: int,
     seed: int,
+    stage: Stage = unheard,
 ) -> PbsResult:
     """Return what the quorum, or every quorum, of ``model`` does. Raises ``NotAccepted``."""
     if not 0 < probability < 1:
@@ -72,15 +74,16 @@ def predicted(
         step_ms=STEPS_MS.get(model.name),
         trials=trials,
         seed=seed,
+        stage=stage,
     )
     return PbsResult(result, prediction_table(result), list(_sentences(result)))
 
 
-def reproduced(*, trials: int, seed: int) -> PbsResult:
+def reproduced(*, trials: int, seed: int, stage: Stage = unheard) -> PbsResult:
     """The paper's table 4 beside ours. Raises ``NotAccepted``."""
     if not 1 <= trials <= TRIALS_MAX:
         raise NotAccepted(f"--trials: got {trials:,}; accepted: 1 to {TRIALS_MAX:,}")
-    result = reproduce(trials=trials, seed=seed)
+    result = reproduce(trials=trials, seed=seed, stage=stage)
     sentences = (
         "paper: Bailis et al., VLDB 2012, table 4, in ms: 99.9 % of reads and of writes to three replicas, and t after "
         "which 99.9 % of reads see the write.",

@@ -3,10 +3,12 @@
 from collections.abc import Sequence
 from pathlib import Path
 
+from zonelab.analysis.number_text import digits
+from zonelab.analysis.observation import Observation
 from zonelab.scenarios.errors import NotAccepted
 from zonelab.studies.limit.result import LimitResult
 from zonelab.studies.limit.rows import LimitRow, row_of
-from zonelab.studies.limit.search import RUNS_ABOUT, LimitSearch
+from zonelab.studies.limit.search import KEPT, RUNS_ABOUT, LimitSearch, value_per_s
 from zonelab.studies.many_runs.experiment import Experiment
 from zonelab.studies.many_runs.run_all import AllRuns
 from zonelab.studies.many_runs.where import HERE, Where
@@ -29,7 +31,13 @@ def limits_of(settings: Sequence[Setting], seeds: Sequence[int]) -> Experiment[t
         beside="limit",
         forecast=forecast(scenarios, each=len(seeds), of_search=RUNS_ABOUT),
         unit="searches",
+        note=interim_rate,
     )
+
+
+def interim_rate(failed: int, last: Observation | None) -> str:
+    """Return the rate that the last search found, of all zones together."""
+    return "no rate yet" if last is None or KEPT not in last.numbers else f"last: {digits(value_per_s(last))} a second"
 
 
 def limit_rows(settings: Sequence[Setting], done: AllRuns) -> tuple[LimitRow, ...]:

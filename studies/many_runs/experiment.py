@@ -15,6 +15,14 @@ from zonelab.studies.many_runs.task import FinishedTask, RunTask, Subject, Worke
 from zonelab.studies.many_runs.where import HERE, Where
 from zonelab.studies.reporting.progress import RunBar
 
+Note = Callable[[int, Observation | None], str]
+"""Words beside a bar, of how many runs failed and of what the last one measured, if any has ended."""
+
+
+def failures(failed: int, last: Observation | None) -> str:
+    """Return how many failed."""
+    return f"{failed:,} failed"
+
 
 @dataclass(frozen=True, kw_only=True)
 class Experiment(Generic[Subject]):
@@ -23,7 +31,7 @@ class Experiment(Generic[Subject]):
     ``verb`` makes it, of a scenario or an engine called ``name``. ``measure``: a function of a module, or an object
     that can be pickled; it gets the subject of a task. ``decided_by``: differ whenever a task of the same name could
     show something else in the same environment. ``factories``: functions of the user's own that runs call.
-    ``forecast``: what will be made, if it takes long. ``unit``: what progress counts.
+    ``forecast``: what will be made, if it takes long. ``unit``: what progress counts, ``note``: what is beside it.
     """
 
     verb: str
@@ -34,6 +42,7 @@ class Experiment(Generic[Subject]):
     factories: Collection[str | None] = ()
     forecast: str | None = None
     unit: str = "runs"
+    note: Note = failures
 
     @cached_property
     def environment(self) -> Environment:
@@ -89,12 +98,13 @@ class Experiment(Generic[Subject]):
             known = [state.results[task.key] for task in self.tasks if task.key in state.results]
             done, failed = len(known), sum(one.valid is False for one in known)
             title = f"{self.name} {self.verb}"
-            with RunBar(title, total=len(self.tasks), done=done, note=f"{failed:,} failed", unit=self.unit) as bar:
+            note = self.note(failed, known[-1] if known else None)
+            with RunBar(title, total=len(self.tasks), done=done, note=note, unit=self.unit) as bar:
 
                 def count(finished: FinishedTask[Observation]) -> None:
                     nonlocal done, failed
                     done, failed = done + 1, failed + (finished.result is not None and finished.result.valid is False)
-                    bar.show(done, len(self.tasks), note=f"{failed:,} failed")
+                    bar.show(done, len(self.tasks), note=self.note(failed, finished.result))
 
                 if self.forecast:
                     bar.tell(f"{self.verb}: {self.forecast}")

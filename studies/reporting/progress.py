@@ -144,6 +144,12 @@ class Work(_Bars):
         self._at.elapsed_s = elapsed_s
         self._bars.update(self._task, completed=elapsed_s, share=self._at.share)
 
+    def stage(self, name: str, done: float, total: float) -> None:
+        """Show that ``done`` of ``total`` of a part of the work is done (``zonelab.analysis.stages.Stage``)."""
+        if (name, total) != (self._at.name, self._at.bound_s):
+            self.phase(name, total)
+        self.progress(done, {})
+
     def _so_far(self) -> str:
         return f"{self._title}: {self._at.words}"
 

@@ -3,7 +3,7 @@
 from collections.abc import Callable, Sequence
 
 from zonelab.analysis.observation import Observation
-from zonelab.studies.many_runs.experiment import Experiment
+from zonelab.studies.many_runs.experiment import Experiment, Note, failures
 from zonelab.studies.many_runs.task import RunTask
 from zonelab.studies.sweep.settings import Setting, identities, own_functions
 
@@ -17,6 +17,7 @@ def every_setting(
     beside: str,
     forecast: str | None,
     unit: str = "runs",
+    note: Note = failures,
 ) -> Experiment[tuple[int, int]]:
     """Return the experiment that makes every setting with each of ``seeds``.
 
@@ -31,4 +32,5 @@ def every_setting(
         factories=own_functions(settings),
         forecast=forecast,
         unit=unit,
+        note=note,
     )

@@ -6,7 +6,7 @@ hash of their message id over temporary files, and one part at a time is judged.
 Message ids are unique in a run: one id is one message, even if it is pushed twice.
 """
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -40,6 +40,7 @@ from zonelab.analysis.checkers.spill import Spill, partition_by_id
 from zonelab.analysis.message_classes import MessageClass
 from zonelab.analysis.runs.directory import ROWS_PER_BATCH, RunDirectory
 from zonelab.analysis.runs.info import RunInfo
+from zonelab.analysis.stages import Stage, unheard
 from zonelab.analysis.statistics import quantiles
 from zonelab.analysis.units import NS_PER_MS
 
@@ -61,6 +62,10 @@ class RunTables(Protocol):
         """Yield the rows of ``table`` that concern a message, by column, some at a time."""
 
 
+def _unheard(done: int) -> None:
+    """Tell nobody."""
+
+
 def check_messages(run: RunTables) -> QueueSection:
     """Check a run that fits into memory; nothing is written."""
     with _QueueCheck(run, MessageFindings(not_judged=run.info.not_judged), Path(), partitions=1) as checking:
@@ -69,7 +74,11 @@ def check_messages(run: RunTables) -> QueueSection:
 
 
 def check_message_files(
-    directory: RunDirectory, *, rows_per_partition: int = ROWS_PER_PARTITION, batch_rows: int = ROWS_PER_BATCH
+    directory: RunDirectory,
+    *,
+    rows_per_partition: int = ROWS_PER_PARTITION,
+    batch_rows: int = ROWS_PER_BATCH,
+    stage: Stage = unheard,
 ) -> QueueSection:
     """Check the run in ``directory``; write ``offenders.parquet`` and ``lateness.parquet``. Raises ``RunError``.
 
@@ -82,9 +91,9 @@ def check_message_files(
         OffenderFile(directory.path, not_judged=directory.info.not_judged) as findings,
         _QueueCheck(directory, findings, Path(spill_to), partitions=partitions) as checking,
     ):
-        checking.read(batch_rows=batch_rows)
+        checking.read(batch_rows=batch_rows, stage=lambda done: stage("history", done, rows))
         pa.default_memory_pool().release_unused()  # what reading needed is not needed for judging
-        section = checking.section()
+        section = checking.section(stage=lambda done: stage("messages", done, partitions))
         checking.write_lateness(directory.path / "lateness.parquet")
     return section
 
@@ -112,20 +121,24 @@ class _QueueCheck:
         for spill in (self._events, self._states, self._waiting, self._served):
             spill.close()
 
-    def read(self, *, batch_rows: int) -> None:
+    def read(self, *, batch_rows: int, stage: Callable[[int], None] = _unheard) -> None:
+        done = 0
         for rows in self._run.message_rows("operations", HISTORY_COLUMNS, batch_rows=batch_rows):
             events = event_columns(rows, zones=self._zones, shards=self._shards, programs=self._programs)
             self._events.add(events, partition_by_id(events["message_id"], self._partitions))
+            stage(done := done + len(events["message_id"]))
         for rows in self._run.message_rows("final_state", STATE_COLUMNS, batch_rows=batch_rows):
             states = state_columns(rows, zones=self._zones, shards=self._shards)
             self._states.add(states, partition_by_id(states["message_id"], self._partitions))
+            stage(done := done + len(states["message_id"]))
 
-    def section(self) -> QueueSection:
+    def section(self, *, stage: Callable[[int], None] = _unheard) -> QueueSection:
         info = self._run.info
         end = _end_state(self._run, self._zones, self._shards)
         divergence = replica.DivergenceCounter(zones=len(set(info.zone_names) - set(info.unread_zones)))
         lateness, totals = self._lateness, Totals()
-        for events, states in zip(self._events.partitions(), self._states.partitions(), strict=True):
+        parts = zip(self._events.partitions(), self._states.partitions(), strict=True)
+        for number, (events, states) in enumerate(parts, start=1):
             messages = QueueMessages.of(
                 PartitionEvents.of(events, states),
                 epoch_ns=info.epoch_ns,
@@ -143,6 +156,7 @@ class _QueueCheck:
             waiting = messages.waiting()
             self._waiting.add(waiting, partition_by_id(waiting["message_id"], self._partitions))
             self._service.add(messages.served_last())
+            stage(number)
         self._report_inversions()
         self._report_waiting()
         return QueueSection(

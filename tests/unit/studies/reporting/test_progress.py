@@ -83,6 +83,14 @@ def test_work_that_takes_long_says_now_and_then_that_it_goes_on(soon: None, caps
         assert heard(capsys, r"check: heal, for \d+ s so far")
 
 
+def test_work_in_parts_says_of_each_how_far_it_is(soon: None, capsys: pytest.CaptureFixture[str]):
+    with Work("check") as shown:
+        shown.stage("history", 50_000, 200_000)
+        assert heard(capsys, r"check: history 25%, about \d+ s left")
+        shown.stage("messages", 1, 2)
+        assert heard(capsys, r"check: messages 50%, about \d+ s left")
+
+
 def test_a_run_says_so_too_with_what_it_has_counted(soon: None, capsys: pytest.CaptureFixture[str]):
     with Display() as shown:
         shown.begin("steady DC_ONE")
