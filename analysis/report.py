@@ -117,6 +117,9 @@ def _queue_page(directory: RunDirectory, lenses: Lenses) -> str:
         lenses={name: lens_parts(shown) for name, shown in lenses(directory, list(looked_at)).items()},
         absent=[name.replace("_", " ") for name in MessageClass if not verdict.counts[name]],
         order=verdict.order and list(_order(verdict.order)),
+        crowded=[name for name, _, _, cases, tries, _ in _order(verdict.order) if cases > tries]
+        if verdict.order
+        else [],
     )
 
 

@@ -5,7 +5,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import accumulate
 
-from zonelab.analysis.checkers.verdict import AnyClass
+from zonelab.analysis.checkers.verdict import AnyClass, Verdict
 from zonelab.analysis.first_screen.case_groups import NO_FAULT, ClassCases, grouped_cases
 from zonelab.analysis.first_screen.next_steps import NextCommand, next_steps
 from zonelab.analysis.first_screen.outages import OutageSpan, zone_outages
@@ -53,11 +53,17 @@ def answers(run: RunDirectory, result: Result) -> Answers:
             *(words for one in shown for words in _cases(one, run)),
         ),
         about=_about(str(values.get("about") or "")),
-        why=tuple(words for one in shown for words in _story(one)) if cases else (NO_CASES,),
+        why=tuple(words for one in shown for words in _story(one)) if cases else (_no_cases(result.verdict),),
         steps=next_steps(run, result, values),
         cases=cases,
         load_begin_s=None if load_ns is None else load_ns[0] / NS_PER_S,
     )
+
+
+def _no_cases(verdict: Verdict) -> str:
+    """Return that there is no case, and what keeps the run from telling anything, if so."""
+    doubts = "; ".join(verdict.doubts)
+    return f"{NO_CASES[:-1]}, but the verdict is open: {doubts}." if doubts else NO_CASES
 
 
 def _shown(cases: Mapping[AnyClass, ClassCases]) -> list[ClassCases]:
@@ -93,7 +99,8 @@ def _cases(one: ClassCases, run: RunDirectory) -> Iterator[str]:
         return
     first, last = (f"{at_ns / NS_PER_S:.2f}" for at_ns in (min(one.at_ns), max(one.at_ns)))
     span = f"at {first} s" if first == last else f"from {first} to {last} s"
-    moment = "pushed" if one.at_push else "seen"
+    where = f" in {listed(one.zones)}" if one.zones and not one.at_push else ""
+    moment = "pushed" if one.at_push else f"seen{where}"
     of = f"{one.count:,}" if one.looked_at == one.count else f"of {one.count:,}, the first {one.looked_at:,}"
     yield f"{one.name.words}: {of} {moment} {span}{f': {_by_fault(one)}' if run.faults() else ''}."
 

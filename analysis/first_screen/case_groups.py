@@ -5,7 +5,7 @@ Of two cases in one group only the numbers differ: when, how long, which message
 
 import re
 from collections import Counter, defaultdict
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from zonelab.analysis.checkers.verdict import AnyClass, Verdict
@@ -50,6 +50,7 @@ class ClassCases:
     """The cases of one class. ``count``: all of them; ``looked_at``: those that were grouped.
 
     ``by_fault``: cases by the faults in force at their moment, the most frequent first. ``at_ns``: those moments.
+    ``zones``: where they were.
     """
 
     name: AnyClass
@@ -60,6 +61,7 @@ class ClassCases:
     stories: int
     by_fault: tuple[tuple[str, int], ...]
     at_ns: tuple[int, ...]
+    zones: tuple[str, ...] = ()
 
     @property
     def at_push(self) -> bool:
@@ -99,7 +101,12 @@ def _grouped(
         stories=len(groups),
         by_fault=tuple((words, count) for words, count in by_fault.most_common() if count),
         at_ns=tuple(one.at_ns for one in moments if one.at_ns is not None),
+        zones=_zones_of(moments),
     )
+
+
+def _zones_of(moments: Iterable[CaseMoment]) -> tuple[str, ...]:
+    return tuple(sorted({one.zone for one in moments if one.zone}))
 
 
 def _group(members: Sequence[tuple[CaseMoment, str]]) -> CaseGroup:
@@ -109,7 +116,7 @@ def _group(members: Sequence[tuple[CaseMoment, str]]) -> CaseGroup:
         first=first,
         words=words,
         count=len(members),
-        zones=tuple(sorted({one.zone for one, _ in members if one.zone})),
+        zones=_zones_of(one for one, _ in members),
         begin_ns=min(times_ns, default=None),
         end_ns=max(times_ns, default=None),
     )

@@ -15,6 +15,7 @@ from zonelab.analysis.number_text import listed
 from zonelab.analysis.runs.directory import RunDirectory
 from zonelab.analysis.summary.result import Result
 
+LOAD_PER_S = 10
 HUNTED_RUNS = 200
 ABLATION_RUNS = 100
 _SCENARIO = "scenario.yaml"
@@ -43,6 +44,9 @@ def next_steps(run: RunDirectory, result: Result, values: Mapping[str, Any]) -> 
         kept = str(verdict.violated[0])
         shrink = _line("shrink", f"{place}/{_SCENARIO}", "--class", kept)
         steps.append(NextCommand(shrink, "the smallest run that fails in the same way"))
+    if not verdict.begun:
+        loaded = _line("run", f"{place}/{_SCENARIO}", "--set", f"load.rate_per_s={LOAD_PER_S}")
+        return (*steps, NextCommand(loaded, "the same with a load: nothing was begun in this run"))
     hunt = _line("hunt", f"{place}/{_SCENARIO}", "--runs", str(HUNTED_RUNS), "--jobs", "2")
     others = ", and a small run to shrink" if verdict.violated else ""
     steps.append(NextCommand(hunt, f"how often other seeds and faults fail{others}"))

@@ -23,13 +23,17 @@ def _classes(verdict: Verdict) -> Iterator[str]:
             yield f"{count:,} {name.words} ({_of_messages(name, count / pushed)})"
 
 
+def allowed_anomalies(verdict: Verdict) -> tuple[Anomaly, ...]:
+    """Anomalies that the scenario allows, with more cases than 1 in 100 of what could have shown one."""
+    seen = [name for name in Anomaly if verdict.counts[name] and name is not Anomaly.UNDECIDED]
+    shares = {name: _share(name, verdict) for name in seen if name not in verdict.forbid}
+    return tuple(name for name, (hits, trials, _) in shares.items() if trials and hits > SHARE_MAX * trials)
+
+
 def _anomalies(verdict: Verdict) -> Iterator[str]:
-    for name in Anomaly:
-        if name in verdict.forbid or name is Anomaly.UNDECIDED or not verdict.counts[name]:
-            continue
+    for name in allowed_anomalies(verdict):
         hits, trials, of = _share(name, verdict)
-        if trials and hits > SHARE_MAX * trials:
-            yield f"{hits:,} {name.words} ({percent(hits / trials)} of {trials:,}{of})"
+        yield f"{hits:,} {name.words} ({percent(hits / trials)} of {trials:,}{of})"
 
 
 def _share(name: Anomaly, verdict: Verdict) -> tuple[int, int, str]:

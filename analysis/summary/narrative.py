@@ -8,6 +8,7 @@ from zonelab.analysis.checkers.judgement import Valid
 from zonelab.analysis.message_classes import IN_DOUBT, MessageClass
 from zonelab.analysis.number_text import counted, digits, listed, percent, slashed
 from zonelab.analysis.runs.directory import RunDirectory
+from zonelab.analysis.summary.allowed import allowed_anomalies
 from zonelab.analysis.summary.cautions import cautions
 from zonelab.analysis.summary.left_behind import listed_by, overload_explains_all, overload_words
 from zonelab.analysis.summary.result import Result
@@ -68,6 +69,9 @@ def _one_run(result: Result) -> Iterator[str]:
         yield from _finished([result])
         yield from _order(result)
         yield from _of_messages([result])
+    else:
+        for name in allowed_anomalies(verdict):
+            yield f"{_cases(name, result)}, which this scenario allows."
     yield from _noticed(result)
     yield from cautions([result])
     if verdict.valid is True:
