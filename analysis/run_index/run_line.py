@@ -179,5 +179,5 @@ def _figures(summary: Mapping[str, Any]) -> Iterator[tuple[str, float]]:
     if (late := summary.get("lateness_ms", {}).get("all", {}).get("p99")) is not None:
         yield "lateness p99 (ms)", round(late, 3)
     for f in dict.fromkeys(f for f, _ in _FIGURES):
-        if f in rows:
-            yield f"{f} outage (zone-seconds)", round(rows[f]["unavailability_s"], 3)
+        if (away_s := rows.get(f, {}).get("unavailability_s")) is not None:
+            yield f"{f} outage (zone-seconds)", round(away_s, 3)

@@ -133,7 +133,8 @@ def _noticed(result: Result) -> Iterator[str]:
         asides += ["a pop waits for a message"] if any(f == "pop" for f, _ in timed) else []
         told = f" ({'; '.join(asides)})" if asides else ""
         yield f"Half of the operations took at most, and 99 in 100 at most: {times}{told}."
-    outages = [f"{row.f} {digits(row.unavailability_s)} s" for row in found if row.unavailability_s >= 0.05]
+    away_s = {row.f: row.unavailability_s or 0 for row in found}
+    outages = [f"{f} {digits(seconds)} s" for f, seconds in away_s.items() if seconds >= 0.05]
     if outages:
         yield f"Operations did not work for some of the time, added up over the zones: {', '.join(outages)}."
 

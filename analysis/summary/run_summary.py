@@ -45,7 +45,8 @@ class OperationSummary:
     text before the first colon). ``service_ms`` and
     ``response_ms``: count and quantiles over ``ok`` completions. ``p99_interval_ms``: 95 % interval of the p99 of the
     service latency. ``unavailability_s``: time during the load in which the operation did not work in the zone (see
-    ``Outages``); over all zones, the sum, in zone-seconds.
+    ``Outages``); over all zones, the sum, in zone-seconds. None of an operation whose begins are not on record: nobody
+    knows what was tried.
     """
 
     f: str
@@ -55,7 +56,7 @@ class OperationSummary:
     service_ms: Mapping[str, float]
     response_ms: Mapping[str, float]
     p99_interval_ms: Interval | None
-    unavailability_s: float
+    unavailability_s: float | None
 
     @property
     def time_ms(self) -> Mapping[str, float]:
@@ -260,7 +261,7 @@ def _operation(f: str, zone: str, tallies: list[_Tally], unavailability_s: float
         service_ms=_with_count(service_ms),
         response_ms=_with_count(response_ms),
         p99_interval_ms=quantile_interval(service_ms, 0.99),
-        unavailability_s=unavailability_s,
+        unavailability_s=unavailability_s if timed or unavailability_s else None,
     )
 
 

@@ -52,6 +52,8 @@ def _latency(f: str, label: str) -> FigureRow[Result]:
 def _unavailable(f: str) -> FigureRow[Result]:
     def value(result: Result) -> str:
         operation = result.summary.operation(f)
+        if operation is not None and operation.unavailability_s is None:
+            return "not known"
         return digits(None if operation is None else operation.unavailability_s)
 
     return FigureRow(f"{f} unavailable, zone-seconds", value, "outages")

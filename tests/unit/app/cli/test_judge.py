@@ -209,11 +209,21 @@ def test_what_has_one_moment_in_a_log_took_no_time_that_anybody_knows(tmp_path, 
     monkeypatch.chdir(tmp_path)
     log = write_log(tmp_path / "log.jsonl", [line for at in range(2) for line in sound(f"m{at}", at_ms=at * 7)])
     assert run_cli(["judge", str(log)]) == 0
-    page = Path(capsys.readouterr().out.split()[-1])
+    shown = capsys.readouterr().out
+    page = Path(shown.split()[-1])
     summary = json.loads((page.parent / "summary.json").read_text())
     timed = {row["f"]: row["service_ms"]["count"] for row in summary["operations"] if row["zone"] == "all"}
     assert timed == {"push": 2, "pop": 0, "ack": 0}
+    away_s = {row["f"]: row["unavailability_s"] for row in summary["operations"] if row["zone"] == "all"}
+    assert away_s == {"push": 0, "pop": None, "ack": None}, "nobody knows what was tried"
+    rows = [line.split("│") for line in shown.splitlines() if "unavailable, zone-seconds" in line]
+    assert {name.split()[0]: value.strip() for name, value in rows} == {
+        "push": "0",
+        "pop": "not known",
+        "ack": "not known",
+    }
     text = page.read_text()
+    assert text.count("not known") == 4, "pop and ack, of the zone and of all"
     assert "with no fault on record" in text
     assert "No outage is on record" in text
     assert "zonelab hunt" not in text, "nobody can simulate what left a log"
