@@ -14,20 +14,17 @@ from typing import Any, Generic
 from zonelab.studies.many_runs.environment import Environment
 from zonelab.studies.many_runs.task import FinishedTask, ManyRunsFailed, Result, RunTask, Subject, finish
 
-_FEW = 4
-"""Most tasks that are run in this process: to start others would take longer."""
-
 
 @dataclass(frozen=True, slots=True)
 class Processes:
-    """``Workers`` that are ``jobs`` processes; this one, if that is 1. Ctrl-C is left to this process."""
+    """``Workers`` that are ``jobs`` processes; this one, if one is enough. Ctrl-C is left to this process."""
 
     jobs: int = 1
 
     def finished(
         self, run: Callable[[Subject], Result], tasks: Sequence[RunTask[Subject]], here: Environment
     ) -> Generator[FinishedTask[Result], None, None]:
-        if self.jobs == 1 or len(tasks) <= _FEW:
+        if min(self.jobs, len(tasks)) <= 1:
             return (finish(run, task) for task in tasks)
         return _Pool(run, deque(tasks), here).finished(min(self.jobs, len(tasks)))
 

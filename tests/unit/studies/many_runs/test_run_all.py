@@ -10,6 +10,7 @@ from functools import partial
 from pathlib import Path
 
 import pytest
+from support.programs import until
 
 from zonelab.analysis.observation import Observation
 from zonelab.scenarios.errors import NotAccepted
@@ -31,6 +32,13 @@ def squared(seed: int, *, bad: int | None = None, deadly: int | None = None) -> 
     return Observation(counts={"square": seed * seed}, violated=("square",))
 
 
+def met(seed: int, *, folder: Path, others: int) -> Observation:
+    """Wait until so many processes have begun such a task, and tell in which one this is."""
+    (folder / str(os.getpid())).touch()
+    until(lambda: len(list(folder.iterdir())) >= others)
+    return Observation(counts={"process": os.getpid()})
+
+
 def kept(path: Path, *, environment: Environment = HERE, experiment: str = "squares") -> RunState:
     return RunState(path, environment=environment, experiment=experiment)
 
@@ -48,6 +56,15 @@ def test_a_process_that_dies_costs_its_task_only() -> None:
     done = run_all(partial(squared, deadly=2), TASKS, workers=Processes(2))
     assert done.failures == {("even", 2): "its process ended with signal SIGKILL"}
     assert len(done.results) == len(TASKS) - 1
+
+
+@pytest.mark.parametrize(("jobs", "tasks", "processes"), [(2, 2, 2), (3, 2, 2), (2, 1, 0), (1, 2, 0)])
+def test_two_tasks_go_to_two_processes_and_one_stays_here(jobs: int, tasks: int, processes: int, tmp_path: Path):
+    meet = partial(met, folder=tmp_path, others=max(1, processes))
+    done = run_all(meet, TASKS[:tasks], workers=Processes(jobs))
+    assert not done.failures
+    others = {one.counts["process"] for one in done.results.values()} - {os.getpid()}
+    assert len(others) == processes
 
 
 def test_what_was_kept_is_not_run_again_and_counts_once(tmp_path: Path) -> None:
