@@ -225,7 +225,10 @@ def verify(
 
     source = None
     if prometheus is not None:
-        source = Prometheus(url=prometheus, from_s=_time_s("--from", from_), to_s=_time_s("--to", to))
+        from_s, to_s = _time_s("--from", from_), _time_s("--to", to)
+        if from_s >= to_s:
+            raise NotAccepted(f"--from: got {from_} with --to {to}; accepted: a time before --to")
+        source = Prometheus(url=prometheus, from_s=from_s, to_s=to_s)
     words = [*file, *words_of("--history", history), *words_of("--faults", faults)]
     own = {"--prometheus": prometheus, "--from": from_, "--to": to, "--setting": setting}
     words += [word for option, value in own.items() if value is not None for word in (option, value)]

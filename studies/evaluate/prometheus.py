@@ -36,8 +36,6 @@ class Prometheus:
     def __post_init__(self) -> None:
         if urlsplit(self.url).scheme not in ("http", "https"):
             raise NotAccepted(f"--prometheus: got {self.url!r}; accepted: a URL such as http://127.0.0.1:9090")
-        if self.from_s >= self.to_s:
-            raise NotAccepted(f"--from {self.from_s:.0f} --to {self.to_s:.0f}: accepted: --from before --to")
 
     def production(self, setting: str, queries: Mapping[str, str]) -> Production:
         """Return what the queries say.

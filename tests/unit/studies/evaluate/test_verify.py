@@ -125,7 +125,10 @@ def test_runs_of_another_rollout_or_of_none_are_refused(folder: Path, tmp_path: 
     [
         ((), "--history or --prometheus: accepted: one of them"),
         (("--prometheus", "http://x", "--from", "1"), "--prometheus, --from and --to: accepted: all three"),
-        (("--prometheus", "http://x", "--from", "2", "--to", "1"), "accepted: --from before --to"),
+        (
+            ("--prometheus", "http://x", "--from", "2026-11-30T00:00:00Z", "--to", "2026-11-29T00:00:00Z"),
+            "--from: got 2026-11-30T00:00:00Z with --to 2026-11-29T00:00:00Z; accepted: a time before --to",
+        ),
         (("--prometheus", "ftp://x", "--from", "1", "--to", "2"), "got 'ftp://x'; accepted: a URL such as http://"),
         (("--prometheus", "http://x", "--from", "noon", "--to", "2"), "--from: got 'noon'; accepted: 2026-11-29T"),
         (("y.yaml", "--prometheus", "http://x", "--from", "1", "--to", "2"), "FILE: got rollout.yaml, y.yaml"),
