@@ -19,6 +19,13 @@ MESSAGES_MAX = 5_000
 CONSUMERS_MAX = 500
 """Consumers of a run: the looks of idle ones are most of what a run with more of them takes."""
 
+CONSUMERS_DOUBLING = 200
+"""With so many consumers a message of a run takes twice as long as with few, as all of them look for it.
+
+Measured of benchmarks/rollout-120.yaml (29 November 2026): 5.0 ms of a processor with 6, 11 ms with 150, 10 to 15 ms
+with 450.
+"""
+
 CONSUMERS_LEAST = 2
 """Consumers of a zone that thinning leaves: a single one has nobody to compete with."""
 
@@ -70,17 +77,31 @@ def thinned(scenario: Scenario, k: int) -> ThinnedScenario:
     return ThinnedScenario(scenario.model_copy(update=changed), factor)
 
 
-def thinning_for(scenarios: Sequence[Scenario], messages: float, *, messages_max: int) -> int:
-    """Return the least thinning with which a run that would have ``messages`` has at most ``messages_max``, and
-    ``CONSUMERS_MAX`` consumers.
+def thinning_for(scenarios: Sequence[Scenario], *, least: int = 1) -> int:
+    """Return the least thinning, of ``least`` and more, with which a run has at most ``CONSUMERS_MAX`` consumers.
 
     All ``scenarios`` can be thinned by it; if none is large enough it is the largest.
     """
+    wanted = max(least, ceil(_consumers(scenarios) / CONSUMERS_MAX))
     most = min(map(most_thinned, scenarios))
-    consumers = max(one.consumers.per_zone * len(one.zones) for one in scenarios)
-    wanted = min(most, max(ceil(messages / messages_max), ceil(consumers / CONSUMERS_MAX)))
     found = [k for k in range(most, 0, -1) if not any(refusal(one, k) for one in scenarios)]
     return min((k for k in found if k >= wanted), default=found[0])
+
+
+def thinning_for_messages(scenarios: Sequence[Scenario], messages: float) -> int:
+    """Return the least thinning with which a run that would have ``messages`` takes no longer than ``MESSAGES_MAX``
+    do with few consumers; otherwise as ``thinning_for``.
+    """
+    consumers, most = _consumers(scenarios), min(map(most_thinned, scenarios))
+
+    def as_of_few(k: int) -> float:
+        return messages / k * (1 + consumers / k / CONSUMERS_DOUBLING)
+
+    return thinning_for(scenarios, least=next((k for k in range(1, most) if as_of_few(k) <= MESSAGES_MAX), most))
+
+
+def _consumers(scenarios: Sequence[Scenario]) -> int:
+    return max(one.consumers.per_zone * len(one.zones) for one in scenarios)
 
 
 def _replication(scenario: Scenario, factor: float) -> Any:

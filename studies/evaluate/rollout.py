@@ -19,7 +19,7 @@ from zonelab.scenarios.spec.evaluate import ANY, Evaluate, LoadTimes
 from zonelab.scenarios.spec.load_times import load_times
 from zonelab.scenarios.spec.reading import load_scenario, scenario_of
 from zonelab.scenarios.spec.scenario import Scenario
-from zonelab.scenarios.spec.thinning import MESSAGES_MAX, thinned, thinning_for
+from zonelab.scenarios.spec.thinning import MESSAGES_MAX, thinned, thinning_for, thinning_for_messages
 from zonelab.studies.evaluate.thresholds import passed
 from zonelab.studies.sweep.settings import Setting, settings_of
 
@@ -84,10 +84,10 @@ class Rollout:
         fit = min(UNTHINNED_MESSAGES_MAX, max(MESSAGES_MAX, year.run_s * rate_per_s))
         longest = {one.name: year.load_s(one.cells[-1]) * rate_per_s for one in year.faults}
 
-        calm = RunKind(thinning=thinning_for(every, 0, messages_max=MESSAGES_MAX))
+        calm = RunKind(thinning=thinning_for(every))
 
         def thinning(messages: float) -> int:
-            return thinning_for(every, messages if messages > fit else 0, messages_max=MESSAGES_MAX)
+            return thinning_for_messages(every, messages) if messages > fit else calm.thinning
 
         faults = [
             replace(
@@ -99,7 +99,7 @@ class Rollout:
         ]
         thinnings = {one.thinning for one in faults if one.thinning > calm.thinning}
         compared = {
-            one.thinning: max(calm.thinning, thinning_for(every, one.thinning // COMPARED, messages_max=1))
+            one.thinning: max(calm.thinning, thinning_for(every, least=one.thinning // COMPARED))
             for one in faults
             if one.thinning > calm.thinning and self._asks_survivors(one.name)
         }
@@ -138,6 +138,15 @@ class Rollout:
     def seeds(self, cell: RunKind, count: int, *, first: int) -> range:
         begin = first + self.year.cells.index(cell) * SEEDS_OF_CELL
         return range(begin, begin + count)
+
+    def in_turn(self, counts: Mapping[RunKind, int], *, first: int) -> list[tuple[RunKind, int]]:
+        """Return kinds and seeds of runs of all kinds in proportion, so that what Ctrl-C leaves is of all kinds."""
+        places = [
+            ((place + 0.5) / count, cell, seed)
+            for cell, count in counts.items()
+            for place, seed in enumerate(self.seeds(cell, count, first=first))
+        ]
+        return [(cell, seed) for _, cell, seed in sorted(places, key=lambda one: one[0])]
 
     def _loaded(self, setting: int, cell: RunKind) -> Scenario:
         """The scenario of a setting with as much load as a run of this kind has."""
