@@ -17,7 +17,9 @@ _NEXT_TO_NOTHING = 1e-3
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class CaseParts:
-    """``by_faults``: cases a year; None if the year has no faults. ``calm_cases`` in ``calm_messages``: without one."""
+    """``by_faults``: cases a year; None if the year has no faults, or no run has one. ``calm_cases`` in
+    ``calm_messages``: without one.
+    """
 
     by_faults: Estimate | None
     calm_cases: int
@@ -30,7 +32,8 @@ class CaseParts:
             return None
         a_year = Figure(figure.name, a_year=True)
         cases, messages = measured.outcomes.calm(figure.name)
-        by_faults = measured.value(a_year) if measured.year.faults else None
+        known = any(runs for cell, runs in measured.outcomes.runs.items() if cell.fault)
+        by_faults = measured.value(a_year) if measured.year.faults and known else None
         return cls(by_faults=by_faults, calm_cases=cases, calm_messages=messages)
 
     @property

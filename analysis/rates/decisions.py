@@ -178,7 +178,13 @@ def judge(
     )
     if figure.percentile is not None and float(value.value) == float("inf"):
         open_ = replace(open_, unconfirmed=float(measured.rate(figure, condition, at_s=ENDLESS_S).value))
-    hidden = not figure.survives_thinning and measured.is_thinned(figure, condition)
+    percentile, confidence = figure.percentile, 1 - 2 * error
+    at_s, limit = (0.0, objective.limit) if percentile is None else (objective.bound, 1 - percentile)
+    thinned = not figure.survives_thinning and measured.is_thinned(figure, condition)
+    most = None
+    if thinned and percentile is not None and not measured.bent(figure, at_s=at_s):
+        most = measured.if_hidden(figure, condition, at_s=at_s, confidence=confidence)
+    hidden = thinned and (most is None or float(most.value) >= limit)
     passes = measured.passes(condition)
     check = ThinningCheck.of(measured, figure, condition) if condition and figure.survives_thinning else None
     moved = "" if check is None or check.movement is Movement.NONE else str(check)
@@ -186,12 +192,11 @@ def judge(
     if objective.is_zero:
         broken = replace(open_, status=ObjectiveStatus.NOT_MET, ratio=float("inf"))
         return broken if cases else replace(undecidable, unseen=runs > 0 and not hidden and not passes and not moved)
-    percentile, confidence = figure.percentile, 1 - 2 * error
-    at_s, limit = (0.0, objective.limit) if percentile is None else (objective.bound, 1 - percentile)
     rate, seen = (
         measured.rate(figure, condition, at_s=at_s, confidence=confidence, unseen=unseen) for unseen in (True, False)
     )
-    if rate.high < limit:
+    high = rate.high if most is None or hidden else most.high
+    if high < limit:
         if hidden or passes or moved:
             return replace(undecidable, needs={} if check is None else check.needs)
         return replace(open_, status=ObjectiveStatus.MET)
@@ -202,5 +207,10 @@ def judge(
         undecidable,
         upper=float(measured.value(figure, condition, confidence=confidence).high),
         unseen=unseen,
-        needs=needed_runs(measured, objective, error=planned or error),
+        needs=needed_runs(
+            measured,
+            objective,
+            error=planned or error,
+            if_hidden=None if most is None or hidden else float(most.value),
+        ),
     )

@@ -144,6 +144,8 @@ class SettingRates:
                 low, high = np.minimum(low, np.maximum(moved, 0.0)), np.maximum(high, moved)
         with np.errstate(over="ignore"):  # where no run has such an operation
             ends = [end / size for end in (value, low, high)]
+        if condition is None and not figure.is_mean and (seen := self._without_unseen()) is not self:
+            ends[1] = np.maximum(ends[1], seen.rate(figure, at_s=at_s, confidence=confidence).low)
         return Estimate(*(ends if figure.percentile is None else [end.reshape(np.shape(at_s)) for end in ends]))
 
     def bent(self, figure: Figure, *, at_s: float = 0.0) -> list[NonlinearFaults]:
@@ -161,6 +163,23 @@ class SettingRates:
     def is_thinned(self, figure: Figure, condition: str | None = None) -> bool:
         """Return whether it comes from thinned runs, too."""
         return any(cell.thinning > 1 for cell, weight in self.weights(figure, condition).items() if weight)
+
+    def if_hidden(self, figure: Figure, condition: str | None, *, at_s: float, confidence: float) -> Estimate:
+        """Return the share of operations slower than ``at_s`` if thinned runs hide all that they can.
+
+        Every operation of those with a fault is then slower; what is left is shown by runs that are not thinned.
+        """
+        weights = self.weights(figure, condition)
+        size, calm = self._size(figure, weights), self.year.calm
+        a_second = float(self._size_of(figure, calm).mean) / self.year.run_s
+        hidden = sum(
+            weight * max(float(self._size_of(figure, cell).mean), a_second * self.year.load_s(cell))
+            for cell, weight in weights.items()
+            if cell.thinning > 1 and weight > 0
+        )
+        shown = {cell: weight for cell, weight in weights.items() if cell.thinning == 1}
+        sums = weighted_sum(self.parts(figure, at_s, shown), confidence=confidence)
+        return Estimate(*((np.ravel(end)[0] + hidden) / size for end in (sums.value, sums.low, sums.high)))
 
     def passes(self, condition: str | None = None) -> str:
         """Return which times of the scenario its faults reach, and no simulated one; empty if none."""
@@ -233,6 +252,11 @@ class SettingRates:
             for cell, weight in line.weights.items():
                 found[cell] = found.get(cell, 0.0) + events * weight
         return found
+
+    def _without_unseen(self) -> "SettingRates":
+        """Return the year without the classes of which there is no run: they cost nothing at least."""
+        seen = [one for one in self.year.faults if any(self.outcomes.runs.get(cell) for cell in one.cells)]
+        return self if len(seen) == len(self.year.faults) else self.on(replace(self.year, faults=tuple(seen)))
 
     def _value(
         self, weights: Weights, condition: str | None, sum_of: Callable[[Weights], NDArray[np.float64]]

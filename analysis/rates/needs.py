@@ -14,23 +14,29 @@ RUNS_MAX = 10_000_000
 """More runs of a kind decide nothing that anybody waits for."""
 
 
-def needed_runs(measured: SettingRates, objective: Objective, *, error: float) -> Mapping[RunKind, int]:
+def needed_runs(
+    measured: SettingRates, objective: Objective, *, error: float, if_hidden: float | None = None
+) -> Mapping[RunKind, int]:
     """Return how many runs of each kind, those that were made among them, bring the interval clear of the bound.
 
     ``error``: how often the decision may be wrong. Without a case the interval shrinks with the number of messages,
     so that ``ln(1 / error) / bound`` messages are enough, times the clump that is feared; with cases it shrinks with
     the root of the runs. Nothing is returned if that cannot be told: a kind has too few runs, the estimate is at the
     bound, or the cost of a class of faults does not grow in a line with its length.
+
+    ``if_hidden``: the estimate if thinned runs hide all that they can; then only runs that are not thinned are needed.
     """
     figure, condition, percentile = objective.figure, objective.condition, objective.figure.percentile
     at_s, limit = (0.0, objective.limit) if percentile is None else (objective.bound, 1 - percentile)
     if any(condition in (None, one.fault) for one in measured.bent(figure, at_s=at_s)):
         return {}
     weights, size = measured.weights(figure, condition), measured.size(figure, condition)
-    room = abs(limit - float(measured.rate(figure, condition, at_s=at_s).value)) * size
-    below = float(measured.rate(figure, condition, at_s=at_s).value) < limit
+    value = float(measured.rate(figure, condition, at_s=at_s).value) if if_hidden is None else if_hidden
+    room, below = abs(limit - value) * size, value < limit
     parts = {
-        cell: part for cell, part in zip(weights, measured.parts(figure, at_s, weights), strict=True) if part.weight
+        cell: part
+        for cell, part in zip(weights, measured.parts(figure, at_s, weights), strict=True)
+        if part.weight and (if_hidden is None or cell.thinning == 1)
     }
     far = {cell: float(np.max(reaches(part, confidence=1 - 2 * error)[below])) for cell, part in parts.items()}
     if not room or not all(map(isfinite, far.values())):

@@ -8,6 +8,7 @@ from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
 
+import numpy as np
 import pytest
 import yaml
 from support.app.commands import zonelab_here
@@ -195,6 +196,37 @@ def test_cases_of_thinned_runs_count_for_the_load_that_they_stand_for():
     assert judge(planted(THINNED, SCALE, lost=100), loss, error=0.05).status is ObjectiveStatus.NOT_MET
 
 
+def year_with_outages(per_year: float, *, slow: int = 0, calm_runs: int = 4) -> SettingRates:
+    """Return what a year shows of whose runs with a fault, 600 s of load each, only thinned ones are known."""
+    down = YearlyFaults(
+        name="down", per_year=per_year, lasts_s=300, lengths_s=(300,), loads_s=(600,), thinning=7, lasts_span=None
+    )
+    year = Year(run_s=60, faults=(down,))
+    rng = np.random.default_rng(1)
+    calm = {
+        seed: Observation(begun=7_200, samples={"push": np.where(rng.random(7_200) < slow / 7_200, 9e6, 1e3).tolist()})
+        for seed in range(calm_runs)
+    }
+    thin = Observation(begun=1_000, numbers=SCALE.numbers(), samples={"push": [1_000] * 1_000})
+    return SettingRates(Outcomes({NO_FAULT: calm, THINNED_LONG: {1: thin}, RunKind(thinning=7): {1: thin}}), year)
+
+
+THINNED_LONG = RunKind("down", 300, 7)
+
+
+def test_a_percentile_of_the_year_is_met_if_it_is_whatever_thinned_runs_hide():
+    """10 outages are 0.02 % of a year's pushes, 1,000 are 1.9 %; one slow push in 200 is half of what p99 lets pass."""
+    tail = Objective.parsed("p99(push) < 1s")
+    assert judge(year_with_outages(10, slow=36), tail, error=0.001).status is ObjectiveStatus.MET
+    often = judge(year_with_outages(1_000), tail, error=0.001)
+    assert (often.status, often.hidden) == (ObjectiveStatus.OPEN, True)
+    closely = judge(year_with_outages(200, slow=36, calm_runs=1), tail, error=0.001)
+    assert (closely.status, closely.hidden) == (ObjectiveStatus.OPEN, False), "more runs without a fault decide it"
+    assert closely.needs[NO_FAULT] > 1
+    losses = judge(year_with_outages(10), Objective.parsed("losses < 1%"), error=0.001)
+    assert losses.hidden, "one message may be lost more than once a message"
+
+
 def compared(counts: tuple[int, int], *, runs: int, spread: int = 0) -> ObjectiveJudgement:
     """Return what is known of redelivered messages: so many of 1,000 in runs thinned by 40, and in those by 10."""
     down = YearlyFaults(name="down", per_year=2, lasts_s=10, lengths_s=(10,), loads_s=(60,), thinning=40)
@@ -290,6 +322,15 @@ def test_what_thinning_hides_is_there_unthinned(tmp_path: Path):
     assert sum(one.counts.get("redelivered", 0) for one in thin) > 0
     assert [one.numbers["thinned_by"] for one in thin] == [40] * 12
     assert "thinned_by" not in whole.numbers
+    shown = {NO_FAULT: [whole], RunKind(thinning=40): thin}
+    found = {kind: judged_alone(kind, runs, "losses == 0") for kind, runs in shown.items()}
+    assert found == {NO_FAULT: ObjectiveStatus.NOT_MET, RunKind(thinning=40): ObjectiveStatus.OPEN}
+
+
+def judged_alone(kind: RunKind, runs: list[Observation], objective: str) -> ObjectiveStatus:
+    """Return what these runs say if there are no others."""
+    measured = SettingRates(Outcomes({kind: dict(enumerate(runs))}), Year(run_s=5, faults=(), calm=kind))
+    return judge(measured, Objective.parsed(objective), error=0.05).status
 
 
 def test_an_evaluation_of_a_large_load_names_what_thinned_runs_do_not_show(
