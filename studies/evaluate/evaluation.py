@@ -1,7 +1,7 @@
 """An evaluation: rounds of runs of settings that may be taken, more where they decide most, and looks in between."""
 
 import time
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from math import ceil
 
@@ -15,14 +15,15 @@ from zonelab.analysis.rates.year import RunKind
 from zonelab.scenarios.spec.evaluate import AcceptedOpen
 from zonelab.scenarios.spec.traces import digests
 from zonelab.studies.evaluate.allotment import KNOWN_PART, RunCosts, by_spread, for_needs, has_badly_known
-from zonelab.studies.evaluate.budget import DAY_S, FEWEST, LEAST, Budget, load_size_s, mean_costs_s
-from zonelab.studies.evaluate.first_stages import FirstStage, first_stages
-from zonelab.studies.evaluate.one_run import PROCESSOR_S, EvaluationMeasure
+from zonelab.studies.evaluate.budget import DAY_S, FEWEST, LEAST, Budget, load_size_s
+from zonelab.studies.evaluate.first_stages import FirstStage, first_stages, without_broken
+from zonelab.studies.evaluate.one_run import EvaluationMeasure
 from zonelab.studies.evaluate.rollout import Rollout
+from zonelab.studies.evaluate.run_prices import RunPrices, cost_s
 from zonelab.studies.many_runs.experiment import Experiment
 from zonelab.studies.many_runs.run_all import IN_THIS_PROCESS, AllRuns
 from zonelab.studies.many_runs.state import RunState
-from zonelab.studies.many_runs.task import RunTask, Workers
+from zonelab.studies.many_runs.task import FinishedTask, RunTask, Workers
 from zonelab.studies.sweep.settings import identities, own_functions
 
 _LONG_S = 1.0
@@ -70,11 +71,13 @@ class Evaluation:
     _done: AllRuns = field(default_factory=AllRuns)
     _rates: Mapping[str, SettingRates] = field(default_factory=dict)
     _found: Recommendation = field(init=False)
-    _size_s: float = 1.0
+    _prices: RunPrices = field(init=False)
     _end_s: float = float("inf")
-    _pause_s: float = float("inf")
+    _paid_s: float = 0.0
+    _purse_s: float = float("inf")
 
     def __post_init__(self) -> None:
+        self._prices = RunPrices(year=self.rollout.year)
         faults = [one.model_dump(mode="json")["fault"] for one in self.rollout.evaluate.faults.values()]
         beside = (str(self.rollout.year.cells), *map(str, faults), *digests(faults))
         self.experiment = Experiment(
@@ -98,8 +101,7 @@ class Evaluation:
         self._rates = self._measured(self._done)
         looks, look, going_on = budget.looks(len(stages)), 0, True
         for number, stage in enumerate(stages):
-            make = self._first_runs if stage.clock_s is None else self._runs_by_clock
-            going_on = going_on and make(stage, state)
+            going_on = going_on and self._of_stage(stage, state)
             found = self._decided(look + 1, looks)
             if budget.runs is None:
                 look += 1
@@ -139,7 +141,7 @@ class Evaluation:
             seconds_a_run=taken_s / made if made else None,
             left=tuple(row.setting for row in found.rows if row.binding is None and row.setting not in self._going_on),
             needs_s={
-                (row.setting, one.objective): self._needs_s(measured[row.setting], one, budget.jobs)
+                (row.setting, one.objective): self._prices.needs_s(measured[row.setting], one, jobs=budget.jobs)
                 for row in found.rows
                 for one in row.judged
                 if one.is_open and not one.objective.is_zero
@@ -170,9 +172,10 @@ class Evaluation:
 
         A short one is made twice, as the first has imports in it.
         """
-        size_s = load_size_s(self.rollout.year, cell)
+        year, size_s = self.rollout.year, load_size_s(self.rollout.year, cell)
         if state.results:
-            self._size_s = sum(map(_cost_s, state.results.values())) / len(state.results) / size_s
+            each_s = sum(map(cost_s, state.results.values())) / len(state.results)
+            self._prices = RunPrices(year=year, size_s=each_s / size_s)
         if budget.seconds is None or state.results:
             return
         took_s = 0.0
@@ -182,40 +185,73 @@ class Evaluation:
             took_s = time.process_time() - begin_s
             if took_s > _LONG_S:
                 break
-        self._size_s = took_s / size_s
+        self._prices = RunPrices(year=year, size_s=took_s / size_s)
         budget.check_seconds(self.rollout, a_run_s=took_s)
 
-    def _runs_by_clock(self, stage: FirstStage, state: RunState) -> bool:
-        """Make as many first runs of some kinds as fit into a time, the fewest in any case if nothing is known yet."""
-        end_s, most = self.now_s() + (stage.clock_s or 0.0), dict.fromkeys(stage.kinds, LEAST)
-        fewest = dict.fromkeys(stage.kinds, 1 if stage.rejected_too else FEWEST)
+    def _of_stage(self, stage: FirstStage, state: RunState) -> bool:
+        if stage.others:
+            return self._of_others(stage, state)
+        return self._first_runs(stage, state) if stage.fewest is None else self._first_that_fit(stage, state)
+
+    def _first_that_fit(self, stage: FirstStage, state: RunState) -> bool:
+        """Make as many first runs of some kinds as fit, the fewest in any case if nothing is known yet."""
+        most, fewest = dict.fromkeys(stage.kinds, LEAST), dict.fromkeys(stage.kinds, stage.fewest or FEWEST)
         first = list(self._going_on)
         if stage.rejected_too:
             best = self._ranked()[:FEWEST]
             rejected = [name for name in self._rates if name not in first]
             first = list(dict.fromkeys((*best, *rejected, *first)))
+        end_s = self._paid_s + stage.room_s
         for names, counts in ((first, fewest), (self._going_on, most)):
-            self._pause_s = end_s if self._done.results else float("inf")
+            self._purse_s = end_s if self._done.results else float("inf")
             self._counts |= counts
-            if self.now_s() < self._pause_s and not self._round(state, names):
+            if self._paid_s < self._purse_s and not self._round(state, names):
                 break
-        self._pause_s = float("inf")
+        self._purse_s = float("inf")
         made = [self._rates[name].outcomes.runs for name in self._going_on]
         self._counts |= {cell: min((len(runs[cell]) for runs in made), default=0) for cell in stage.kinds}
         return self._done.complete and self.now_s() < self._end_s
 
     def _first_runs(self, stage: FirstStage, state: RunState) -> bool:
-        """Make the first runs of some kinds, of as many settings as fit; of all, if nothing is known of them yet."""
+        """Make the first runs of some kinds, of as many settings as fit; of all, if nothing is known of them yet.
+
+        Where two of all do not fit, and one does, that may reject some before others have more.
+        """
+        room_s, before_s = stage.room_s, self._paid_s
+        if self._done.results and self._price(1, stage.kinds) <= room_s < self._price(FEWEST, stage.kinds):
+            self._counts |= dict.fromkeys(stage.kinds, 1)
+            if not self._round(state):
+                return False
+            unbroken = without_broken(self._rates, self.rollout.evaluate.objectives)
+            self._going_on = [name for name in self._going_on if name in unbroken]
+            room_s -= self._paid_s - before_s
         names = self._ranked() if self._done.results else self._going_on
         sizes = [len(names)]
         while self._done.results and sizes[-1] > FEWEST:
             sizes.append(max(FEWEST, ceil(sizes[-1] / 2)))
         tries = [(LEAST, len(names)), *((FEWEST, size) for size in sizes)]
-        prices = (self._costs(names[:size]).of(dict.fromkeys(stage.kinds, count), {}) for count, size in tries)
-        count, size = next((one for one, price in zip(tries, prices, strict=True) if price <= stage.room_s), tries[-1])
+        fit = (one for one in tries if self._price(one[0], stage.kinds, names[: one[1]]) <= room_s)
+        count, size = next(fit, tries[-1])
         self._going_on = names[:size]
         self._counts |= dict.fromkeys(stage.kinds, count)
         return self._round(state)
+
+    def _price(self, count: int, kinds: Collection[RunKind], names: Sequence[str] | None = None) -> float:
+        rates = [self._rates[name] for name in (self._going_on if names is None else names)]
+        return self._prices.up_to(count, kinds, rates)
+
+    def _of_others(self, stage: FirstStage, state: RunState) -> bool:
+        """Make a run of some kinds of each setting that has none and is not rejected, as many as fit."""
+        rejected = {row.setting for row in self._found.rows if row.binding is not None}
+        names = [
+            name
+            for name, one in self._rates.items()
+            if name not in rejected and not all(one.outcomes.runs[cell] for cell in stage.kinds)
+        ]
+        self._purse_s = self._paid_s + stage.room_s
+        self._round(state, names, dict.fromkeys(stage.kinds, 1))
+        self._purse_s = float("inf")
+        return self._done.complete and self.now_s() < self._end_s
 
     def _purse(self, budget: Budget, look: int, looks: int | None, begin_s: float, made: int) -> float:
         """Return what this look may cost: runs of all settings that go on, or seconds of processors."""
@@ -225,8 +261,7 @@ class Evaluation:
         if looks is None:
             return DAY_S * budget.jobs
         taken_s = self.now_s() - begin_s
-        paid_s = sum(map(_cost_s, list(self._done.results.values())[-made:])) if made else 0.0
-        pace = min(1.0, paid_s / (taken_s * budget.jobs)) if made and taken_s else 1.0
+        pace = min(1.0, self._paid_s / (taken_s * budget.jobs)) if made and taken_s else 1.0
         return max(0.0, self._end_s - self.now_s()) / (looks - look + 1) * budget.jobs * pace
 
     def _wanted(self, purse: float, budget: Budget) -> dict[RunKind, int]:
@@ -283,40 +318,28 @@ class Evaluation:
 
     def _costs(self, names: Collection[str], *, by_time: bool = True) -> RunCosts:
         """Return what a run of each kind costs of all of ``names``; without ``by_time`` each run costs one."""
-        cells = self.rollout.year.cells
         if not by_time:
-            return RunCosts(each=dict.fromkeys(cells, float(len(names))))
-        of_each = [self._costs_s(self._rates[name]) for name in names]
-        return RunCosts(each={cell: sum(one[cell] for one in of_each) for cell in cells})
+            return RunCosts(each=dict.fromkeys(self.rollout.year.cells, float(len(names))))
+        return self._prices.of_all(self._rates[name] for name in names)
 
-    def _costs_s(self, measured: SettingRates) -> dict[RunKind, float]:
-        costs = {cell: [_cost_s(run) for run in by_seed.values()] for cell, by_seed in measured.outcomes.runs.items()}
-        return mean_costs_s(costs, self.rollout.year, size_s=self._size_s)
-
-    def _needs_s(self, measured: SettingRates, judged: ObjectiveJudgement, jobs: int) -> float | None:
-        """For how long ``jobs`` processes would have to go on with this setting alone."""
-        counts = {cell: len(by_seed) for cell, by_seed in measured.outcomes.runs.items()}
-        costs, needs = RunCosts(each=self._costs_s(measured)), judged.needs
-        figure, condition = judged.objective.figure, judged.objective.condition
-        deciding = [cell for cell, weight in measured.weights(figure, condition).items() if weight]
-        if judged.hidden:
-            own = [cell for cell in deciding if cell.fault is not None or cell == measured.year.calm]
-            return costs.unthinned_s(own, needs, least=FEWEST) / jobs
-        if not needs and any(counts.get(cell, 0) < FEWEST for cell in deciding):
-            needs = dict.fromkeys(deciding, LEAST)
-        return costs.of(needs, counts) / jobs if needs else None
-
-    def _round(self, state: RunState, names: Sequence[str] | None = None) -> bool:
+    def _round(
+        self, state: RunState, names: Sequence[str] | None = None, counts: Mapping[RunKind, int] | None = None
+    ) -> bool:
         """Make every run that is wanted by now and not there yet, seed by seed and all settings of a seed together.
 
-        ``names``: of these settings; of those that go on if not given. False if there is no time for more.
+        ``names``: of these settings; of those that go on if not given. ``counts``: so many of each kind. False if there
+        is no time for more.
         """
-        names = self._going_on if names is None else names
+        names, counts = self._going_on if names is None else names, self._counts if counts is None else counts
         try:
-            done = self._made(self._counts, names, state)
+            done = self._made(counts, names, state)
         except _TimeIsUp:
             done = AllRuns(complete=True)
-            wanted = {(_named(name, cell), seed) for cell, seed in self._in_turn(self._counts) for name in names}
+            wanted = {
+                (_named(name, cell), seed)
+                for cell, seed in self.rollout.in_turn(counts, first=self.first_seed)
+                for name in names
+            }
             done.results.update({key: state.results[key] for key in wanted if key in state.results})
         self._done.results.update(done.results)
         self._done.failures.update(done.failures)
@@ -326,8 +349,12 @@ class Evaluation:
 
     def _show(self, done: int, total: int) -> None:
         self.progress(done, total)
-        if self.now_s() >= min(self._end_s, self._pause_s):
+        if self.now_s() >= self._end_s or self._paid_s >= self._purse_s:
             raise _TimeIsUp
+
+    def _pay(self, finished: FinishedTask[Observation]) -> None:
+        if finished.result is not None:
+            self._paid_s += cost_s(finished.result)
 
     def _made(
         self,
@@ -338,19 +365,10 @@ class Evaluation:
         places = {setting.name: place for place, setting in enumerate(self.rollout.settings)}
         tasks = [
             RunTask(_named(setting, cell), seed, (places[setting], cell, seed))
-            for cell, seed in self._in_turn(counts)
+            for cell, seed in self.rollout.in_turn(counts, first=self.first_seed)
             for setting in settings
         ]
-        return self.experiment.run(tasks, workers=self.workers, state=state, progress=self._show)
-
-    def _in_turn(self, counts: Mapping[RunKind, int]) -> Iterable[tuple[RunKind, int]]:
-        """Yield runs of all kinds in proportion, so that what Ctrl-C leaves is of all kinds."""
-        places = [
-            ((place + 0.5) / count, cell, seed)
-            for cell, count in counts.items()
-            for place, seed in enumerate(self.rollout.seeds(cell, count, first=self.first_seed))
-        ]
-        return [(cell, seed) for _, cell, seed in sorted(places, key=lambda one: one[0])]
+        return self.experiment.run(tasks, workers=self.workers, state=state, progress=self._show, on_finished=self._pay)
 
     def _measured(self, done: AllRuns) -> dict[str, SettingRates]:
         by_name: dict[str, dict[int, Observation]] = {}
@@ -375,11 +393,6 @@ class Evaluation:
             accepts_unseen=evaluate.accept is AcceptedOpen.UNSEEN,
         )
         return self._found
-
-
-def _cost_s(run: Observation) -> float:
-    """Return the processor time of a run; a second if it was not measured."""
-    return run.numbers.get(PROCESSOR_S, 1.0)
 
 
 def _named(setting: str, cell: RunKind) -> str:

@@ -1,11 +1,12 @@
 """First runs of an evaluation, in stages: a first answer soon, then what thinned runs do not show, then each class."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
+from zonelab.analysis.rates.figures import SettingRates
 from zonelab.analysis.rates.objectives import Objective
 from zonelab.analysis.rates.year import RunKind, Year
-from zonelab.studies.evaluate.budget import FIRST_ANSWER_S, Budget
+from zonelab.studies.evaluate.budget import FEWEST, FIRST_ANSWER_S, Budget
 
 _FIRST_RUNS_PART = 0.75
 """Part of the minute before a first answer in which runs are made; the rest is for those before it and for judging."""
@@ -14,21 +15,28 @@ _ANSWER_PART = 0.25
 """Largest part of a budget before the first answer."""
 
 UNTHINNED_PART = 0.2
-"""Part of a budget for the first runs without a fault that are thinned least."""
+"""Part of a budget for the first runs without a fault that are thinned least; as large a one is for those of settings
+that got no more runs, and half of it for these with the class that decides most.
+"""
+
+CLASSES_PART = 0.5
+"""Part of a budget for the first runs of all classes."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class FirstStage:
     """Stage of first runs: of all settings, of ``kinds``, for as many as ``room_s`` seconds of processors allow.
 
-    ``clock_s``: instead of that, so long a time, in which as many are made as fit. ``rejected_too``: one run of each
-    setting that is rejected, too, since what it is rejected for comes from thinned runs.
+    ``fewest``: of each setting before more; as many are made as fit, whatever a run takes. ``rejected_too``: of each
+    setting that is rejected, too, since what it is rejected for comes from thinned runs. ``others``: one run of each
+    setting that has none and is not rejected, also of those that got no more runs.
     """
 
     kinds: tuple[RunKind, ...]
     room_s: float = float("inf")
-    clock_s: float | None = None
+    fewest: int | None = None
     rejected_too: bool = False
+    others: bool = False
 
 
 def first_stages(year: Year, objectives: Sequence[Objective], budget: Budget) -> list[FirstStage]:
@@ -47,12 +55,32 @@ def first_stages(year: Year, objectives: Sequence[Objective], budget: Budget) ->
         rooms = [budget.first_room_s(number, len(together)) for number in range(len(together))]
         return [FirstStage(kinds=kinds, room_s=room_s) for kinds, room_s in zip(together, rooms, strict=True)]
     answer_s = min(_FIRST_RUNS_PART * FIRST_ANSWER_S, _ANSWER_PART * seconds)
-    room_s = budget.jobs * seconds / 2 / max(1, len(classes))
+    unthinned_s = budget.jobs * UNTHINNED_PART * seconds
     return [
-        FirstStage(kinds=year.thinned_calm[:1], clock_s=answer_s),
-        FirstStage(kinds=(year.calm,), clock_s=UNTHINNED_PART * seconds, rejected_too=True),
-        *(FirstStage(kinds=kinds, room_s=room_s) for kinds in classes),
+        FirstStage(kinds=year.thinned_calm[:1], room_s=budget.jobs * answer_s, fewest=FEWEST),
+        FirstStage(kinds=(year.calm,), room_s=unthinned_s, fewest=1, rejected_too=True),
+        *(
+            FirstStage(kinds=kinds, room_s=budget.jobs * seconds * part)
+            for kinds, part in zip(classes, _parts(len(classes)), strict=True)
+        ),
+        FirstStage(kinds=(year.calm,), room_s=unthinned_s, others=True),
+        *(FirstStage(kinds=kinds, room_s=unthinned_s / 2, others=True) for kinds in classes[:1]),
     ]
+
+
+def _parts(classes: int) -> list[float]:
+    """Return the part of a budget for the first runs of each class: half of it in all, and half of that for the one
+    that decides most.
+    """
+    if classes < 2:
+        return [CLASSES_PART] * classes
+    return [CLASSES_PART / 2, *([CLASSES_PART / 2 / (classes - 1)] * (classes - 1))]
+
+
+def without_broken(settings: Mapping[str, SettingRates], objectives: Sequence[Objective]) -> list[str]:
+    """Leave out settings of which a run shows what must never be, which is an error at no number of looks."""
+    never = [(one.figure.name, one.condition) for one in objectives if one.is_zero]
+    return [name for name, one in settings.items() if not any(one.outcomes.total(*what) for what in never)]
 
 
 def _classes(year: Year, objectives: Sequence[Objective]) -> list[tuple[RunKind, ...]]:
