@@ -88,8 +88,8 @@ def thinning_for(scenarios: Sequence[Scenario], *, least: int = 1) -> int:
     return min((k for k in found if k >= wanted), default=found[0])
 
 
-def thinning_for_messages(scenarios: Sequence[Scenario], messages: float) -> int:
-    """Return the least thinning with which a run that would have ``messages`` takes no longer than ``MESSAGES_MAX``
+def thinning_for_messages(scenarios: Sequence[Scenario], messages: float, *, messages_max: int) -> int:
+    """Return the least thinning with which a run that would have ``messages`` takes no longer than ``messages_max``
     do with few consumers; otherwise as ``thinning_for``.
     """
     consumers, most = _consumers(scenarios), min(map(most_thinned, scenarios))
@@ -97,7 +97,7 @@ def thinning_for_messages(scenarios: Sequence[Scenario], messages: float) -> int
     def as_of_few(k: int) -> float:
         return messages / k * (1 + consumers / k / CONSUMERS_DOUBLING)
 
-    return thinning_for(scenarios, least=next((k for k in range(1, most) if as_of_few(k) <= MESSAGES_MAX), most))
+    return thinning_for(scenarios, least=next((k for k in range(1, most) if as_of_few(k) <= messages_max), most))
 
 
 def _consumers(scenarios: Sequence[Scenario]) -> int:

@@ -87,7 +87,9 @@ class Rollout:
         calm = RunKind(thinning=thinning_for(every))
 
         def thinning(messages: float) -> int:
-            return thinning_for_messages(every, messages) if messages > fit else calm.thinning
+            if messages <= fit:
+                return calm.thinning
+            return thinning_for_messages(every, messages, messages_max=MESSAGES_MAX)
 
         faults = [
             replace(
