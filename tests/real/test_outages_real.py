@@ -1,6 +1,7 @@
 """Goal: outages of whole zones and links, and slow programs, do to real zones what they do to simulated ones.
 
-Method: short runs on process zones; what programs did between the recorded begin and end of a fault.
+Method: short runs on process zones, those of links and programs on containers, too; what programs did between the
+recorded begin and end of a fault.
 """
 
 from itertools import pairwise
@@ -11,11 +12,23 @@ from typing import Any
 import pytest
 from support.scenarios.short_runs import Ran, run_short
 
-pytestmark = pytest.mark.real
+from zonelab.scenarios.arms import ZoneKind
 
 LOAD = {"duration_s": 4, "rate_per_s": 30, "delay": "0"}
 AT = {"at_s": 1.0, "for_s": 1.5}
 ZONES = "abc"
+
+
+@pytest.fixture(
+    params=[
+        pytest.param(ZoneKind.PROCESS, marks=pytest.mark.real),
+        pytest.param(ZoneKind.DOCKER, marks=pytest.mark.docker),
+    ],
+    ids=str,
+)
+def on(request: pytest.FixtureRequest) -> ZoneKind:
+    kind: ZoneKind = request.param
+    return kind
 
 
 def run_with(directory: Path, *faults: dict[str, Any], **changes: Any) -> Ran:
@@ -37,6 +50,7 @@ def failures(run: Ran) -> dict[str, set[str]]:
     return {zone: set(told["zone_failures"]) for zone, told in run.json("run.json")["coordinators"].items()}
 
 
+@pytest.mark.real
 @pytest.mark.parametrize("arrivals", ["stop", "move"])
 def test_a_zone_that_is_out_does_nothing_and_its_jobs_stop_or_move(tmp_path: Path, arrivals: str) -> None:
     run = run_with(tmp_path, {"kind": "zone_outage", "zone": "b", "arrivals": arrivals, **AT})
@@ -49,18 +63,19 @@ def test_a_zone_that_is_out_does_nothing_and_its_jobs_stop_or_move(tmp_path: Pat
     assert failures(run)["a"] == failures(run)["c"] == {"b"}
 
 
-def test_a_link_that_fails_both_ways_parts_two_zones_and_no_other(tmp_path: Path) -> None:
-    run = run_with(tmp_path, {"kind": "cut", "link": "a:b", **AT}, level="DC_SAFE_QUORUM")
+def test_a_link_that_fails_both_ways_parts_two_zones_and_no_other(tmp_path: Path, on: ZoneKind) -> None:
+    run = run_with(tmp_path, {"kind": "cut", "link": "a:b", **AT}, level="DC_SAFE_QUORUM", on=on)
     assert failures(run) == {"a": {"b"}, "b": {"a"}, "c": set()}
 
 
-def test_a_link_that_flaps_parts_its_zones_and_is_up_at_the_end(tmp_path: Path) -> None:
+def test_a_link_that_flaps_parts_its_zones_and_is_up_at_the_end(tmp_path: Path, on: ZoneKind) -> None:
     flap = {"kind": "flap", "link": "a:b", "down_s": 0.3, "up_s": 0.3, "at_s": 0.5, "for_s": 3.0}
-    run = run_with(tmp_path, flap, load={**LOAD, "duration_s": 4})
+    run = run_with(tmp_path, flap, load={**LOAD, "duration_s": 4}, on=on)
     assert failures(run) == {"a": {"b"}, "b": {"a"}, "c": set()}
     assert {one["zone"] for one in begun(run, "push", after=True)} == set(ZONES)
 
 
+@pytest.mark.real
 def test_servers_that_restart_one_after_another_each_come_back_before_the_next(tmp_path: Path) -> None:
     rolling = [{"kind": "kill", "zone": zone, "at_s": 0.5 + place, "for_s": 0.3} for place, zone in enumerate(ZONES)]
     run = run_with(tmp_path, *rolling, load={**LOAD, "duration_s": 5})
@@ -70,13 +85,21 @@ def test_servers_that_restart_one_after_another_each_come_back_before_the_next(t
     assert all(run.record.phases["load"][0] < row["begin_ns"] for row in rows)
 
 
-def test_a_slow_consumer_works_longer_on_each_message_while_it_is_slow(tmp_path: Path) -> None:
+def test_a_slow_consumer_works_longer_on_each_message_while_it_is_slow(tmp_path: Path, on: ZoneKind) -> None:
     slow = {"kind": "consumer_slow", "zone": "a", "factor": 40.0, **AT}
     consumers = {"per_zone": 1, "batch": 1, "processing": "constant:5ms"}
-    run = run_with(tmp_path, slow, consumers=consumers)
+    run = run_with(tmp_path, slow, consumers=consumers, on=on)
     during, after = (worked_ms(run, begun(run, "ack", after=after)) for after in (False, True))
     assert min(during) > 190
     assert median(after) < min(during)
+
+
+@pytest.mark.docker
+def test_a_full_disk_of_a_container_is_refused_in_a_line(tmp_path: Path) -> None:
+    full = {"kind": "disk_full", "zone": "b", **AT}
+    run = run_short(tmp_path, load=LOAD, faults=[full], persistence="aof-everysec", on=ZoneKind.DOCKER)
+    refused = "zone b: disk_full is possible in simulation and on process zones only"
+    assert (run.record.status, run.record.error) == ("failed", refused)
 
 
 def worked_ms(run: Ran, acks: list[dict[str, Any]]) -> list[float]:

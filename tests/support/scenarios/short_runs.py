@@ -93,12 +93,14 @@ def scenario_file(directory: Path, **changes: Any) -> Path:
     return path
 
 
-def run_short(directory: Path, *, make_queue: MakeQueue = queue_under_test, **changes: Any) -> Ran:
+def run_short(
+    directory: Path, *, make_queue: MakeQueue = queue_under_test, on: ZoneKind = ZoneKind.PROCESS, **changes: Any
+) -> Ran:
     scenario = load_scenario(str(scenario_file(directory, **changes)))
     phases = Phases()
     where, record = run_on_servers(
         scenario,
-        kind=ZoneKind.PROCESS,
+        kind=on,
         runs=directory / "runs",
         watcher=phases,
         command="zonelab run short.yaml",
