@@ -3,11 +3,16 @@
 ``python benchmarks/thinning.py ROLLOUT.yaml [K] [RUNS] [PATH=VALUE …]`` makes ``RUNS`` (4) runs without a fault of the
 first setting of a rollout, runs thinned by ``K`` (40) for as many messages, and prints, of medians and of redelivered
 messages, the relative difference with Student's 95 % interval; of other figures, both.
+
+``python benchmarks/thinning.py six [K] [RUNS]`` does so (by 6, 4 runs) with six loads of rollout-120.yaml, a tenth as
+long and as large, of other levels, modes, engines, lags and persistence, and tells of each whether medians are within
+5 % and whether the difference of p99(push) and p99(ack) may be none.
 """
 
 import sys
 import time
 from collections.abc import Iterator, Sequence
+from pathlib import Path
 
 import numpy as np
 from scipy import stats
@@ -16,6 +21,7 @@ from zonelab.analysis.observation import Observation
 from zonelab.analysis.rates.objectives import TimedOperation
 from zonelab.analysis.rates.outcomes import times_s
 from zonelab.scenarios.run.trial import attempt
+from zonelab.scenarios.spec.reading import load_scenario
 from zonelab.scenarios.spec.scenario import Scenario
 from zonelab.scenarios.spec.thinning import thinned
 from zonelab.studies.evaluate.one_run import measured
@@ -23,6 +29,26 @@ from zonelab.studies.evaluate.rollout import Rollout
 
 SURVIVE = (TimedOperation.PUSH, TimedOperation.LEASE, TimedOperation.ACK)
 CASES = ("redelivered", "abandoned", "concurrent")
+
+TENTH = Path(__file__).with_name("rollout-120.yaml")
+TENTH_AS_LONG = (
+    "load.duration_s=10",
+    "load.rate_per_s=12",
+    "consumers.per_zone=24",
+    "consumers.processing=0.95*lognormal:150ms:300ms + 0.05*constant:4s",
+    "queue.unack_ms=3000",
+    "queue.unack_interval_ms=750",
+    "drain.bound_s=16",
+)
+SIX = (
+    ("level=DC_ONE", "queue.mode=default"),
+    ("level=DC_QUORUM", "queue.mode=default"),
+    ("level=DC_QUORUM", "queue.mode=hardened"),
+    ("level=DC_SAFE_QUORUM", "queue.mode=hardened", "persistence=aof-always"),
+    ("level=DC_QUORUM", "queue.engine=dyno-v2", "links.lag=lognormal:2ms:6ms", "links.overrides={}"),
+    ("level=DC_EACH_SAFE_QUORUM", "queue.mode=hardened", "load.rate_per_s=16", "consumers.per_zone=36"),
+)
+WITHIN = 0.05
 
 
 def runs_of(scenario: Scenario, count: int, first: int) -> tuple[list[Observation], float]:
@@ -41,6 +67,36 @@ def quantile_ms(runs: Sequence[Observation], operation: TimedOperation, part: fl
     return float(np.quantile(np.concatenate([times_s(one, operation) for one in runs]), part, method="lower")) * 1e3
 
 
+def differs(whole: Sequence[float], thin: Sequence[float]) -> tuple[float, float, float]:
+    """Return by how much of the former the latter are more, with its 95 % interval (Welch)."""
+    one, two = np.array(whole), np.array(thin)
+    found = stats.ttest_ind(two, one, equal_var=False).confidence_interval()
+    return tuple(float(end) / one.mean() for end in (two.mean() - one.mean(), found.low, found.high))
+
+
+def six(k: int, count: int) -> None:
+    """Print a line for each of six loads."""
+    right = 0
+    for words in SIX:
+        scenario = load_scenario(str(TENTH), overrides=[*TENTH_AS_LONG, *words, "arm=sim"])
+        made = thinned(scenario, k)
+        whole, _ = runs_of(scenario, count, 1)
+        thin, _ = runs_of(made.scenario, count * round(made.factor), 1_000_001)
+        every = [[one] for one in whole], list(grouped(thin, round(made.factor)))
+        lines, fine = [], True
+        for name, part in [*((name, 0.5) for name in SURVIVE), *((name, 0.99) for name in SURVIVE[::2])]:
+            one, other = ([quantile_ms(group, name, part) for group in groups] for groups in every)
+            if min(one) == max(one) == 0:
+                continue
+            off, low, high = differs(one, other)
+            fine = fine and (abs(off) < WITHIN if part == 0.5 else low <= 0 <= high)
+            lines.append(f"p{part * 100:g}({name}) {np.mean(one):.3g} ms {off:+.1%} ({low:+.1%} to {high:+.1%})")
+        right += fine
+        sizes = " and ".join(f"{sum(run.begun for run in runs):,}" for runs in (whole, thin))
+        print(f"{' '.join(words)}: {sizes} messages; {'as it is' if fine else 'MOVES'}", *lines, sep="\n  ", flush=True)
+    print(f"{right} of {len(SIX)} within {WITHIN:.0%} in medians, with a p99 that may be the same")
+
+
 def compared(name: str, whole: Sequence[float], thin: Sequence[float], unit: str) -> str:
     """Return both means, and by how much the thinned ones differ (Welch)."""
     one, two = np.array(whole), np.array(thin)
@@ -56,6 +112,9 @@ def compared(name: str, whole: Sequence[float], thin: Sequence[float], unit: str
 def main() -> None:
     path, words = sys.argv[1], sys.argv[2:]
     numbers = [int(word) for word in words if word.isdigit()]
+    if path == "six":
+        six(*(*numbers, *(6, 4)[len(numbers) :]))
+        return
     k, count = (*numbers, *(40, 4)[len(numbers) :])
     setting = Rollout.load(path, overrides=[word for word in words if "=" in word]).settings[0]
     made = thinned(setting.scenario, k)
