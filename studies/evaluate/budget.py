@@ -60,7 +60,9 @@ class Budget:
         """Raises ``NotAccepted`` if each kind cannot have its first runs."""
         least = LEAST * len(cells)
         if self.runs is not None and self.runs < least:
+            calm = sum(cell.fault is None for cell in cells)
             kinds = f"{LEAST} of each of {len(cells)} kinds"
+            kinds += f", {calm} of them without a fault, one for each thinning" if calm > 1 else ""
             raise NotAccepted(f"--runs: got {self.runs}; accepted: at least {least}, {kinds}")
 
     def check_seconds(self, rollout: Rollout, *, a_run_s: float) -> None:

@@ -31,7 +31,7 @@ _LONG_S = 1.0
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class EvaluationRounds:
-    """``looks``: how many there were. ``complete`` is False if Ctrl-C ended it.
+    """``looks``: how many there were, ``looks_most`` there could have been. ``complete`` is False if Ctrl-C ended it.
 
     ``runs``: of each kind, in the setting with most; ``left``: settings that got fewer. ``needs_s``: by setting and
     objective that is open, for how long the same processes would have to go on; None if that cannot be told.
@@ -41,6 +41,7 @@ class EvaluationRounds:
     measured: Mapping[str, SettingRates]
     found: Recommendation
     looks: int
+    looks_most: int
     runs: Mapping[RunKind, int]
     known: int
     failures: Mapping[str, str]
@@ -134,6 +135,7 @@ class Evaluation:
             measured=measured,
             found=found,
             looks=max(1, look),
+            looks_most=looks or UNPLANNED_LOOKS_MAX,
             runs={cell: max(len(one.outcomes.runs[cell]) for one in measured.values()) for cell in self._counts},
             known=known,
             failures={f"{name}, seed {seed}": why for (name, seed), why in self._done.failures.items()},
@@ -149,11 +151,7 @@ class Evaluation:
         )
 
     def at_least(
-        self,
-        counts: Mapping[RunKind, int],
-        *,
-        settings: Collection[str],
-        state: RunState,
+        self, counts: Mapping[RunKind, int], *, settings: Collection[str], state: RunState
     ) -> tuple[Mapping[str, SettingRates], bool]:
         """Make ``counts`` runs of some kinds and settings, whatever the budget is; False if Ctrl-C ended it.
 
