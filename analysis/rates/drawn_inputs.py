@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from zonelab.analysis.rates.rollout_question import RolloutQuestion, WeightInput, weight_inputs
 
@@ -86,11 +87,15 @@ def drawn_inputs(question: RolloutQuestion, *, draws: int = DRAWS) -> DrawnInput
     )
 
 
+def stratified(inputs: int, draws: int) -> NDArray[np.float64]:
+    """Return a row a draw and a column an input: parts from 0 to 1, one in each of ``draws`` equal parts."""
+    rng = np.random.default_rng(_SEED)
+    return np.stack([(rng.permutation(draws) + rng.random(draws)) / draws for _ in range(inputs)], axis=1)
+
+
 def _drawn(question: RolloutQuestion, spread: list[WeightInput], draws: int) -> Iterator[RolloutQuestion]:
     """Each input is drawn once from each of ``draws`` equally likely parts of its interval, whatever the others are."""
-    rng = np.random.default_rng(_SEED)
-    columns = [(rng.permutation(draws) + rng.random(draws)) / draws for _ in spread]
-    for row in np.stack(columns, axis=1):
+    for row in stratified(len(spread), draws):
         asked: RolloutQuestion | None = question
         for one, part in zip(spread, row, strict=True):
             if asked is not None and one.span is not None:

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from zonelab.analysis.number_text import listed
-from zonelab.analysis.rates.decisions import LOOKS_MAX, ObjectiveJudgement, ObjectiveStatus
+from zonelab.analysis.rates.decisions import ObjectiveJudgement, ObjectiveStatus
 from zonelab.analysis.rates.decisive_inputs import DecisiveInput
 from zonelab.analysis.rates.drawn_inputs import DrawnInputs
 from zonelab.analysis.rates.fault_costs import fault_costs
@@ -23,6 +23,7 @@ from zonelab.studies.evaluate.drawn_told import drawn_json, drawn_sentences, dra
 from zonelab.studies.evaluate.evaluation import EvaluationRounds
 from zonelab.studies.evaluate.given_faults import RatesGivenFaults
 from zonelab.studies.evaluate.outage_limits import beyond, shortened
+from zonelab.studies.evaluate.priced_settings import PricedSettings
 from zonelab.studies.evaluate.reasons import AnswerReasons
 from zonelab.studies.evaluate.rollout import SEEDS_OF_CELL, Rollout
 from zonelab.studies.evaluate.simulated_inputs import InputEnd
@@ -141,13 +142,20 @@ class EvaluationResult:
     @cached_property
     def _cost(self) -> YearlyCost | None:
         """The cost of the recommended setting."""
-        name, year = self.done.found.recommended, self.rollout.year
-        if name is None:
-            return None
+        name = self.done.found.recommended
+        return None if name is None else self._cost_of(name)
+
+    def _cost_of(self, name: str) -> YearlyCost | None:
         scenario = next(one.scenario for one in self.rollout.settings if one.name == name)
         commands = self.values[name][Figure.parsed(COMMANDS)]
-        outcomes = self.done.measured[name].outcomes
-        return YearlyCost.of(scenario, year, commands, prices=self.rollout.evaluate.prices, outcomes=outcomes)
+        outcomes, prices = self.done.measured[name].outcomes, self.rollout.evaluate.prices
+        return YearlyCost.of(scenario, self.rollout.year, commands, prices=prices, outcomes=outcomes)
+
+    @cached_property
+    def _priced(self) -> PricedSettings | None:
+        """Return the settings that would do, by the prices of the file."""
+        doing = [row.setting for row in self.done.found.rows if row.is_likely]
+        return PricedSettings.of({name: cost for name in doing if (cost := self._cost_of(name)) is not None})
 
     @property
     def left_out(self) -> list[str]:
@@ -195,7 +203,8 @@ class EvaluationResult:
             "settings": [self._row_json(row) for row in found.rows],
             "seconds_a_run": self.done.seconds_a_run,
             "changes": [str(change) for change in self.changes],
-            "flips": [change.to_json() for change in self.changes],
+            "flips": [change.to_json() for change in (*self.changes, *(self._priced.flips if self._priced else ()))],
+            "priced": None if self._priced is None else self._priced.to_json(),
             "neighbours": self.explained_neighbours,
             "ablations": None if self.ablations is None else self.ablations.to_json(),
             "drawn": None if self.drawn is None else drawn_json(self.drawn),
@@ -239,6 +248,8 @@ class EvaluationResult:
         if self._cost is not None:
             yield f"\nCost of {self.done.found.recommended}, a year:"
             yield from (f"  {one}" for one in self._cost.sentences())
+        if self._priced is not None:
+            yield from self._priced.sentences()
         if self._neighbours:
             yield f"\nBeside {self.done.found.recommended}, one value changed, of the year:"
             yield from (f"  {one}" for one in self.explained_neighbours)
@@ -252,7 +263,7 @@ class EvaluationResult:
             yield from (f"  {change}" for change in self.changes)
         yield from (*self.left_out, *self.assumptions, *self.doubts, *self._given_faults.sentences())
         runs = ", ".join(f"{count} {cell}" for cell, count in self.done.runs.items())
-        yield f"\nRuns of each setting: {runs}. Look {self.done.looks} of at most {LOOKS_MAX}."
+        yield f"\nRuns of each setting: {runs}. Look {self.done.looks} of at most {self.done.looks_most}."
         yield f"Seeds from {self.first_seed} on, {SEEDS_OF_CELL:,} later for each next kind; zonelab {self._version}."
         problems = [f"{which}: {why}" for which, why in self.done.failures.items()]
         yield from without_verdict(problems, file=self.directory / "evaluate.json")

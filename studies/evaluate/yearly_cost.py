@@ -127,15 +127,26 @@ class YearlyCost:
         """Return what it costs in money, at the low ends of all prices and at their high ones; None without prices."""
         if self.prices is None:
             return None
-        parts = {
+        given = self.given_prices
+        low, high = (
+            sum(getattr(one, end) * self.amounts[name] for name, one in given.items()) for end in ("low", "high")
+        )
+        return InputRange(low=low, high=high)
+
+    @property
+    def amounts(self) -> Mapping[str, float]:
+        """Return how much of each thing that can have a price a year takes."""
+        return {
             "million_commands": self.all_commands / 1e6,
             "gb_between_zones": (self.sent_bytes or 0.0) / 1e9,
             "memory_gb": self.backlog_bytes / 1e9,
             "program": float(self.programs),
         }
-        given = {name: one for name in parts if (one := getattr(self.prices, name)) is not None}
-        low, high = (sum(getattr(one, end) * parts[name] for name, one in given.items()) for end in ("low", "high"))
-        return InputRange(low=low, high=high)
+
+    @property
+    def given_prices(self) -> Mapping[str, InputRange]:
+        """Return the prices of the file, by what they are of."""
+        return {name: one for name in self.amounts if (one := getattr(self.prices, name, None)) is not None}
 
     def to_json(self) -> Mapping[str, Any]:
         price = self.price
