@@ -26,6 +26,7 @@ from zonelab.analysis.runs.errors import RunError, TooNew, missing, reading
 from zonelab.analysis.runs.fault_bands import FaultBand, fault_bands
 from zonelab.analysis.runs.history import ADDED, DEPTH, FAULTS, FINAL_STATE, OPERATIONS
 from zonelab.analysis.runs.info import FORMAT, RunInfo, newer, opened_info
+from zonelab.analysis.runs.program_commands import SentByProgram, sent_by
 from zonelab.analysis.runs.segments import SEGMENTED, is_segment, segment_path, segments_of, single_file
 from zonelab.analysis.runs.tables import FORMAT_KEY, WRITTEN_AS_KEY
 from zonelab.analysis.whole_files import write_json
@@ -126,6 +127,10 @@ class RunDirectory:
         """The rows of ``table`` in order, as ``operations`` has them; none if the run has no such table."""
         for path in self.files(table):
             yield from _batches(path, schema, columns, batch_rows, messages)
+
+    def program_commands(self, process: str) -> Iterator[SentByProgram]:
+        """Yield what a process of the user's own programs sent, if that was recorded."""
+        return sent_by(self.path, process, epoch_ns=self.info.epoch_ns)
 
     @property
     def final_state_known(self) -> bool:

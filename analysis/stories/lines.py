@@ -10,6 +10,7 @@ import pyarrow.compute as pc
 
 from zonelab.analysis.runs.fault_bands import FaultBand
 from zonelab.analysis.runs.info import RunInfo
+from zonelab.analysis.runs.program_commands import SentByProgram
 
 STORIES_MAX = 3
 """Cases of one class that are shown at most; all of them are in ``offenders.parquet`` or ``anomalies.parquet``."""
@@ -43,6 +44,8 @@ class StorySource(Protocol):
     def final_state(self, columns: Sequence[str] | None = None) -> Iterator[pa.RecordBatch]: ...
     def table(self, name: str, schema: pa.Schema) -> pa.Table | None: ...
     def faults(self) -> list[FaultBand]: ...
+    def program_commands(self, process: str) -> Iterator[SentByProgram]:
+        """Yield what a process of the user's own programs sent, if that was recorded."""
 
 
 class Line(NamedTuple):

@@ -23,6 +23,7 @@ from zonelab.analysis.stories.lines import (
     rows_with,
     with_faults,
 )
+from zonelab.analysis.stories.program_paths import program_lines
 from zonelab.analysis.units import NS_PER_MS, NS_PER_S
 
 _COLUMNS = (
@@ -118,6 +119,7 @@ class _MessageTeller:
             yield Line(row["time_ns"], row["process"], self._words(row), row["index"] in telling)
         yield from self._due(rows)
         yield from self._lease_ends(rows)
+        yield from program_lines(self.run, str(rows[0]["message_id"]), rows) if rows else ()
 
     def _words(self, row: Mapping[str, Any]) -> str:
         of = (

@@ -9,12 +9,10 @@ from typing import BinaryIO
 
 from zonelab.analysis.events.format import event_in, header_of
 from zonelab.analysis.events.reading import LogFile
+from zonelab.analysis.runs.program_commands import FOLDER, commands_path
 from zonelab.analysis.units import NS_PER_MS
 from zonelab.analysis.whole_files import write_json
 from zonelab.scenarios.programs.lines import LineSplitter, WrittenLine
-
-FOLDER = "programs"
-"""The folder of a run directory with the logs and the events of its programs."""
 
 END_STATE_NAME = "end_state.json"
 
@@ -72,7 +70,7 @@ class CollectedEvents:
 
     def commands_path(self, name: str) -> Path:
         """Return the file for the commands that process ``name`` sends."""
-        return self._directory / f"{name}.commands.jsonl"
+        return commands_path(self._directory.parent, name)
 
     def add(self, source: EventSource) -> Path:
         """Expect events of ``source``; return the file that it may write them to."""

@@ -75,7 +75,7 @@ class CommandStrike:
             await hold.reached.wait()
             if hold.where is None:
                 return
-            self.record |= asdict(hold.where)
+            self.record |= {"when": hold.point.when.value, **asdict(hold.where)}
             if self._strike.holder:
                 self._holders = await asyncio.to_thread(self._found, hold.where.peer)
         self.record |= {"hit": self._send(self._number), "time_ns": self._run_ns()}

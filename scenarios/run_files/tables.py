@@ -10,6 +10,7 @@ import pyarrow as pa
 from zonelab.analysis.runs.fault_bands import FaultBand, fault_bands
 from zonelab.analysis.runs.history import FAULTS, FINAL_STATE, OPERATIONS
 from zonelab.analysis.runs.info import RunInfo
+from zonelab.analysis.runs.program_commands import SentByProgram
 from zonelab.analysis.runs.segments import SegmentedTable, table_in
 from zonelab.analysis.runs.tables import MemoryTable, Table
 
@@ -115,6 +116,10 @@ class MemoryRun:
         if table in self.tables.tables:
             found = [row for row in self.tables.tables[table].rows if row[id_at] is not None]
             yield {name: [row[places[name]] for row in found] for name in columns}
+
+    def program_commands(self, process: str) -> Iterator[SentByProgram]:
+        """Nothing: programs of the user's own run on real servers, which leave a directory."""
+        return iter(())
 
     def final_state(
         self, columns: Sequence[str] | None = None, *, batch_rows: int | None = None

@@ -8,6 +8,7 @@ import json
 import shutil
 import subprocess
 import sys
+from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 from tempfile import mkdtemp
@@ -16,6 +17,10 @@ from typing import Any
 import pytest
 from support.programs import HANGS_S
 
+from zonelab.analysis.runs.directory import RunDirectory
+from zonelab.analysis.summary.run_summary import load_verdict
+from zonelab.studies.stories.lens import lens
+
 pytestmark = pytest.mark.real
 
 GUESTS = Path(__file__).parents[2] / "support" / "guests"
@@ -23,16 +28,65 @@ GUESTS = Path(__file__).parents[2] / "support" / "guests"
 _AT = "at 100ms for 3s at-command 5 at '{}'"
 AT_TAKE = f"program_kill worker {_AT.format('EVAL *ZRANGEBYSCORE* 2 due')} nonempty true when applied"
 AT_WORK = f"program_kill worker {_AT.format('EVAL *worked* 2 due')}"
-STOPPED_AT_WORK = f"{AT_WORK} how SIGSTOP pause-s 0.6"
+STOPPED = "how SIGSTOP pause-s"
+STOPPED_AT_WORK = f"{AT_WORK} {STOPPED} 0.6"
 ZONE = "kill b restart warm at 100ms for 1s"
 
+
+@dataclass(frozen=True, kw_only=True)
+class Bug:
+    """A planted bug: the ``fault`` under which it shows, the class of its cases, and the commands between which the
+    worker is when it is hit, as the story has them.
+    """
+
+    fault: str | None
+    found: str
+    told: tuple[str, ...] = ()
+    forbid: str = ""
+    workers: int = 2
+
+
 BUGS = {
-    "lost": (AT_TAKE, "lost"),
-    "early": (None, "early"),
-    "early-ack": (AT_WORK, "abandoned"),
-    "double": (STOPPED_AT_WORK, "concurrent"),
+    "lost": Bug(
+        fault=f"program_kill worker {_AT.format('LPOP waiting')} nonempty true when applied",
+        found="lost",
+        told=("has applied this command, without its answer: LPOP waiting", "it sends, as before: LRANGE active 0 -1"),
+    ),
+    "double": Bug(
+        fault=STOPPED_AT_WORK,
+        found="concurrent",
+        told=(
+            "EVAL local id = redis.call('ZRANGEBYSCORE'",
+            "is stopped before this command, which no zone gets: EVAL return",
+        ),
+    ),
+    "early": Bug(fault=None, found="early", told=("ZADD due",)),
+    "resurrected": Bug(
+        fault=f"program_kill worker {_AT.format('LRANGE active')} nonempty true when replied {STOPPED} 1.5",
+        found="resurrected",
+        told=("is stopped with the answer to this command: LRANGE active 0 -1", "RPUSH waiting JOB"),
+    ),
+    "early-ack": Bug(
+        fault=f"program_kill worker {_AT.format('INCR worked')}",
+        found="abandoned",
+        told=("LREM active 1 JOB", "is killed before this command, which no zone gets: INCR worked"),
+    ),
+    "forgotten": Bug(
+        fault=f"program_kill worker {_AT.format('ZREM due')} when applied",
+        found="lost",
+        told=("has applied this command, without its answer: ZREM due JOB", "it sends, as before: RPUSH waiting job-"),
+        workers=1,
+    ),
+    "lock": Bug(
+        fault=f"program_kill worker {_AT.format('LRANGE active')} nonempty true when applied",
+        found="stuck",
+        told=("SET reclaiming 1 NX", "has applied this command, without its answer: LRANGE active 0 -1"),
+    ),
+    "poison": Bug(
+        fault=None, found="redelivered", told=("LREM active 1 JOB", "RPUSH waiting JOB"), forbid="redelivered"
+    ),
 }
-"""By name: the fault under which it shows, and the class of its cases."""
+"""By name. JOB stands for the message of the story."""
 
 
 def python() -> str:
@@ -60,10 +114,12 @@ def go() -> str:
     return _built()
 
 
-def tried(folder: Path, guest: str, fault: str | None, bug: str = "") -> tuple[int, dict[str, int], dict[str, Any]]:
+def tried(
+    folder: Path, guest: str, fault: str | None, *more: str, bug: str = ""
+) -> tuple[int, dict[str, int], dict[str, Any]]:
     """Return exit code, the classes that are not empty with their counts, and all that it printed."""
-    words = ["try", "--json", "--quiet", "2s", "--worker-zone", "a", "--workers", "2", "--drain", "120s"]
-    words += ["--producer", f"{guest} push {{url}} 60 {bug}", "--worker", f"{guest} work {{url}} {bug}"]
+    words = ["try", "--json", "--quiet", "2s", "--worker-zone", "a", "--workers", "2", "--drain", "120s", *more]
+    words += ["--producer", f"{guest} push {{url}} {bug} 60", "--worker", f"{guest} work {{url}} {bug}"]
     words += ["--fault", fault] if fault else []
     done = subprocess.run(
         [sys.executable, "-m", "zonelab", *words],
@@ -96,15 +152,25 @@ def test_a_sound_queue_is_valid(tmp_path: Path, guest: Any, fault: str) -> None:
     assert "60 messages were sent to the queue, and 60 of them accepted" in said["sentences"][1]
 
 
-@pytest.mark.parametrize("bug", BUGS)
-def test_a_planted_bug_is_found(tmp_path: Path, bug: str) -> None:
-    fault, expected = BUGS[bug]
-    code, found, _ = tried(tmp_path, python(), fault, bug)
-    assert code == 1
-    assert expected in found
+@pytest.mark.parametrize("name", BUGS)
+def test_a_planted_bug_is_found_and_its_story_says_where_the_worker_was(tmp_path: Path, name: str) -> None:
+    bug = BUGS[name]
+    guest = f"{sys.executable} {GUESTS / 'buggy_queue.py'}"
+    more = ["--set", "programs.worker.record_commands=true", "--set", "programs.producer.record_commands=true"]
+    more += ["--workers", str(bug.workers)]
+    more += ["--set", f"checks.forbid=[{bug.forbid}]", "--drain", "5s"] if bug.forbid else []
+    code, found, said = tried(tmp_path, guest, bug.fault, *more, bug=name)
+    assert code == 1, said["verdict"]
+    assert bug.found in found
+    run = RunDirectory.open(tmp_path / said["run"])
+    job = load_verdict(run).cases[bug.found][0].message_id
+    told = "\n".join(line.what for line in lens(run, job).lines)
+    places = [told.find(words.replace("JOB", job)) for words in bug.told]
+    assert -1 not in places, told
+    assert places == sorted(places), told
 
 
 @pytest.mark.parametrize("guest", [node, go])
 def test_a_planted_bug_is_found_in_other_languages(tmp_path: Path, guest: Any) -> None:
-    code, found, _ = tried(tmp_path, guest(), AT_TAKE, "lost")
+    code, found, _ = tried(tmp_path, guest(), AT_TAKE, bug="lost")
     assert (code, found["lost"]) == (1, 1)

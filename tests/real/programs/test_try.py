@@ -14,12 +14,13 @@ from support.programs import HANGS_S
 
 pytestmark = pytest.mark.real
 
-GUEST = f"{sys.executable} {Path(__file__).parents[2] / 'support' / 'guests' / 'sound_queue.py'}"
+GUESTS = Path(__file__).parents[2] / "support" / "guests"
 
 
 def tried(folder: Path, *options: str, bug: str = "") -> tuple[int, dict[str, Any], str]:
     words = [sys.executable, "-m", "zonelab", "try", "--json", "--quiet", "2s", "--worker-zone", "a", "--drain", "60s"]
-    words += ["--producer", f"{GUEST} push {{url}} 40 {bug}", "--worker", f"{GUEST} work {{url}} {bug}", *options]
+    guest = f"{sys.executable} {GUESTS / ('buggy_queue.py' if bug else 'sound_queue.py')}"
+    words += ["--producer", f"{guest} push {{url}} {bug} 40", "--worker", f"{guest} work {{url}} {bug}", *options]
     done = subprocess.run(words, cwd=folder, capture_output=True, text=True, timeout=HANGS_S, check=False)
     return done.returncode, json.loads(done.stdout or "{}"), done.stderr
 

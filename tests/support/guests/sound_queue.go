@@ -1,4 +1,4 @@
-// The queue of sound_queue.py with the standard library: sound_queue push URL COUNT [BUG] | work URL [BUG]
+// The queue of sound_queue.py with the standard library: sound_queue push URL [BUG] COUNT | work URL [BUG]
 package main
 
 import (
@@ -116,11 +116,11 @@ func work(bug string) {
 }
 
 func main() {
-	bug := os.Args[len(os.Args)-1]
+	last := os.Args[len(os.Args)-1]
 	if os.Args[1] == "push" {
-		count, _ := strconv.Atoi(os.Args[3])
+		count, _ := strconv.Atoi(last)
 		push(count)
 	} else {
-		work(bug)
+		work(last)
 	}
 }

@@ -1,4 +1,4 @@
-// The queue of sound_queue.py without packages: node sound_queue.js push URL COUNT [BUG] | work URL [BUG]
+// The queue of sound_queue.py without packages: node sound_queue.js push URL [BUG] COUNT | work URL [BUG]
 const net = require("net");
 
 const LEASE_MS = 1000;
@@ -70,5 +70,5 @@ async function work(bug) {
   }
 }
 
-if (role === "push") push(Number(rest[0]));
+if (role === "push") push(Number(rest.at(-1)));
 else work(rest[0]);

@@ -1,0 +1,83 @@
+"""Goal: a story has the commands around the death of a program, and those that name the message, and no others.
+
+Method: a made-up run of two processes, one of which was hit at a command, with and without a record of commands.
+"""
+
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+
+from zonelab.analysis.runs.program_commands import SentByProgram
+from zonelab.analysis.stories.program_paths import program_lines
+
+SENT = {
+    "w-a-0": [
+        (10, "p1", "ZREM due job-3"),
+        (11, "p2", "PING"),
+        (12, "p1", "RPUSH waiting job-3"),
+        (20, "p1", "INCR worked"),
+        (30, "p1", "ZREM due job-12"),
+    ],
+    "w-a-1": [(15, "p3", "GET job-1"), (40, "p3", "GET job-12")],
+}
+STRIKE = {
+    "signal": "SIGKILL",
+    "hit": True,
+    "when": "applied",
+    "command": "ZREM due job-12",
+    "earlier": ["A", "B", "C", "INCR worked"],
+    "time_ns": 35,
+}
+PUSHED = [{"time_ns": 5, "process": "p-a-0", "f": "push", "type": "ok"}]
+BEGUN = [*PUSHED, {"time_ns": 25, "process": "w-a-0.2", "f": "pop", "type": "ok"}]
+
+
+def told(rows: list[dict[str, Any]], strike: dict[str, Any], *, sent: dict[str, Any] | None = None) -> list[str]:
+    commands = SENT if sent is None else sent
+    run: Any = SimpleNamespace(
+        info=SimpleNamespace(programs={"w-a-0": {"strikes": [strike]}, "w-a-1": {"strikes": []}}),
+        program_commands=lambda name: [SentByProgram(*one) for one in commands.get(name, ())],
+    )
+    return [f"{line.who} {line.what}" for line in program_lines(run, "job-12", rows)]
+
+
+@pytest.mark.parametrize("rows", [PUSHED, BEGUN])
+def test_the_commands_between_which_a_program_died_are_told_once(rows: list[dict[str, Any]]) -> None:
+    assert told(rows, STRIKE) == [
+        "w-a-1   GET job-12",
+        "w-a-0   B",
+        "w-a-0   C",
+        "w-a-0   INCR worked",
+        "w-a-0 is killed when every zone has applied this command, without its answer: ZREM due job-12",
+        "w-a-0 after such a command it sends, as before: RPUSH waiting job-3",
+    ]
+
+
+def test_before_its_command_a_program_is_between_that_and_the_one_in_front_of_it() -> None:
+    lines = told(PUSHED, {**STRIKE, "when": "before", "signal": "SIGSTOP"}, sent={})
+    assert lines[-2:] == [
+        "w-a-0   INCR worked",
+        "w-a-0 is stopped before this command, which no zone gets: ZREM due job-12",
+    ]
+
+
+@pytest.mark.parametrize(
+    ("rows", "strike"),
+    [
+        (PUSHED, {**STRIKE, "time_ns": 4}),
+        (PUSHED, {"signal": "SIGKILL", "hit": False}),
+        ([*PUSHED, {"time_ns": 25, "process": "w-a-1", "f": "pop", "type": "ok"}], STRIKE),
+    ],
+)
+def test_a_strike_before_the_message_or_at_another_program_is_not_told(
+    rows: list[dict[str, Any]], strike: dict[str, Any]
+) -> None:
+    assert told(rows, strike, sent={}) == []
+
+
+def test_a_long_path_loses_its_middle() -> None:
+    many = {"w-a-0": [(number, "p", f"SET job-12 {number}") for number in range(100)]}
+    lines = told(PUSHED, {"hit": False}, sent=many)
+    assert len(lines) == 20
+    assert (lines[9], lines[10]) == ("w-a-0   SET job-12 9", "w-a-0   SET job-12 90")
