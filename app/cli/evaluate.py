@@ -1,12 +1,13 @@
 """The verbs that decide before a rollout: ``zonelab evaluate``, and ``new``, which writes its file."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from enum import StrEnum
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
+from zonelab.app.cli.exits import LabError
 from zonelab.app.cli.many_runs import RUNS, StudyOptions, over_many_runs, words_of
 from zonelab.app.cli.options import (
     RUNS_MAX,
@@ -99,6 +100,13 @@ def evaluate(
             help=f"Real runs of each setting without faults and with each fault; {CONFIRM_RUNS_DEFAULT} if not given.",
         ),
     ] = None,
+    on: Annotated[
+        ZoneKind | None,
+        typer.Option(
+            help="Make the runs on real servers: for a scenario with programs, which cannot be simulated; with --runs.",
+            callback=containers_possible,
+        ),
+    ] = None,
     set_: Overrides = None,
     opens: Opens = False,
     options: StudyOptions,
@@ -136,7 +144,11 @@ def evaluate(
     if file is None:
         rollout = plain_rollout(zones=zones, lag=lag, rate=rate, overrides=set_ or ())
     else:
+        excluded = {"--confirm": real, "--limit": limit, "--open": opens}
+        _evaluate_programs(file, on=on, runs=runs, excluded=excluded, set_=set_ or (), words=words, options=options)
         rollout = Rollout.load(file, overrides=set_ or ())
+    if on is not None:
+        raise NotAccepted("--on: accepted with a scenario that has programs; use --confirm for others")
     if real is not None:
         real.check(rollout)
     done = run_evaluation(
@@ -153,6 +165,46 @@ def evaluate(
     if opens:
         open_page(done.directory / PAGE_NAME)
     options.end(done, evaluation_suite(done))
+
+
+def _evaluate_programs(
+    file: str,
+    *,
+    on: ZoneKind | None,
+    runs: int | None,
+    excluded: Mapping[str, object],
+    set_: Sequence[str],
+    words: Sequence[str],
+    options: StudyOptions,
+) -> None:
+    """Evaluate the programs of ``file``, and end with the exit code; nothing happens if it has none.
+
+    ``excluded``: options that only what is simulated has, each with its value.
+    """
+    from zonelab.scenarios.spec.reading import has_programs
+    from zonelab.studies.evaluate.program_rollout import SIMULATES_NONE, ProgramRollout
+
+    if not has_programs(file):
+        return
+    if on is None:
+        raise NotAccepted(SIMULATES_NONE)
+    for option, value in {**excluded, "--junit": options.junit, "--master": options.where.master}.items():
+        if value:
+            raise NotAccepted(f"{option} and --on exclude each other")
+    from zonelab.app.verbs.evaluate_programs import evaluate_programs
+
+    done = evaluate_programs(
+        ProgramRollout.load(file, overrides=set_),
+        on=on,
+        budget_runs=runs,
+        first_seed=options.seeds.start,
+        runs=options.directory,
+        command=options.command(*words, "--on", str(on)),
+    )
+    show(done, as_json=options.as_json)
+    if done.problems:
+        raise LabError(done.problems[0])
+    raise typer.Exit(done.exit_code)
 
 
 def _file(words: Sequence[str], from_: Sequence[str], *, lags: Path | None) -> str | None:

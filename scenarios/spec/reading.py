@@ -49,6 +49,14 @@ def load_scenario(source: str, *, overrides: Sequence[str] = (), draws_faults: b
     return _validate(document, str(path), changed, fits=draws_faults and any(map(_of_topology, changed)))
 
 
+def has_programs(source: str) -> bool:
+    """Return whether the file of a scenario has programs of the user's own; nothing else of it is looked at.
+
+    Raises ``ScenarioError`` if it cannot be read.
+    """
+    return bool(_read(_locate(source)).get("programs"))
+
+
 def scenario_of(document: Mapping[str, Any], *, source: str, overrides: Sequence[str] = ()) -> Scenario:
     """Return the scenario that ``document`` says, with ``path=value`` overrides.
 

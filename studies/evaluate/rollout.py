@@ -55,9 +55,8 @@ class Rollout:
             raise ScenarioError([f"{source}: {line}" for line in lines])
         evaluate = base.evaluate
         assert evaluate is not None
-        vary = [f"{path}={','.join(map(_written, values))}" for path, values in evaluate.vary.items()]
         try:
-            varied = settings_of(source, vary=vary, overrides=overrides)
+            varied = settings_of(source, vary=vary_words(evaluate), overrides=overrides)
         except ScenarioError as error:
             problems = [line.replace("--vary", f"{source}: evaluate.vary", 1) for line in error.lines]
             raise ScenarioError(problems) from None
@@ -165,7 +164,7 @@ class Rollout:
         """The faults of one event. All of them are where ``seed`` says."""
         return [
             {
-                **_placed(part.fault, targets, seed),
+                **placed(part.fault, targets, seed),
                 "at_s": round(self.times.begin_s + part.after_s, 3),
                 "for_s": part.for_s or round(cell.length_s - part.after_s, 3),
             }
@@ -208,6 +207,11 @@ def pushes(scenario: Scenario) -> bool:
     return bool(load.arrivals or load.operations or any(map(load.rate_of, scenario.zones)))
 
 
+def vary_words(evaluate: Evaluate) -> list[str]:
+    """Return what is varied as ``--vary`` has it."""
+    return [f"{path}={','.join(map(_written, values))}" for path, values in evaluate.vary.items()]
+
+
 def _rate_per_s(scenario: Scenario) -> float:
     """Return the messages a second of all zones; 0 if the load has no rate."""
     return sum(map(scenario.load.rate_of, scenario.zones))
@@ -229,8 +233,11 @@ def longest_of(times: Sequence[LoadTimes]) -> LoadTimes:
     )
 
 
-def _placed(fault: Mapping[str, Any], targets: Targets, seed: int) -> dict[str, Any]:
-    """``any`` becomes a place: neighbouring seeds have different ones, so all are equally frequent."""
+def placed(fault: Mapping[str, Any], targets: Targets, seed: int) -> dict[str, Any]:
+    """Return a fault in which ``any`` has become a place.
+
+    Neighbouring seeds have different ones, so all are equally frequent.
+    """
     kind = CLASSES.get(str(fault.get("kind")))
     places = kind.anywhere(targets) if kind is not None else {}
     return {

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from functools import partial
 from itertools import product
 
+from zonelab.scenarios.arms import Arm
 from zonelab.scenarios.errors import NotAccepted, ScenarioError
 from zonelab.scenarios.spec.reading import identity_of, load_scenario
 from zonelab.scenarios.spec.scenario import Scenario
@@ -60,11 +61,16 @@ class VaryOption:
 
 
 def settings_of(
-    source: str, *, vary: Sequence[str], overrides: Sequence[str] = (), draws_faults: bool = False
+    source: str,
+    *,
+    vary: Sequence[str],
+    overrides: Sequence[str] = (),
+    draws_faults: bool = False,
+    arm: Arm = Arm.SIM,
 ) -> tuple[Setting, ...]:
     """Every combination, the last path varying fastest; one setting, the scenario as it is, if nothing is varied.
 
-    ``draws_faults``: as of ``load_scenario``.
+    ``draws_faults``: as of ``load_scenario``. ``arm``: of all settings.
     Raises ``NotAccepted``, or ``ScenarioError`` if a combination is no valid scenario.
     """
     varied = [VaryOption.parsed(text) for text in vary]
@@ -74,7 +80,7 @@ def settings_of(
         raise NotAccepted(f"--vary {twice}: duplicate path; give each once, with all its values")
     combinations = product(*(one.values for one in varied))
     load = partial(load_scenario, source, draws_faults=draws_faults)
-    return tuple(_setting(load, overrides, paths, values) for values in combinations)
+    return tuple(_setting(load, [*overrides, f"arm={arm}"], paths, values) for values in combinations)
 
 
 def _setting(
@@ -82,7 +88,7 @@ def _setting(
 ) -> Setting:
     changed = [f"{path}={value}" for path, value in zip(paths, values, strict=True)]
     try:
-        scenario = load(overrides=[*overrides, *changed, "arm=sim"])
+        scenario = load(overrides=[*overrides, *changed])
     except ScenarioError as error:
         raise ScenarioError([_as_given(line, changed, paths) for line in error.lines]) from None
     return Setting(name=" ".join(changed) or "as it is", scenario=scenario)

@@ -63,8 +63,8 @@ class TestFaultsThatHappenTogether:
     def test_parts_that_draw_places_of_their_own_would_be_seen(
         self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
     ) -> None:
-        placed, drawn = rollouts._placed, iter(range(10_000))
-        monkeypatch.setattr(rollouts, "_placed", lambda fault, targets, _: placed(fault, targets, next(drawn)))
+        placed, drawn = rollouts.placed, iter(range(10_000))
+        monkeypatch.setattr(rollouts, "placed", lambda fault, targets, _: placed(fault, targets, next(drawn)))
         assert differing(events(rollout(tmp_path, KILLED_AND_CUT))) != set()
 
     def test_each_has_its_times_and_what_has_none_lasts_as_long_as_the_event(self, tmp_path: Path) -> None:
