@@ -65,6 +65,7 @@ class ProgramEvaluation:
 
     @property
     def experiment(self) -> Experiment[Key]:
+        """Return what names the folder of its results: settings, faults and the kind of zones decide them."""
         faults = [one.model_dump_json() for one in self.rollout.evaluate.faults.values()]
         return Experiment(
             verb="evaluate",

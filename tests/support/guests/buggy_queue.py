@@ -24,6 +24,8 @@ def push(count, bug):
         until_answered("ZADD", "due", now_ms() + (0 if bug == "early" else delay_ms), job)
         event("accepted", job)
         time.sleep(0.01)
+        if stopping:
+            return
 
 
 def promote(bug):
