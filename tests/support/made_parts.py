@@ -97,9 +97,11 @@ def anomalies() -> Iterator[str]:
 
 def known_failures() -> Iterator[str]:
     """A table of what was measured, and what is known of each failure."""
-    yield rows_table(read_rows()).to_markdown()
+    rows = read_rows()
+    yield rows_table(rows).to_markdown()
     for one in map(load_failure, failure_names()):
-        versions = f"Affected: {one.affected} was run; newest: {one.newest}."
+        measured = any(row.failure == one.name for row in rows)
+        versions = f"Affected: {one.affected}{' was run' if measured else ', not measured yet'}; newest: {one.newest}."
         versions += f" Seen up to {one.last_affected}." if one.last_affected else ""
         versions += f" Not seen from {one.mended} on." if one.mended else ""
         yield from ("", f"### {one.name}", "", f"{one.queue} {one.title} ([report]({one.link})).", "", one.known, "")
