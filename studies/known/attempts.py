@@ -84,7 +84,7 @@ class AttemptMeasure:
             raise ClusterError(f"{record.error}; see {directory / 'lab.log'}")
         verdict = Result.examined(directory, title=scenario.level).verdict
         strikes = [strike for one in record.programs.values() for strike in one.get("strikes", ())]
-        hit = bool(strikes) and all(strike.get("hit") for strike in strikes)
+        hit = all(strike.get("hit") for strike in strikes)
         numbers = {HIT: float(hit), TOOK_S: monotonic() - begin_s}
         return replace(observed(verdict, directory=directory), numbers=numbers)
 
@@ -139,8 +139,9 @@ def attempt_failure(
 
 def _row(failure: KnownFailure, setting: AttemptSetting, observations: Mapping[int, Observation]) -> MeasuredRow:
     judged = [one for one in observations.values() if one.valid is not None]
-    failing = [one for one in judged if any(one.counts.get(str(name)) for name in failure.shows)]
-    undecided = [one for one in judged if one.valid == "unknown" and one not in failing]
+    hit = [one for one in judged if one.numbers[HIT]]
+    failing = [one for one in hit if any(one.counts.get(str(name)) for name in failure.shows)]
+    decided = [one for one in hit if one.valid != "unknown" or one in failing]
     took_s = sorted(one.numbers[TOOK_S] for one in judged)
     return MeasuredRow(
         failure=failure.name,
@@ -148,10 +149,10 @@ def _row(failure: KnownFailure, setting: AttemptSetting, observations: Mapping[i
         version=setting.version,
         control=setting.control,
         level=setting.level or str(failure.scenario.get("level", "DC_QUORUM")),
-        runs=len(judged) - len(undecided),
+        runs=len(decided),
         failing=len(failing),
-        undecided=len(undecided),
-        hit=sum(bool(one.numbers[HIT]) for one in judged),
+        undecided=len(judged) - len(decided),
+        hit=len(hit),
         took_s=round(took_s[len(took_s) // 2], 1) if took_s else 0.0,
         date=f"{datetime.now(UTC):%Y-%m-%d}",
     )

@@ -19,8 +19,9 @@ MEASURED = Path(__file__).parent / "measured.json"
 class MeasuredRow:
     """Runs of one failure at one version and level, with its fault, or without as the ``control``.
 
-    ``runs``: those with a verdict; ``failing``: those that showed it; ``undecided``: others. ``hit``: runs in which the
-    fault found its command. ``took_s``: median length of a run. ``date``: when the last was made.
+    ``hit``: runs in which each fault of a program found its command; of others nothing follows. ``runs``: those of them
+    with a verdict; ``failing``: those that showed it; ``undecided``: all others. ``took_s``: median length of a run.
+    ``date``: when the last was made.
     """
 
     failure: str
