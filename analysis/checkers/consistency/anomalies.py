@@ -16,7 +16,7 @@ class Anomaly(CaseClass):
     LOST_WRITE = "lost_write", "the last write of a key was confirmed, and no zone holds it at rest"
     READ_YOUR_WRITES = "read_your_writes", "a client's read missed its own confirmed write"
     MONOTONIC_READS = "monotonic_reads", "a client's read went back behind what it had read before"
-    MONOTONIC_WRITES = "monotonic_writes", "one client's two writes were seen in the other order"
+    MONOTONIC_WRITES = "monotonic_writes", "two writes of one client, seen in the other order"
     LOST_ADD = "lost_add", "the addition was confirmed, and no zone holds the member at rest"
     VANISHED = "vanished", "a member that an earlier read had shown was missing in a later one"
     TWO_OWNERS = "two_owners", "a lock that was granted more than once"

@@ -1,4 +1,4 @@
-"""Bringing expired leases back to the queue.
+"""Unack handler of version 1: messages whose lease has ended are requeued.
 
 Source: https://github.com/Netflix/dyno-queues, ``RedisDynoQueue.processUnacks`` and ``atomicProcessUnacks``.
 """
