@@ -69,10 +69,11 @@ more, before its end or after. The zone dies 1 s after the producer has been sta
 part of that itself. A worker dies by SIGKILL at the fifth command that has given it a job, before the reply comes, and
 is started again when 15 s are over; runs in which it did not come to that are left out.
 
-`python benchmarks/guest_faults.py` made this page from `docs/guests.json`, which has the counts of each run. All ran on
-29 November 2026 on a machine of two processors that did much else (load averages of 6 to 45). Leases are as short as in
-the guests' programs (2 to 11 s), so a queue may run jobs again only because the machine was busy. Few runs show what
-can happen, not how often.
+`python benchmarks/guest_faults.py` makes this page from `docs/guests.json`, which has the counts of each run. The rows
+of 29 November 2026 were measured in three batches, between which the script grew, on a machine of two processors that
+did much else (load averages of 6 to 57). Leases are as short as in the guests' programs (2 to 11 s), so a queue may run
+jobs again only because the machine was busy. Few runs show what can happen, not how often. The causes below are what
+the sources of the queues say; no run was traced for them.
 
 - **Workers in all zones** are more than these queues are made for: each zone carries out a take by itself, so two zones
   may give one job to two workers, and a job that one zone has given out is gone from another.
