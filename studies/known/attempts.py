@@ -130,11 +130,17 @@ def attempt_failure(
             for name, base in scenarios.items()
         ],
         decided_by=decided_by,
+        note=_invalid,
     )
     done = experiment.conduct(experiment.directory(runs), where=where)
     found = done.by_setting()
     rows = [_row(failure, one, found[one.name]) for one in settings if one.name in found]
     return Attempts(failure=failure, rows=rows, problems=done.broken, complete=done.complete, known=done.known)
+
+
+def _invalid(runs: int, last: Observation | None) -> str:
+    """Return how many have an invalid verdict, which is another thing than to show the failure."""
+    return f"{runs:,} invalid"
 
 
 def _row(failure: KnownFailure, setting: AttemptSetting, observations: Mapping[int, Observation]) -> MeasuredRow:
