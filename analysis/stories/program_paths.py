@@ -14,10 +14,10 @@ STRIKES_MAX = 3
 """Strikes that a story tells: the first that may have hit the message's work."""
 
 COMMANDS_MAX = 20
-"""Commands of a path that are told: the first and the last of those that name the message."""
+"""Most commands of a path that are shown: the first and the last of those that name the message."""
 
 _BEFORE = 3
-"""Commands that are told in front of that at which a program was hit."""
+"""Commands shown before the one at which a program was hit."""
 
 _SHAPE_LENGTH = 40
 _NUMBERED = re.compile(r"[0-9a-f]*[0-9][0-9a-f.-]*")

@@ -27,7 +27,7 @@ TAKES_S = 10
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Ending:
-    """The last that a run's page is told: the verdict in one ``word`` and in ``sentences``, and the report.
+    """Last message to a run's page: the verdict in one ``word`` and in ``sentences``, and the report.
 
     ``report`` is its path, ``html`` the report itself, which the page keeps, as nobody serves it any more.
     """

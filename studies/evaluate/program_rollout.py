@@ -37,7 +37,8 @@ class ProgramRollout:
         if base.evaluate is None:
             raise ScenarioError([f"{source}: evaluate: missing; accepted: a section with objectives"])
         if base.faults:
-            raise ScenarioError([f"{source}: faults: got {len(base.faults)}; accepted: those of evaluate.faults"])
+            accepted = "none, as runs have those of evaluate.faults"
+            raise ScenarioError([f"{source}: faults: got {len(base.faults)}; accepted: {accepted}"])
         settings = settings_of(source, vary=vary_words(base.evaluate), overrides=overrides, arm=Arm.REAL)
         plain = tuple(
             Setting(name=one.name.replace('"', ""), scenario=one.scenario.model_copy(update={"evaluate": None}))

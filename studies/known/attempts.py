@@ -11,10 +11,10 @@ from zonelab.analysis.observation import Observation
 from zonelab.analysis.summary.result import Result
 from zonelab.cluster.zone import ClusterError
 from zonelab.scenarios.arms import ZoneKind
-from zonelab.scenarios.clients.recorder import Outcome
 from zonelab.scenarios.guests.environments import environment_of
 from zonelab.scenarios.guests.guest import load_guest
 from zonelab.scenarios.run.on_servers import run_on_servers
+from zonelab.scenarios.run.simulated import NullWatcher
 from zonelab.scenarios.spec.reading import identity_of
 from zonelab.scenarios.spec.scenario import Scenario
 from zonelab.studies.known.failure import KnownFailure
@@ -56,17 +56,6 @@ def settings_of(
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class _Silent:
-    """Watches a run, one of many, and says nothing."""
-
-    def phase(self, name: str, bound_s: float | None) -> None:
-        pass
-
-    def progress(self, elapsed_s: float, counts: Mapping[tuple[str, Outcome], int]) -> None:
-        pass
-
-
-@dataclass(frozen=True, kw_only=True, slots=True)
 class AttemptMeasure:
     """Makes a run in a folder of its own below ``runs`` and returns what it showed."""
 
@@ -78,8 +67,10 @@ class AttemptMeasure:
         begin_s = monotonic()
         folder = self.runs / setting.replace(" ", "-").replace("/", "_")
         directory, record = run_on_servers(
-            scenario, kind=ZoneKind.PROCESS, runs=folder, watcher=_Silent(), command=self.command
+            scenario, kind=ZoneKind.PROCESS, runs=folder, watcher=NullWatcher(), command=self.command
         )
+        if record.status == "interrupted":
+            raise KeyboardInterrupt
         if record.status != "complete":
             raise ClusterError(f"{record.error}; see {directory / 'lab.log'}")
         verdict = Result.examined(directory, title=scenario.level).verdict

@@ -16,7 +16,7 @@ Told = list[tuple[str, float, float]]
 
 
 def is_up_to_the_whole(told: Told) -> bool:
-    """Tell whether each part was told in order, never more than the whole of it, and the last to its end."""
+    """Return whether parts were reported in order, none beyond its whole, and the last to its end."""
     rising = all(one[1] <= other[1] for one, other in pairwise(told) if one[0] == other[0])
     return rising and all(done <= total for _, done, total in told) and told[-1][1] == told[-1][2]
 

@@ -1,6 +1,6 @@
 """Goal: an environment of a guest is made once, whole or not at all, and what keeps it from being made is one line.
 
-Method: a guest in Go, with a program named ``go`` that writes what it is asked and fails if it is told to.
+Method: a guest in Go, with a program named ``go`` that writes the words it got, and fails where a test wants that.
 """
 
 import os
