@@ -47,8 +47,8 @@ class DecisiveInput:
 def changes(question: RolloutQuestion, *, alike: Collection[str] = ()) -> Iterator[DecisiveInput]:
     """Yield for every input the nearest value above, and below, with another answer.
 
-    By the estimates as they are: their intervals are left out of it. ``alike``: settings that runs cannot tell apart,
-    so that one for another is no other answer.
+    By the estimates as they are: their intervals are left out of it. ``alike``: tied settings, so that one for another
+    is no other answer.
     """
     now = question.answer()
     same = {now, *alike} if now in alike else {now}

@@ -1,6 +1,6 @@
 """Which setting to take: of those that meet every objective the one with the least of what is preferred, and why."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import chain
 
@@ -10,6 +10,12 @@ from scipy import special
 from zonelab.analysis.rates.decisions import ERROR, PLANNED, ObjectiveJudgement, ObjectiveStatus, judge
 from zonelab.analysis.rates.figures import NonlinearFaults, SettingRates
 from zonelab.analysis.rates.objectives import Figure, Objective
+
+TOLERANCE = 0.25
+"""Part of a bound: settings that differ by less than that in what it bounds are tied."""
+
+UNBOUNDED_TOLERANCE = 0.05
+"""Part of the least value of a figure that no objective bounds."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -25,6 +31,16 @@ class SettingChoice:
     def open(self) -> tuple[ObjectiveJudgement, ...]:
         """The objectives that are open and not accepted as they are."""
         return tuple(one for one in self.judged if one.is_open and not (self.accepts_unseen and one.unseen))
+
+    @property
+    def unproven(self) -> tuple[int, int]:
+        """Return how many objectives are open and not accepted, and how many are open."""
+        return len(self.open), sum(one.is_open for one in self.judged)
+
+    @property
+    def nearest(self) -> float:
+        """Return the largest part of its bound that an estimate takes."""
+        return max((one.ratio for one in self.judged), default=0.0)
 
     @property
     def is_proven(self) -> bool:
@@ -51,11 +67,11 @@ class SettingChoice:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Recommendation:
-    """``recommended``: None if no setting qualifies. ``tied``: cannot be told apart from it.
+    """``recommended``: None if no setting qualifies. ``tied``: those that are alike in all that the file asks.
 
     Settings with every objective met, or accepted, come before those of which that is only likely.
     ``undecided``: settings with an open objective. ``behind``: settings that would do, too, each with the figure of
-    ``prefer`` of which it has more.
+    ``prefer`` of which it has more. ``slightly``: the same of tied ones, which have more by less than the tolerance.
     """
 
     rows: tuple[SettingChoice, ...]
@@ -64,6 +80,7 @@ class Recommendation:
     undecided: tuple[str, ...]
     prefer: tuple[Figure, ...]
     behind: Mapping[str, Figure]
+    slightly: Mapping[str, Figure]
 
 
 def recommend(
@@ -89,7 +106,9 @@ def recommend(
         for name, measured in settings.items()
     )
     proven = [row.setting for row in rows if row.is_proven]
-    best, behind = preferred(settings, proven or [row.setting for row in rows if row.is_likely], prefer=prefer)
+    doing = proven or [row.setting for row in rows if row.is_likely]
+    tied, behind = preferred(settings, doing, prefer=prefer, alike_within=objectives)
+    best, slightly = _ordered(settings, [row for row in rows if row.setting in tied], prefer=prefer)
     return Recommendation(
         rows=rows,
         recommended=best[0] if best else None,
@@ -97,6 +116,7 @@ def recommend(
         undecided=tuple(row.setting for row in rows if row.status is not ObjectiveStatus.NOT_MET and row.open),
         prefer=tuple(prefer),
         behind=behind,
+        slightly=slightly,
     )
 
 
@@ -121,11 +141,16 @@ def judged_at_ends(
 
 
 def preferred(
-    settings: Mapping[str, SettingRates], names: Sequence[str], *, prefer: Sequence[Figure]
+    settings: Mapping[str, SettingRates],
+    names: Sequence[str],
+    *,
+    prefer: Sequence[Figure],
+    alike_within: Sequence[Objective] | None = None,
 ) -> tuple[list[str], dict[str, Figure]]:
     """Return those with the least of the first figure; where they cannot be told apart, of the next one, and so on.
 
-    Then the others, each with the figure that it has more of.
+    Then the others, each with the figure that it has more of. ``alike_within``: objectives, by which differences below
+    the tolerance do not count; None: every one that runs tell does.
     """
     left: list[str] = list(names)
     behind: dict[str, Figure] = {}
@@ -135,10 +160,42 @@ def preferred(
         values = {name: float(settings[name].value(figure).value) for name in left}
         left.sort(key=values.__getitem__)
         first = settings[left[0]]
-        more = [name for name in left[1:] if apart(first, settings[name], figure, pairs=len(left))]
+        alike = values[left[0]] + (0.0 if alike_within is None else _tolerance(figure, values[left[0]], alike_within))
+        more = [
+            name for name in left[1:] if values[name] > alike and apart(first, settings[name], figure, pairs=len(left))
+        ]
         behind |= dict.fromkeys(more, figure)
         left = [name for name in left if name not in more]
     return left, behind
+
+
+def bounding(figure: Figure, objectives: Iterable[Objective]) -> Objective | None:
+    """Return the objective that bounds ``figure`` in the year as a whole, if there is one."""
+    return next((one for one in objectives if one.figure == figure and one.condition is None), None)
+
+
+def _tolerance(figure: Figure, least: float, objectives: Sequence[Objective]) -> float:
+    bound = bounding(figure, objectives)
+    return UNBOUNDED_TOLERANCE * least if bound is None else TOLERANCE * bound.limit
+
+
+def _ordered(
+    settings: Mapping[str, SettingRates], tied: Sequence[SettingChoice], *, prefer: Sequence[Figure]
+) -> tuple[list[str], dict[str, Figure]]:
+    """Return tied settings: the fewest open objectives first, then the least preferred figures, then the most margin.
+
+    Then those that are later for a figure, with it.
+    """
+    fewest = min((row.unproven for row in tied), default=(0, 0))
+    proven = [row.setting for row in tied if row.unproven == fewest]
+    _, slightly = preferred(settings, proven, prefer=prefer)
+    figures = list(prefer)
+
+    def place(row: SettingChoice) -> tuple[tuple[int, int], int, float]:
+        after = figures.index(slightly[row.setting]) if row.setting in slightly else len(figures)
+        return row.unproven, -after, row.nearest
+
+    return [row.setting for row in sorted(tied, key=place)], slightly
 
 
 def apart(first: SettingRates, other: SettingRates, figure: Figure, *, pairs: int) -> bool:

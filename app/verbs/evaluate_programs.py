@@ -59,7 +59,7 @@ class ProgramEvaluationResult:
             yield "Not decided: more runs are needed." if found.undecided else "No setting meets all objectives."
         else:
             how = "" if found.recommended in proven else ", but not proven"
-            tied = f"; cannot be told apart from it: {', '.join(found.tied)}" if found.tied else ""
+            tied = f"; tied with it: {', '.join(found.tied)}" if found.tied else ""
             yield f"Recommended: {found.recommended}{how}{tied}."
         kinds = ", ".join(f"{count} {kind}" for kind, count in self.answer.runs.items())
         yield f"Runs of each setting on {self.on} zones, none simulated: {kinds}."

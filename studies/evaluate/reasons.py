@@ -7,7 +7,13 @@ from math import ceil
 from zonelab.analysis.number_text import counted, digits
 from zonelab.analysis.rates.decisions import ObjectiveJudgement
 from zonelab.analysis.rates.objectives import Figure, Objective, told
-from zonelab.analysis.rates.recommendation import Recommendation, SettingChoice
+from zonelab.analysis.rates.recommendation import (
+    TOLERANCE,
+    UNBOUNDED_TOLERANCE,
+    Recommendation,
+    SettingChoice,
+    bounding,
+)
 from zonelab.analysis.rates.samples import Estimate
 
 _MINUTES_MAX = 120
@@ -39,11 +45,30 @@ class AnswerReasons:
         if row.setting == chosen:
             return f"{row.setting} is taken: {self._why_taken(row)}"
         if row.setting in self.found.tied:
-            beside = self._beside(row.setting, self.found.prefer[0])
-            return f"{row.setting} is tied with it: {beside}; runs cannot tell them apart{self._uneven(row.setting)}"
+            return f"{row.setting} is tied with it: {self._why_tied(row)}"
         if row.setting in self.found.behind:
             return f"{row.setting} is not taken: {self._beside(row.setting, self.found.behind[row.setting])}"
         return f"{row.setting} is open: {self.named(row.setting, row.open)}"
+
+    def _why_tied(self, row: SettingChoice) -> str:
+        """Return how little tells ``row`` from the recommended setting, and why it comes after it."""
+        first = next(one for one in self.found.rows if one.setting == self.found.recommended)
+        figure = self.found.slightly.get(row.setting, self.found.prefer[0])
+        beside = self._beside(row.setting, figure)
+        for own, other in zip(row.unproven, first.unproven, strict=True):
+            if own != other:
+                later = f"put after it, as {own} of its objectives are open, beside {other}"
+                return f"{beside}, {self._within(row, figure)}; {later}"
+        if row.setting in self.found.slightly:
+            return f"{beside}, {self._within(row, figure)}; put after it for that alone"
+        margin = "; put after it, as it is nearer to a bound" if row.nearest > first.nearest else ""
+        return f"{beside}; runs cannot tell them apart{self._uneven(row.setting)}{margin}"
+
+    def _within(self, row: SettingChoice, figure: Figure) -> str:
+        bound = bounding(figure, (one.objective for one in row.judged))
+        if bound is None:
+            return f"within {UNBOUNDED_TOLERANCE:.0%}"
+        return f"within {TOLERANCE:.0%} of the bound of {bound.told_limit}"
 
     def _why_taken(self, row: SettingChoice) -> str:
         held = "every objective is met"

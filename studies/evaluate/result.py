@@ -99,7 +99,7 @@ class EvaluationResult:
         """Which setting is recommended, or why none is, in one line."""
         found = self.done.found
         if found.recommended is not None:
-            alike = f"; cannot be told apart from it: {', '.join(found.tied)}{self._answers.fewer}"
+            alike = f"; tied with it: {', '.join(found.tied)}{self._answers.fewer}"
             tied = alike if found.tied else ""
             named = "; ".join(str(one.objective) for one in self.open)
             not_proven = f", but not proven, as open: {named}" if named else ""

@@ -84,7 +84,7 @@ def check_inputs(rollout: Rollout) -> None:
 
 
 def finalists(found: Recommendation) -> list[str]:
-    """Return the recommended setting and the first that cannot be told apart from it; nothing without one."""
+    """Return the recommended setting and the first tied with it; nothing without one."""
     return [] if found.recommended is None else [found.recommended, *found.tied][:FINALISTS]
 
 

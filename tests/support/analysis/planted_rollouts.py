@@ -34,13 +34,17 @@ class Setting:
 
 @dataclass(frozen=True, kw_only=True)
 class Rollout:
-    """``binding``: of each rejected setting the figure whose objective rejects it."""
+    """``binding``: of each rejected setting the figure whose objective rejects it.
+
+    ``any_first``: chance decides which of those that are tied comes first.
+    """
 
     settings: Mapping[str, Setting]
     objectives: tuple[str, ...]
     recommended: str | None
     binding: Mapping[str, str] = field(default_factory=dict)
     tied: tuple[str, ...] = ()
+    any_first: bool = False
     per_year: float = 12.0
     lasts_s: float = 60.0
 
@@ -62,7 +66,8 @@ class Rollout:
         binding = {row.setting: row.binding.objective.figure.name for row in found.rows if row.binding is not None}
         if self.tied:
             best = {found.recommended, *found.tied}
-            return best == {self.recommended, *self.tied} and binding == dict(self.binding)
+            first = found.recommended == self.recommended or self.any_first
+            return first and best == {self.recommended, *self.tied} and binding == dict(self.binding)
         return found.recommended == self.recommended and not found.tied and binding == dict(self.binding)
 
     def _of(self, setting: Setting, place: int, seed: int, runs: int) -> SettingRates:
@@ -95,12 +100,12 @@ def _run(setting: Setting, cell: RunKind, seed: tuple[int, int, int, int]) -> Ob
 
 _ONE = Setting(push_ms=1.0, lost=0.5, outage_s=0.3)
 _QUORUM = Setting(push_ms=5.0)
-_SAFE = Setting(push_ms=6.0, duplicated=0.2)
+_SAFE = Setting(push_ms=9.0, duplicated=0.2)
 
 ROLLOUTS: Mapping[str, Rollout] = {
     "the cheapest does": Rollout(
         settings={"one": Setting(push_ms=1.0), "quorum": _QUORUM},
-        objectives=("p99(push) < 100ms", "duplicates < 1e-2"),
+        objectives=("p99(push) < 20ms", "duplicates < 1e-2"),
         recommended="one",
     ),
     "none qualifies": Rollout(
@@ -111,7 +116,7 @@ ROLLOUTS: Mapping[str, Rollout] = {
     ),
     "loss decides": Rollout(
         settings={"one": _ONE, "quorum": _QUORUM, "safe": _SAFE},
-        objectives=(f"lost == 0 with {DOWN}", "p99(push) < 100ms"),
+        objectives=(f"lost == 0 with {DOWN}", "p99(push) < 30ms"),
         recommended="quorum",
         binding={"one": "lost"},
     ),
@@ -123,9 +128,22 @@ ROLLOUTS: Mapping[str, Rollout] = {
     ),
     "a tie": Rollout(
         settings={"quorum": _QUORUM, "twin": _QUORUM, "slow": Setting(push_ms=9.0)},
-        objectives=("p99(push) < 100ms",),
+        objectives=("p99(push) < 30ms",),
         recommended="quorum",
         tied=("twin",),
+        any_first=True,
+    ),
+    "both are far from the bound": Rollout(
+        settings={"one": Setting(push_ms=1.0), "quorum": _QUORUM, "slow": Setting(push_ms=15.0)},
+        objectives=("p99(push) < 100ms",),
+        recommended="one",
+        tied=("quorum",),
+    ),
+    "alike, and one has less to prove": Rollout(
+        settings={"one": Setting(push_ms=1.0, duplicated=1.0), "quorum": _QUORUM},
+        objectives=("p99(push) < 100ms", f"lost == 0 with {DOWN}", f"duplicates < 6e-3 with {DOWN}"),
+        recommended="quorum",
+        tied=("one",),
     ),
     "slow under the fault": Rollout(
         settings={"quick": Setting(push_ms=3.0, slower=20.0), "steady": _QUORUM},

@@ -9,9 +9,10 @@ from math import log
 import numpy as np
 import pytest
 from scipy import stats
-from support.analysis.planted_rollouts import ROLLOUTS
+from support.analysis.planted_rollouts import DOWN, ROLLOUTS
 
 from zonelab.analysis.observation import Observation
+from zonelab.analysis.rates import recommendation
 from zonelab.analysis.rates.decisions import (
     ERROR,
     LOOKS_MAX,
@@ -66,6 +67,23 @@ def test_swapped_settings_give_another_answer():
     swapped = {**measured, "one": measured["quorum"], "quorum": measured["one"]}
     found = recommend(swapped, [Objective.parsed(text) for text in rollout.objectives], prefer=PREFER)
     assert not rollout.is_right(found)
+
+
+def test_without_a_tolerance_alike_settings_are_no_tie(monkeypatch):
+    monkeypatch.setattr(recommendation, "TOLERANCE", 0.0)
+    rollout = ROLLOUTS["both are far from the bound"]
+    found = rollout.decided(1)
+    assert not rollout.is_right(found)
+    assert set(found.behind) == {"quorum", "slow"}
+
+
+@pytest.mark.parametrize(("more", "tied"), [(4, True), (6, False)])
+def test_what_no_objective_bounds_may_differ_by_a_twentieth(more, tied):
+    first = {seed: 100 * (1000 + seed) for seed in range(50)}
+    other = {seed: count + more * 1000 for seed, count in first.items()}
+    found = recommend(dict(zip(("one", "two"), pairs(first, other), strict=True)), [], prefer=PREFER[1:2])
+    assert (found.recommended, found.tied) == ("one", ("two",) if tied else ())
+    assert (found.slightly if tied else found.behind) == {"two": PREFER[1]}
 
 
 def pairs(first, second):

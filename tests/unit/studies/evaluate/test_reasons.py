@@ -12,6 +12,10 @@ SENTENCES = {
         "quorum": "quorum is not taken: p99(push) is ",
     },
     "a tie": {"twin": "twin is tied with it: p99(push) is ", "slow": "slow is not taken: p99(push) is "},
+    "both are far from the bound": {
+        "quorum": "quorum is tied with it: p99(push) is ",
+        "slow": "slow is not taken: p99(push) is ",
+    },
     "loss decides": {
         "quorum": "quorum is taken: nothing seen speaks against it, though open of it: lost == 0 with ",
         "one": f"one is rejected: lost == 0 with {DOWN} is not met, ",
@@ -30,3 +34,17 @@ def test_every_setting_has_a_sentence_why(name: str):
         assert [line for line in told if line.startswith(begin)], (begin, told)
     if found.recommended is not None:
         assert told[0].startswith(f"{found.recommended} is taken: ")
+
+
+@pytest.mark.parametrize(
+    ("name", "tied", "end"),
+    [
+        ("both are far from the bound", "quorum", ", within 25% of the bound of 100ms; put after it for that alone"),
+        ("alike, and one has less to prove", "one", "; put after it, as 2 of its objectives are open, beside 1"),
+    ],
+)
+def test_a_tied_setting_says_within_what_it_is_alike_and_why_it_comes_after(name: str, tied: str, end: str) -> None:
+    rollout = ROLLOUTS[name]
+    values = of_year(rollout.measured(1), prefer=[])
+    told = list(AnswerReasons(found=rollout.decided(seed=1), values=values).sentences())
+    assert next(line for line in told if line.startswith(f"{tied} is tied with it: p99(push) is ")).endswith(end)
