@@ -72,7 +72,13 @@ def evaluate(
         ),
     ] = None,
     runs: Annotated[
-        int | None, typer.Option(min=1, max=RUNS_MAX, help="Instead of --budget: runs of each setting, at most.")
+        int | None,
+        typer.Option(
+            min=1,
+            max=RUNS_MAX,
+            help="Instead of --budget: runs of each setting, at most; at least 4 without a fault, 4 more for each "
+            "thinning, and 4 of each length of each fault.",
+        ),
     ] = None,
     until: Annotated[
         Until | None,
