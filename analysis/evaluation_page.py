@@ -44,8 +44,9 @@ def objective_bar(judged: Mapping[str, Any]) -> dict[str, float | None]:
     """
     bound = judged["bound"]
     if not bound:
-        beyond = None if judged["cases"] else 0.0
-        return {"low": 0.0, "high": 100.0 if judged["cases"] else 0.0, "value": beyond, "upper": beyond, "bound": 0.0}
+        possible = judged["cases"] or not judged["runs"]
+        beyond = None if possible else 0.0
+        return {"low": 0.0, "high": 100.0 if possible else 0.0, "value": beyond, "upper": beyond, "bound": 0.0}
     value, high = (_place(judged[name], bound) for name in ("value", "high"))
     upper = _place(judged["upper"], bound) if judged["status"] == "open" else high
     low = _place(judged["low"], bound)

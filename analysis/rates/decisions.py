@@ -9,6 +9,8 @@ from dataclasses import dataclass, field, replace
 from enum import StrEnum
 from typing import Any
 
+import numpy as np
+
 from zonelab.analysis.number_text import counted, percent
 from zonelab.analysis.rates.case_parts import CaseParts
 from zonelab.analysis.rates.figures import SettingRates
@@ -23,6 +25,9 @@ UNPLANNED_LOOKS_MAX = 10
 ERROR = 0.05
 PLANNED = ERROR / 2
 """Error of the last look."""
+
+_ANYTHING = Estimate(*map(np.asarray, (np.inf, 0.0, np.inf)))
+"""Value of a figure of which there is no run."""
 
 UNSEEN_RUNS = 300
 """Before so many runs nothing is stopped early that is merely unseen: by then its share of runs is below 1 %."""
@@ -44,7 +49,9 @@ class ObjectiveStatus(StrEnum):
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class ObjectiveJudgement:
-    """``value``: of the figure, with its 95 % interval. ``ratio``: of the estimate to the bound.
+    """``value``: of the figure, with its 95 % interval; infinite if there is no run of it.
+
+    ``ratio``: of the estimate to the bound.
 
     ``upper``: the largest value that this look leaves possible, infinite if nothing bounds it yet. ``unseen``: it is
     open, but only since too few runs show no case. ``hidden``: runs were thinned, so that they do not show it.
@@ -86,6 +93,8 @@ class ObjectiveJudgement:
     @property
     def seen(self) -> str:
         """The value that runs show, in the figure's unit; of cases that no run shows, in how many messages."""
+        if not self.runs:
+            return "no run yet" if self.objective.condition is None else f"no run with '{self.objective.condition}' yet"
         if self.parts is not None:
             return self._in_parts(self.parts)
         if self.objective.figure.counts_cases and not self.cases:
@@ -121,6 +130,8 @@ class ObjectiveJudgement:
         if self.objective.is_zero:
             return f"{self.seen}; {NO_PROOF}"
         limit = self.objective.told_limit
+        if not self.runs:
+            return f"{self.seen}, bound {limit}"
         if self.upper == float("inf"):
             return f"{self.seen}, too few runs to bound it, bound {limit}"
         side = "at least" if self.objective.figure.as_share else "at most"
@@ -131,7 +142,7 @@ class ObjectiveJudgement:
             "objective": str(self.objective),
             "status": str(self.status),
             **self.value.to_json(),
-            "ratio_to_bound": finite(self.ratio),
+            "ratio_to_bound": finite(self.ratio) if self.runs else None,
             "upper": finite(self.upper),
             "unseen": self.unseen,
             "hidden": self.hidden,
@@ -176,22 +187,24 @@ def judge(
         cases=cases,
         parts=CaseParts.of(measured, figure) if condition is None else None,
     )
+    thinned = not figure.survives_thinning and measured.is_thinned(figure, condition)
+    passes = measured.passes(condition)
+    if not runs:
+        return replace(open_, value=_ANYTHING, hidden=thinned, passes=passes)
     if figure.percentile is not None and float(value.value) == float("inf"):
         open_ = replace(open_, unconfirmed=float(measured.rate(figure, condition, at_s=ENDLESS_S).value))
     percentile, confidence = figure.percentile, 1 - 2 * error
     at_s, limit = (0.0, objective.limit) if percentile is None else (objective.bound, 1 - percentile)
-    thinned = not figure.survives_thinning and measured.is_thinned(figure, condition)
     most = None
     if thinned and percentile is not None and not measured.bent(figure, at_s=at_s):
         most = measured.if_hidden(figure, condition, at_s=at_s, confidence=confidence)
     hidden = thinned and (most is None or float(most.value) >= limit)
-    passes = measured.passes(condition)
     check = ThinningCheck.of(measured, figure, condition) if condition and figure.survives_thinning else None
     moved = "" if check is None or check.movement is Movement.NONE else str(check)
     undecidable = replace(open_, hidden=hidden, passes=passes, moved=moved)
     if objective.is_zero:
         broken = replace(open_, status=ObjectiveStatus.NOT_MET, ratio=float("inf"))
-        return broken if cases else replace(undecidable, unseen=runs > 0 and not hidden and not passes and not moved)
+        return broken if cases else replace(undecidable, unseen=not hidden and not passes and not moved)
     rate, seen = (
         measured.rate(figure, condition, at_s=at_s, confidence=confidence, unseen=unseen) for unseen in (True, False)
     )

@@ -136,6 +136,23 @@ def test_an_open_percentile_without_an_end_says_how_many_are_never_confirmed():
     assert str(judged) == "10.0% never confirmed, too few runs to bound it, bound 30ms"
 
 
+@pytest.mark.parametrize("claim", ["p99(push) < 30ms", "unavailable < 5s", "duplicates < 1e-2", "lost == 0"])
+def test_an_objective_on_a_class_without_a_run_has_no_value(claim):
+    rollout = ROLLOUTS["loss decides"]
+    whole = rollout.measured(1, runs=4)["quorum"]
+    calm = {cell: {} if cell.fault else runs for cell, runs in whole.outcomes.runs.items()}
+    objective = Objective.parsed(f"{claim} with {DOWN}")
+    for measured, is_known in ((whole, True), (SettingRates(Outcomes(calm), rollout.year), False)):
+        judged = judge(measured, objective, error=ERROR)
+        assert str(judged).startswith(f"no run with '{DOWN}' yet") is not is_known
+        told = judged.to_json()
+        assert [told[name] is not None for name in ("value", "ratio_to_bound")] == [is_known, is_known]
+        if not is_known:
+            assert judged.is_open
+            assert judged.is_likely
+            assert not judged.unseen, "what was never run is not accepted as unseen"
+
+
 def test_an_open_availability_says_what_is_left_at_least():
     measured = ROLLOUTS["outages decide"].measured(1)["one"]
     objective = Objective.parsed("availability > 99.99%")
