@@ -55,10 +55,11 @@ class AnswerReasons:
         first = next(one for one in self.found.rows if one.setting == self.found.recommended)
         figure = self.found.slightly.get(row.setting, self.found.prefer[0])
         beside = self._beside(row.setting, figure)
-        for own, other in zip(row.unproven, first.unproven, strict=True):
-            if own != other:
-                later = f"put after it, as {own} of its objectives are open, beside {other}"
-                return f"{beside}, {self._within(row, figure)}; {later}"
+        if row.unproven > first.unproven:
+            place = int(row.unproven[0] == first.unproven[0])  # of what tells them apart
+            how = " and not accepted" if row.accepts_unseen and not place else ""
+            more = f"{row.unproven[place]} of its objectives are open{how}, beside {first.unproven[place]}"
+            return f"{beside}, {self._within(row, figure)}; put after it, as {more}"
         if row.setting in self.found.slightly:
             return f"{beside}, {self._within(row, figure)}; put after it for that alone"
         margin = "; put after it, as it is nearer to a bound" if row.nearest > first.nearest else ""

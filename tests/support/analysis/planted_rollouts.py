@@ -139,12 +139,6 @@ ROLLOUTS: Mapping[str, Rollout] = {
         recommended="one",
         tied=("quorum",),
     ),
-    "alike, and one has less to prove": Rollout(
-        settings={"one": Setting(push_ms=1.0, duplicated=1.0), "quorum": _QUORUM},
-        objectives=("p99(push) < 100ms", f"lost == 0 with {DOWN}", f"duplicates < 6e-3 with {DOWN}"),
-        recommended="quorum",
-        tied=("one",),
-    ),
     "slow under the fault": Rollout(
         settings={"quick": Setting(push_ms=3.0, slower=20.0), "steady": _QUORUM},
         objectives=(f"p99(push) < 60ms with {DOWN}", "p99(push) < 30ms"),
