@@ -23,7 +23,7 @@ class ProgramStrike:
     """Blow to a process of a program. ``point``: the command at which it falls; None: it falls at once.
 
     ``holder``: it falls on the processes that hold the connection, not on the whole group. ``pause_s``: how long what
-    SIGSTOP stops stands still; None: until the fault ends.
+    SIGSTOP stops stands still, and until the fault ends at the latest; None: until then.
     """
 
     how: Signal
@@ -60,7 +60,7 @@ class ProgramKill(Fault):
     when: Moment = Moment.BEFORE
     how: Signal = "SIGKILL"
     pause_s: Positive | None = None
-    """Time for which SIGSTOP stops it; until the fault ends if not given."""
+    """Time for which SIGSTOP stops it, no longer than until the fault ends; until then if not given."""
     only: Literal["holder"] | None = None
     """Hit the processes that hold the connection of the command, not the whole process group."""
     cut: Flag = False

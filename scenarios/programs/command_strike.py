@@ -90,6 +90,7 @@ class CommandStrike:
                 async with asyncio.timeout(self._strike.pause_s):
                     await self._over.wait()
             self._send(signal.SIGCONT)
+            self.record["stopped_ns"] = self._run_ns() - self.record["time_ns"]
         if keep:
             self._port.release()
 

@@ -127,12 +127,22 @@ def test_a_worker_that_dies_over_its_third_job_is_started_again(tmp_path: Path, 
 
 
 def test_a_worker_that_stands_still_goes_on_where_it_was(tmp_path: Path) -> None:
-    fault = {"at": TAKE, "at_command": 3, "nonempty": True, "when": "applied", "how": "SIGSTOP", "pause_s": 1.5}
+    fault = {
+        "at": TAKE,
+        "at_command": 3,
+        "nonempty": True,
+        "when": "applied",
+        "how": "SIGSTOP",
+        "pause_s": 1.5,
+        "for_s": 9,
+    }
     run = ran(tmp_path, fault)
     assert (run.record.status, run.record.error) == ("complete", None)
     verdict = run.check()
     assert verdict.totals.pushed == verdict.totals.acked == 40
     assert verdict.totals.deliveries == 40, "its lease had ended when it went on: it left the job to the other"
+    ((strike,),) = (one["strikes"] for one in run.json("run.json")["programs"].values() if one["strikes"])
+    assert strike["stopped_ns"] >= 1.5e9
 
 
 def test_only_the_process_that_holds_the_connection_dies(tmp_path: Path) -> None:

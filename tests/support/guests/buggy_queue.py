@@ -39,18 +39,37 @@ def promote(bug):
             until_answered("EVAL", move, 2, "due", "waiting", job)
 
 
+def active():
+    """Return what is being worked on, and begin to count how long each has been."""
+    asked_ms = now_ms()
+    return {job: since.setdefault(job, asked_ms) for job in until_answered("LRANGE", "active", 0, -1)}
+
+
+def overdue(seen):
+    return [job for job, first_ms in seen.items() if now_ms() - first_ms > LEASE_MS]
+
+
 def reclaim(bug):
-    """Put back what has been active for too long; by a lock that nobody frees, or whether or not it still is active."""
+    """Put back what has been active for too long, under a lock; by the bug of that name nobody frees a dead one's."""
     if bug == "lock" and not until_answered("SET", "reclaiming", 1, "NX"):
         return
-    asked_ms = now_ms()
-    for job in until_answered("LRANGE", "active", 0, -1):
-        if now_ms() - since.setdefault(job, asked_ms) > LEASE_MS:
-            was_there = until_answered("LREM", "active", 1, job)
-            if was_there or bug == "resurrected":
-                until_answered("RPUSH", "waiting", job)
+    for job in overdue(active()):
+        if until_answered("LREM", "active", 1, job):
+            until_answered("RPUSH", "waiting", job)
     if bug == "lock":
         until_answered("DEL", "reclaiming")
+
+
+def finish(job, bug):
+    until_answered("INCR", "worked")  # stands for the work
+    since.pop(job, None)
+    if bug == "poison" and job == POISON:
+        event("failed", job)
+        if until_answered("LREM", "active", 1, job):
+            until_answered("RPUSH", "waiting", job)
+    else:
+        until_answered("LREM", "active", 1, job)
+        event("end", job)
 
 
 def work(bug):
@@ -58,23 +77,21 @@ def work(bug):
         promote(bug)
         take = ("LPOP", "waiting") if bug == "lost" else ("LMOVE", "waiting", "active", "LEFT", "RIGHT")
         job = until_answered(*take)
-        if job is not None:
-            event("begin", job)
-            if bug == "early-ack":
-                until_answered("LREM", "active", 1, job)
-        reclaim(bug)
         if job is None:
+            reclaim(bug)
             time.sleep(0.01)
             continue
-        until_answered("INCR", "worked")  # stands for the work
-        if bug == "poison" and job == POISON:
-            event("failed", job)
-            since.pop(job, None)
-            if until_answered("LREM", "active", 1, job):
-                until_answered("RPUSH", "waiting", job)
-            continue
-        until_answered("LREM", "active", 1, job)
-        event("end", job)
+        event("begin", job)
+        if bug == "early-ack":
+            until_answered("LREM", "active", 1, job)
+        if bug == "resurrected":  # who puts back by a list that was read before the work
+            seen = active()
+            finish(job, bug)
+            for late in overdue(seen):
+                until_answered("RPUSH", "waiting", late)
+        else:
+            reclaim(bug)
+            finish(job, bug)
 
 
 role, _, bug, *count = sys.argv[1:]
