@@ -25,8 +25,8 @@ pytestmark = pytest.mark.real
 
 GUESTS = Path(__file__).parents[2] / "support" / "guests"
 
-_AT = "at 100ms for 3s at-command 5 at '{}'"
-_LONG_AT = _AT.replace("3s", "9s")
+_AT = "at 100ms for 6s at-command 5 at '{}'"
+_LONG_AT = _AT.replace("6s", "9s")
 """Long enough that what stands still does so for all of its time, which ends with the fault."""
 AT_TAKE = f"program_kill worker {_AT.format('EVAL *ZRANGEBYSCORE* 2 due')} nonempty true when applied"
 AT_WORK = f"program_kill worker {_AT.format('EVAL *worked* 2 due')}"
