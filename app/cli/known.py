@@ -87,13 +87,15 @@ def table(*, as_json: AsJson = False) -> None:
 
 @app.command(cls=Verb)
 def clean(*, as_json: AsJson = False) -> None:
-    """Remove the environments that were made for guests."""
+    """Remove the environments that were made for guests, but for those that a run uses or somebody makes."""
     from zonelab.scenarios.guests.environments import cache_folder, clean_environments
 
-    removed = clean_environments()
+    removed, left = clean_environments()
     if as_json:
-        print_json({"folder": str(cache_folder()), "removed": removed})
+        print_json({"folder": str(cache_folder()), "removed": removed, "in_use": left})
     else:
         for name in removed:
             typer.echo(f"removed {name}")
-        typer.echo(f"{cache_folder()}: no environment is left")
+        for name in left:
+            typer.echo(f"in use: {name}")
+        typer.echo(f"{cache_folder()}: {'what is in use' if left else 'no environment'} is left")

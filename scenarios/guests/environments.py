@@ -1,24 +1,23 @@
 """Environments of guests: a folder for each queue, version and set of programs, in the cache of the user.
 
 The folder is ``zonelab/guests`` in ``$XDG_CACHE_HOME``, else in ``~/.cache``. An environment is made under another name
-and then renamed, so one that is there is whole; a lock keeps two that would make the same one apart.
+and then renamed, so one that is there is whole. Programs that make or remove it hold the lock beside it; those that use
+it share that lock.
 """
 
 import os
 import shutil
 import sys
 import tempfile
-import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
-from zonelab.cluster.process.file_lock import locked, locked_at
+from zonelab.cluster.process.file_lock import lock_held, locked_at
 from zonelab.scenarios.guests.guest import Guest, Language
 from zonelab.scenarios.guests.packages import install
 
-_POLL_S = 0.1
 _UNFINISHED = ".making-"
 _LOCK = ".lock"
 
@@ -55,30 +54,44 @@ def environment_of(
     home = cache_folder() / f"{guest.name}-{chosen.replace('/', '_')}-{suffix}"
     if not home.is_dir():
         home.parent.mkdir(parents=True, exist_ok=True)
-        with _only_maker(home.parent / f"{home.name}{_LOCK}"):
+        with lock_held(_lock_of(home)):
             if not home.is_dir():
                 on_making(f"install {guest.name} {chosen}")
                 _make(guest, version=chosen, home=home)
     return GuestEnvironment(home)
 
 
-def clean_environments() -> list[str]:
-    """Remove all environments and return their names. What somebody makes meanwhile stays. Raises ``OSError``."""
-    folder, removed = cache_folder(), []
+@contextmanager
+def used_environment(
+    guest: Guest, *, version: str | None = None, on_making: Callable[[str], None] = lambda words: None
+) -> Iterator[GuestEnvironment]:
+    """Keep the environment, which is made first if it is not there, from being removed. Raises the same errors."""
+    while True:
+        environment = environment_of(guest, version=version, on_making=on_making)
+        with lock_held(_lock_of(environment.home), shared=True):
+            if environment.home.is_dir():
+                yield environment
+                return
+
+
+def clean_environments() -> tuple[list[str], list[str]]:
+    """Remove all environments but those that somebody makes or uses; return the names of both. Raises ``OSError``."""
+    folder, removed, left = cache_folder(), [], []
     if not folder.is_dir():
-        return []
-    homes = [path for path in sorted(folder.iterdir()) if path.is_dir() and not path.name.startswith(_UNFINISHED)]
-    for home in homes:
-        home.rename(gone := folder / f"{_UNFINISHED}{home.name}")
-        shutil.rmtree(gone)
-        removed.append(home.name)
-    for lock in folder.glob(f"*{_LOCK}"):
-        with lock.open("ab") as file:
-            if locked(file.fileno()):
-                lock.unlink()
-                for left in folder.glob(f"{_UNFINISHED}{lock.name.removesuffix(_LOCK)}*"):
-                    shutil.rmtree(left)
-    return removed
+        return [], []
+    homes = [path for path in folder.iterdir() if path.is_dir() and not path.name.startswith(_UNFINISHED)]
+    for home in sorted({*homes, *(folder / lock.name.removesuffix(_LOCK) for lock in folder.glob(f"*{_LOCK}"))}):
+        with (lock := _lock_of(home)).open("ab") as file:
+            if not locked_at(file.fileno(), lock):
+                left.append(home.name)
+                continue
+            if home.is_dir():
+                home.rename(folder / f"{_UNFINISHED}{home.name}")
+                removed.append(home.name)
+            for unfinished in folder.glob(f"{_UNFINISHED}{home.name}*"):
+                shutil.rmtree(unfinished)
+            lock.unlink()
+    return removed, left
 
 
 def _make(guest: Guest, *, version: str, home: Path) -> None:
@@ -91,12 +104,5 @@ def _make(guest: Guest, *, version: str, home: Path) -> None:
         raise
 
 
-@contextmanager
-def _only_maker(path: Path) -> Iterator[None]:
-    """Hold the lock at ``path``, once whoever makes the same environment has let it go."""
-    while True:
-        with path.open("ab") as file:
-            if locked_at(file.fileno(), path):
-                yield
-                return
-        time.sleep(_POLL_S)
+def _lock_of(home: Path) -> Path:
+    return home.with_name(f"{home.name}{_LOCK}")

@@ -18,7 +18,7 @@ from zonelab.cluster.real.zones import zones
 from zonelab.cluster.resp.gateway.ported_cluster import PortedCluster
 from zonelab.scenarios.arms import Arm, ZoneKind
 from zonelab.scenarios.clients.recorder import Outcome
-from zonelab.scenarios.guests.environments import environment_of
+from zonelab.scenarios.guests.environments import used_environment
 from zonelab.scenarios.guests.guest import load_guest
 from zonelab.scenarios.logs import LOGGER
 from zonelab.scenarios.programs.run import ProgramRun
@@ -51,16 +51,19 @@ def run_on_servers(
     left. Raises ``OSError`` if the directory cannot be made or ``run.json`` cannot be written, and ``ClusterError`` if
     an environment that its programs need cannot be made.
     """
-    for program in scenario.programs.values():
-        if program.guest is not None:
-            guest = load_guest(program.guest)
-            environment_of(guest, version=program.version, on_making=lambda words: watcher.phase(words, None))
 
     def run(writer: RunWriter) -> RunRecord:
         with settled_heap(), asyncio.Runner(loop_factory=uvloop.new_event_loop) as runner:
             return runner.run(_run(scenario, kind, writer, watcher, make_queue, page))
 
-    return run_in_directory(scenario, runs=runs, command=command, segment_ns=SEGMENT_NS, run=run)
+    with contextlib.ExitStack() as used:
+        for program in scenario.programs.values():
+            if program.guest is not None:
+                guest = load_guest(program.guest)
+                used.enter_context(
+                    used_environment(guest, version=program.version, on_making=lambda words: watcher.phase(words, None))
+                )
+        return run_in_directory(scenario, runs=runs, command=command, segment_ns=SEGMENT_NS, run=run)
 
 
 async def _run(

@@ -11,7 +11,14 @@ from pathlib import Path
 import pytest
 
 from zonelab.cluster.zone import ClusterError
-from zonelab.scenarios.guests.environments import cache_folder, clean_environments, environment_of
+from zonelab.scenarios.guests import environments
+from zonelab.scenarios.guests.environments import (
+    GuestEnvironment,
+    cache_folder,
+    clean_environments,
+    environment_of,
+    used_environment,
+)
 from zonelab.scenarios.guests.guest import Guest, guest_names, load_guest
 
 GO = """#!/bin/sh
@@ -89,12 +96,35 @@ def test_a_toolchain_that_is_missing_is_named(said: Path, guest: Guest, monkeypa
 
 
 def test_they_are_removed_with_what_a_killed_maker_left(said: Path, guest: Guest) -> None:
-    assert clean_environments() == []
+    assert clean_environments() == ([], [])
     home = environment_of(guest).home
     left = cache_folder() / f".making-{home.name}-x"
     left.mkdir()
-    assert clean_environments() == [home.name]
+    assert clean_environments() == ([home.name], [])
     assert list(cache_folder().iterdir()) == []
+
+
+def test_those_in_use_are_not_removed(said: Path, guest: Guest) -> None:
+    other = environment_of(guest, version="1.3.0").home
+    with used_environment(guest) as first, used_environment(guest):
+        assert clean_environments() == ([other.name], [first.home.name])
+        assert (first.home / "worker").is_file()
+    assert clean_environments() == ([first.home.name], [])
+
+
+def test_one_that_is_removed_before_it_is_used_is_made_again(
+    said: Path, guest: Guest, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    gone = iter((clean_environments, lambda: None))
+
+    def removed(*given: Guest, **options: object) -> GuestEnvironment:
+        made = environment_of(*given, **options)  # type: ignore[arg-type]
+        next(gone)()
+        return made
+
+    monkeypatch.setattr(environments, "environment_of", removed)
+    with used_environment(guest) as environment:
+        assert (environment.home / "worker").is_file()
 
 
 def test_what_is_wrong_in_its_file_is_one_line(guest: Guest) -> None:
