@@ -80,10 +80,14 @@ N ?= 300
 mutants-drawn: $(READY)
 	@PYTHONPATH=tests $(BIN)/python -m mutants.drawn --seed $(SEED) --count $(N)
 
-# Every known failure at its affected and its newest version and without its fault, 20 runs each; hours, and resumes.
+# Every known failure at its affected and its newest version and without its fault, 20 runs each, and 5 of the ten
+# quickest on three zones; hours, and resumes.
 known: $(READY)
 	@for name in $$($(BIN)/python -c 'from zonelab.studies.known.failure import failure_names as n; print(*n())'); do \
-		$(BIN)/zonelab known run $$name --jobs 2 --keep studies/known/measured.json; test $$? -le 2 || exit 3; done
+		$(BIN)/zonelab known run $$name --jobs 4 --keep studies/known/measured.json; test $$? -le 2 || exit 3; done
+	@for name in $$($(BIN)/python -c 'from zonelab.studies.known.rows import quickest as n; print(*n(10))'); do \
+		for level in DC_ONE DC_QUORUM; do $(BIN)/zonelab known run $$name --zones 3 --level $$level --runs 5 --jobs 4 \
+			--keep studies/known/measured.json; test $$? -le 2 || exit 3; done; done
 	@PYTHONPATH=tests $(BIN)/python -m support.made_parts
 
 clean:

@@ -50,7 +50,7 @@ EXAMPLES: Mapping[str, tuple[str, ...]] = {
     "index": ("index", "index runs"),
     "analyze": ("analyze 'runs/zone-crash/2*'", "analyze runs/zone-crash/latest --out tables --follow"),
     "known": ("known", "known --json"),
-    "known run": ("known run rq-1716", "known run rq-1716 --version 3.0.0 --runs 5"),
+    "known run": ("known run rq-1716", "known run rq-1716 --zones 3 --level DC_QUORUM --runs 5"),
     "known table": ("known table", "known table --json"),
     "known clean": ("known clean", "known clean --json"),
     "up": ("up --zones 3 --level DC_QUORUM --lag lognormal:2ms:15ms", "up --dcs 2 --nodes 2"),

@@ -9,6 +9,7 @@ from zonelab.app.cli.exits import LabError
 from zonelab.app.cli.options import RUNS_MAX, AsJson, AtLevel, Jobs, RunsDirectory, SeedFrom, where_of
 from zonelab.app.cli.verb_groups import Verb, VerbGroups
 from zonelab.app.terminal.json_output import print_json, show
+from zonelab.cluster.topology.topology import ZONES_MAX
 
 RUNS = Path("runs")
 
@@ -43,6 +44,14 @@ def run(
     ] = None,
     control: Annotated[bool, typer.Option("--control", help="Only the control: the same without the fault.")] = False,
     level: AtLevel = None,
+    zones: Annotated[
+        int | None,
+        typer.Option(
+            min=1,
+            max=ZONES_MAX,
+            help="Zones, with the producer in the first and all else in the second; the failure's own if not given.",
+        ),
+    ] = None,
     jobs: Jobs = 1,
     keep: Annotated[
         Path | None, typer.Option(metavar="FILE", help="Also put the rows into this file, in place of older ones.")
@@ -65,8 +74,9 @@ def run(
     found, seeds, where = load_failure(failure), range(seed_from, seed_from + runs), where_of(jobs, None, None)
     words = ["zonelab", "known", "run", failure, *(["--version", version] if version else [])]
     words += [*(["--control"] if control else []), *(["--level", level] if level else [])]
+    words += ["--zones", str(zones)] if zones else []
     command = command_line([*words, *seed_words(seeds), *where.words], runs=directory)
-    settings = settings_of(found, version=version, control=control, level=level)
+    settings = settings_of(found, version=version, control=control, level=level, zones=zones)
     done = attempt_failure(found, settings, seeds=seeds, runs=directory, command=command, where=where)
     if keep is not None:
         keep_rows(done.rows, keep)

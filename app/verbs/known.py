@@ -78,10 +78,11 @@ class KnownRuns:
         print_lines(f"{failure.queue} {failure.title}: {failure.link}", "")
         columns: list[Column[MeasuredRow]] = [
             Column("version", lambda row: f"{row.version}{', control' if row.control else ''}"),
+            Column("zones", lambda row: row.zones, number=True),
             Column("level", lambda row: row.level),
             Column("failing", lambda row: row.share, number=True),
             Column("undecided", lambda row: row.undecided, number=True),
-            Column("fault hit", lambda row: None if row.control else row.hit, number=True),
+            Column("fault hit", lambda row: row.hit, number=True),
             Column("s a run", lambda row: row.took_s, number=True),
         ]
         ReportTable(columns=columns, rows=rows).print(

@@ -11,6 +11,7 @@ from zonelab.analysis.observation import Observation
 from zonelab.analysis.summary.result import Result
 from zonelab.cluster.zone import ClusterError
 from zonelab.scenarios.arms import ZoneKind
+from zonelab.scenarios.faults.guests import ProgramKill
 from zonelab.scenarios.guests.environments import environment_of
 from zonelab.scenarios.guests.guest import load_guest
 from zonelab.scenarios.run.on_servers import run_on_servers
@@ -25,34 +26,36 @@ from zonelab.studies.many_runs.where import HERE, Where
 
 HIT = "hit"
 TOOK_S = "took_s"
-"""Numbers of a run: 1 if all faults of programs found their commands, and seconds from its begin to its verdict."""
+"""Numbers of a run: 1 if all faults of programs found their commands, which is not said of a run without such faults,
+and seconds from its begin to its verdict.
+"""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class AttemptSetting:
-    """A version of the queue, with the fault or without, at a level, or at the scenario's own."""
+    """A version of the queue, with the fault or without, at a level and on so many zones, or at the scenario's own."""
 
     version: str
     control: bool = False
     level: str | None = None
+    zones: int | None = None
 
     @property
     def name(self) -> str:
-        return " ".join([self.version, *(["control"] if self.control else []), *([self.level] if self.level else [])])
+        """Return the version and what else is said."""
+        zones = None if self.zones is None else f"{self.zones} zones"
+        return " ".join(filter(None, (self.version, "control" if self.control else None, self.level, zones)))
 
 
 def settings_of(
-    failure: KnownFailure, *, version: str | None, control: bool, level: str | None
+    failure: KnownFailure, *, version: str | None, control: bool, level: str | None, zones: int | None = None
 ) -> list[AttemptSetting]:
     """Return the settings that a command line asks for: without ``version``, all those of a row of the table."""
-    if version is not None:
-        return [AttemptSetting(version=version, control=control, level=level)]
-    affected = AttemptSetting(version=failure.affected, level=level)
-    without = replace(affected, control=True)
-    if control:
-        return [without]
-    newest = [AttemptSetting(version=failure.newest, level=level)] if failure.newest != failure.affected else []
-    return [affected, *newest, without]
+    affected = AttemptSetting(version=version or failure.affected, control=control, level=level, zones=zones)
+    if version is not None or control:
+        return [affected]
+    newest = [replace(affected, version=failure.newest)] if failure.newest != failure.affected else []
+    return [affected, *newest, replace(affected, control=True)]
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -75,8 +78,8 @@ class AttemptMeasure:
             raise ClusterError(f"{record.error}; see {directory / 'lab.log'}")
         verdict = Result.examined(directory, title=scenario.level).verdict
         strikes = [strike for one in record.programs.values() for strike in one.get("strikes", ())]
-        hit = all(strike.get("hit") for strike in strikes)
-        numbers = {HIT: float(hit), TOOK_S: monotonic() - begin_s}
+        hit = {HIT: float(all(strike.get("hit") for strike in strikes))} if strikes else {}
+        numbers = {**hit, TOOK_S: monotonic() - begin_s}
         return replace(observed(verdict, directory=directory), numbers=numbers)
 
 
@@ -106,7 +109,8 @@ def attempt_failure(
     """
     scenarios, decided_by = {}, []
     for one in settings:
-        scenarios[one.name] = base = failure.run_of(one.version, control=one.control, level=one.level)
+        base = failure.run_of(one.version, control=one.control, level=one.level, zones=one.zones)
+        scenarios[one.name] = base
         decided_by.append(f"{one.name}: {identity_of(base)}")
         for program in base.programs.values():
             if program.guest is not None:
@@ -125,7 +129,7 @@ def attempt_failure(
     )
     done = experiment.conduct(experiment.directory(runs), where=where)
     found = done.by_setting()
-    rows = [_row(failure, one, found[one.name]) for one in settings if one.name in found]
+    rows = [_row(failure, one, scenarios[one.name], found[one.name]) for one in settings if one.name in found]
     return Attempts(failure=failure, rows=rows, problems=done.broken, complete=done.complete, known=done.known)
 
 
@@ -134,9 +138,12 @@ def _invalid(runs: int, last: Observation | None) -> str:
     return f"{runs:,} invalid"
 
 
-def _row(failure: KnownFailure, setting: AttemptSetting, observations: Mapping[int, Observation]) -> MeasuredRow:
+def _row(
+    failure: KnownFailure, setting: AttemptSetting, scenario: Scenario, observations: Mapping[int, Observation]
+) -> MeasuredRow:
     judged = [one for one in observations.values() if one.valid is not None]
-    hit = [one for one in judged if one.numbers[HIT]]
+    aimed = any(isinstance(fault, ProgramKill) for fault in scenario.faults)
+    hit = [one for one in judged if one.numbers.get(HIT, not aimed)]
     failing = [one for one in hit if any(one.counts.get(str(name)) for name in failure.shows)]
     decided = [one for one in hit if one.valid != "unknown" or one in failing]
     took_s = sorted(one.numbers[TOOK_S] for one in judged)
@@ -145,11 +152,12 @@ def _row(failure: KnownFailure, setting: AttemptSetting, observations: Mapping[i
         queue=failure.queue,
         version=setting.version,
         control=setting.control,
-        level=setting.level or str(failure.scenario.get("level", "DC_QUORUM")),
+        level=str(scenario.level),
+        zones=len(scenario.zones),
         runs=len(decided),
         failing=len(failing),
         undecided=len(judged) - len(decided),
-        hit=len(hit),
+        hit=len(hit) if aimed else None,
         took_s=round(took_s[len(took_s) // 2], 1) if took_s else 0.0,
         date=f"{datetime.now(UTC):%Y-%m-%d}",
     )

@@ -3,8 +3,9 @@
 Each has a folder with a ``failure.yaml``; a guest of its own, where it needs other programs, is in the same folder.
 """
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
+from string import ascii_lowercase
 from typing import Annotated, Any
 
 from pydantic import Field, ValidationError
@@ -15,6 +16,7 @@ from zonelab.analysis.yaml_text import NotYaml, read_yaml
 from zonelab.cluster.fields import Section
 from zonelab.cluster.zone import ClusterError
 from zonelab.scenarios.errors import NotAccepted
+from zonelab.scenarios.guests.guest import Role
 from zonelab.scenarios.spec.reading import scenario_of
 from zonelab.scenarios.spec.scenario import Scenario
 
@@ -57,12 +59,18 @@ class KnownFailure(Section):
     def name(self) -> str:
         return self.folder.name
 
-    def run_of(self, version: str, *, control: bool = False, level: str | None = None, seed: int = 1) -> Scenario:
-        """Return the scenario of one run. Raises ``ScenarioError``."""
+    def run_of(
+        self, version: str, *, control: bool = False, level: str | None = None, zones: int | None = None, seed: int = 1
+    ) -> Scenario:
+        """Return the scenario of one run, in its own zones if not in ``zones``. Raises ``ScenarioError``."""
         document: dict[str, Any] = {**self.scenario, "name": self.name, "seed": seed}
         document |= self.control if control else {}
         document |= {} if level is None else {"level": level}
         programs = {name: self._of_version(one, version) for name, one in document["programs"].items()}
+        if zones is not None:
+            names = list(ascii_lowercase[:zones])
+            document |= {"topology": {"zones": names}}
+            programs = {name: {**one, "zone": _zone_of(one, names)} for name, one in programs.items()}
         return scenario_of({**document, "programs": programs}, source=self.name)
 
     def _of_version(self, program: Mapping[str, Any], version: str) -> dict[str, Any]:
@@ -70,6 +78,11 @@ class KnownFailure(Section):
         if guest not in (self.queue, _HERE):
             return dict(program)
         return {**program, "guest": str(self.folder) if guest == _HERE else guest, "version": version}
+
+
+def _zone_of(program: Mapping[str, Any], zones: Sequence[str]) -> str:
+    """Return the first zone for a producer, and for all else the second, so that replicas lie between them."""
+    return zones[0] if program.get("role") == Role.PRODUCER else zones[:2][-1]
 
 
 def failure_names() -> list[str]:

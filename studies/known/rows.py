@@ -2,13 +2,14 @@
 
 import json
 from collections.abc import Iterable, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
 
 from zonelab.analysis.number_text import share_interval
 from zonelab.analysis.proportions import share_json
 from zonelab.analysis.whole_files import write_json
+from zonelab.cluster.process.file_lock import lock_held
 from zonelab.studies.reporting.report_table import Column, ReportTable
 
 MEASURED = Path(__file__).parent / "measured.json"
@@ -17,11 +18,11 @@ MEASURED = Path(__file__).parent / "measured.json"
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class MeasuredRow:
-    """Runs of one failure at one version and level, with its fault, or without as the ``control``.
+    """Runs of one failure at one version, at one level on so many zones, with its fault, or without as the ``control``.
 
-    ``hit``: runs in which each fault of a program found its command; of others nothing follows. ``runs``: those of them
-    with a verdict; ``failing``: those that showed it; ``undecided``: all others. ``took_s``: median length of a run.
-    ``date``: when the last was made.
+    ``hit``: runs in which each fault of a program found its command, None if there is no such fault; of others nothing
+    follows. ``runs``: those of them with a verdict; ``failing``: those that showed it; ``undecided``: all others.
+    ``took_s``: median length of a run. ``date``: when the last was made.
     """
 
     failure: str
@@ -32,14 +33,15 @@ class MeasuredRow:
     runs: int
     failing: int
     undecided: int
-    hit: int
+    hit: int | None
     took_s: float
     date: str
+    zones: int = 1
 
     @property
-    def key(self) -> tuple[str, str, bool, str]:
+    def key(self) -> tuple[str, str, bool, int, str]:
         """Return the parts in which a later measurement of the same is equal."""
-        return self.failure, self.version, self.control, self.level
+        return self.failure, self.version, self.control, self.zones, self.level
 
     @property
     def share(self) -> str:
@@ -61,23 +63,35 @@ def read_rows(path: Path = MEASURED) -> list[MeasuredRow]:
 
 
 def keep_rows(rows: Iterable[MeasuredRow], path: Path = MEASURED) -> None:
-    """Put ``rows`` into the file, in place of older ones of the same version and level. Raises ``OSError``."""
-    by_key = {row.key: row for row in (*read_rows(path), *rows)}
-    write_json(path, {"rows": [by_key[key].to_json() for key in sorted(by_key)]})
+    """Put ``rows`` into the file, in place of older ones of the same version, level and zones. Raises ``OSError``."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    with lock_held(path.parent):
+        by_key = {row.key: row for row in (*read_rows(path), *rows)}
+        write_json(path, {"rows": [by_key[key].to_json() for key in sorted(by_key)]})
+
+
+def quickest(number: int) -> list[str]:
+    """Return the failures whose runs on one zone were the shortest, by the rows that ship."""
+    longest_s: dict[str, float] = {}
+    for row in read_rows():
+        if row.zones == 1:
+            longest_s[row.failure] = max(row.took_s, longest_s.get(row.failure, 0.0))
+    return sorted(longest_s, key=lambda name: longest_s[name])[:number]
 
 
 def rows_table(rows: Sequence[MeasuredRow]) -> ReportTable[MeasuredRow]:
-    """Return the table of ``rows``: those with the fault, each beside the control at its version and level."""
-    controls = {(*row.key[:2], row.level): row for row in rows if row.control}
+    """Return the table of ``rows``: those with the fault, each beside its control."""
+    controls = {row.key: row for row in rows if row.control}
     shown = [row for row in rows if not row.control]
 
     def control_of(row: MeasuredRow) -> str | None:
-        found = controls.get((row.failure, row.version, row.level))
+        found = controls.get(replace(row, control=True).key)
         return None if found is None else found.share
 
     columns: list[Column[MeasuredRow]] = [
         Column("failure", lambda row: row.failure),
         Column("version", lambda row: row.version),
+        Column("zones", lambda row: row.zones, number=True),
         Column("level", lambda row: row.level),
         Column("failing", lambda row: row.share, number=True),
         Column("share (95 %)", lambda row: share_interval(row.failing, row.runs), number=True),

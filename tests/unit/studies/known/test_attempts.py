@@ -22,6 +22,7 @@ MADE_UP = [
     Observation(valid=False, counts={"resurrected": 1}, numbers={HIT: 0.0, TOOK_S: 11.0}),
     Observation(valid=True, numbers=NUMBERS),
 ]
+NO_FAULT = Observation(valid=True, numbers={TOOK_S: 9.0})
 
 
 @pytest.fixture
@@ -39,14 +40,25 @@ def made(monkeypatch: pytest.MonkeyPatch) -> list[int]:
     return seeds
 
 
-def attempted(folder: Path, seeds: range) -> attempts.Attempts:
-    setting = AttemptSetting(version="2.12.0")
-    return attempt_failure(load_failure("rq-1716"), [setting], seeds=seeds, runs=folder, command="test")
+def attempted(folder: Path, seeds: range, *settings: AttemptSetting) -> attempts.Attempts:
+    some = settings or [AttemptSetting(version="2.12.0")]
+    return attempt_failure(load_failure("rq-1716"), some, seeds=seeds, runs=folder, command="test")
 
 
 def test_a_row_counts_what_the_failure_shows_and_no_other_violation(made: list[int], tmp_path: Path) -> None:
     (row,) = attempted(tmp_path, range(1, 6)).rows
     assert (row.runs, row.failing, row.undecided, row.hit, row.took_s) == (3, 2, 2, 4, 9.0)
+
+
+def test_a_run_without_a_fault_of_a_program_counts_and_hits_nothing(
+    made: list[int], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(AttemptMeasure, "__call__", lambda *_: NO_FAULT)
+    settings = [AttemptSetting(version="2.12.0", control=control, zones=3) for control in (False, True)]
+    aimed, control = attempted(tmp_path, range(1, 3), *settings).rows
+    assert (aimed.runs, aimed.undecided, aimed.hit) == (0, 2, 0)
+    assert (control.runs, control.undecided, control.hit) == (2, 0, None)
+    assert (control.zones, control.level) == (3, "DC_ONE")
 
 
 def test_runs_that_were_made_are_not_made_again(made: list[int], tmp_path: Path) -> None:

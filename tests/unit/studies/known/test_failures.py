@@ -29,6 +29,15 @@ def test_its_programs_are_of_the_version_that_is_asked_for(name: str) -> None:
 
 
 @pytest.mark.parametrize("name", failure_names())
+def test_on_three_zones_replicas_lie_between_its_producer_and_all_else(name: str) -> None:
+    failure = load_failure(name)
+    scenario = failure.run_of(failure.affected, level="DC_QUORUM", zones=3)
+    assert scenario.zones == ("a", "b", "c")
+    assert {name: one.zone for name, one in scenario.programs.items() if one.ends} == {"producer": "a"}
+    assert {one.zone for one in scenario.programs.values() if not one.ends} == {"b"}
+
+
+@pytest.mark.parametrize("name", failure_names())
 def test_its_queue_is_a_guest_or_it_has_its_own_programs(name: str) -> None:
     failure = load_failure(name)
     assert failure.queue in guest_names() or (failure.folder / "guest.yaml").is_file()
@@ -39,8 +48,8 @@ def test_a_row_of_the_table_is_the_affected_version_the_newest_and_the_control()
     failure = load_failure("rq-1716")
     named = [one.name for one in settings_of(failure, version=None, control=False, level=None)]
     assert named == [failure.affected, failure.newest, f"{failure.affected} control"]
-    (one,) = settings_of(failure, version="2.6.0", control=True, level="DC_QUORUM")
-    assert one.name == "2.6.0 control DC_QUORUM"
+    (one,) = settings_of(failure, version="2.6.0", control=True, level="DC_QUORUM", zones=3)
+    assert one.name == "2.6.0 control DC_QUORUM 3 zones"
 
 
 def test_a_name_that_is_none_is_answered_with_the_nearest() -> None:

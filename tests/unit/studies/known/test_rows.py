@@ -3,6 +3,7 @@
 Method: rows in a file of the test, read back.
 """
 
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from pathlib import Path
 
@@ -22,7 +23,7 @@ ROW = MeasuredRow(
     took_s=9.5,
     date="2026-11-29",
 )
-CONTROL = replace(ROW, control=True, failing=0, hit=0)
+CONTROL = replace(ROW, control=True, failing=0, hit=None)
 
 
 def test_a_later_row_takes_the_place_of_the_same_version_and_level(tmp_path: Path) -> None:
@@ -36,11 +37,19 @@ def test_a_later_row_takes_the_place_of_the_same_version_and_level(tmp_path: Pat
 
 
 def test_a_control_stands_beside_its_version() -> None:
-    text = rows_table([ROW, CONTROL, replace(ROW, version="3.0.0", failing=0)]).to_markdown()
+    text = rows_table([ROW, CONTROL, replace(ROW, zones=3, failing=0)]).to_markdown()
     assert text.splitlines()[2:] == [
-        "| rq-1716 | 2.12.0 | DC_ONE | 19 of 20 | 75.1% to 99.87% | 0 of 20 | 2026-11-29 |",
-        "| rq-1716 | 3.0.0 | DC_ONE | 0 of 20 | below 16.8% | – | 2026-11-29 |",
+        "| rq-1716 | 2.12.0 | 1 | DC_ONE | 19 of 20 | 75.1% to 99.87% | 0 of 20 | 2026-11-29 |",
+        "| rq-1716 | 2.12.0 | 3 | DC_ONE | 0 of 20 | below 16.8% | – | 2026-11-29 |",
     ]
+
+
+def test_rows_that_are_kept_at_one_instant_are_all_kept(tmp_path: Path) -> None:
+    file = tmp_path / "new" / "measured.json"
+    rows = [replace(ROW, version=str(number)) for number in range(16)]
+    with ThreadPoolExecutor(len(rows)) as pool:
+        list(pool.map(lambda row: keep_rows([row], file), rows))
+    assert sorted(read_rows(file), key=lambda row: int(row.version)) == rows
 
 
 def test_every_row_that_ships_is_of_a_known_failure() -> None:
