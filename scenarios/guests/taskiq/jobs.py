@@ -22,7 +22,8 @@ class AfterExecution(TaskiqMiddleware):
 
 QUEUE = os.environ.get("QUEUE", "default")
 idle_ms = int(os.environ.get("IDLE_MS", "3000"))
-broker = RedisStreamBroker(sys.argv[1], QUEUE, consumer_id="0", xread_block=200, idle_timeout=idle_ms)
+block_ms = int(os.environ.get("BLOCK_MS", "200"))
+broker = RedisStreamBroker(sys.argv[1], QUEUE, consumer_id="0", xread_block=block_ms, idle_timeout=idle_ms)
 broker.add_middlewares(AfterExecution())
 
 
