@@ -97,9 +97,9 @@ class YearlyFaults:
 class LinearRate:
     """The event of one class, by the line through two lengths. ``contrast``: its mean is 0 if the line fits.
 
-    ``other``: by the line through the two longer lengths. ``steady``: what it costs a second; ``flat``: the event if
-    that is nothing; ``edges``: what it costs beside its time. ``other`` and ``contrast`` are empty without a third
-    length, ``steady`` without a second one.
+    ``other``: by the line through the two longer lengths. ``steady``: what it costs a second; ``edges``: what it costs
+    beside its time. ``flat``: the event if a longer one costs no more, of two lengths with what lies between them.
+    ``other`` and ``contrast`` are empty without a third length, ``steady`` without a second one.
     """
 
     weights: Weights
@@ -208,13 +208,14 @@ class Year:
             other |= self._beside({middle: 1 - later, long: later})
             contrast |= self._beside({short: towards - 1, middle: 1.0, long: -towards})
         weights = self._beside({short: 1 - share, long: share})
-        mean = self._beside(dict.fromkeys(fault.cells, 1 / len(fault.cells)))
+        held = min(max(share, 0.0), 1.0)
+        mean = dict.fromkeys(fault.cells, 1 / len(fault.cells))
         return LinearRate(
             weights=weights,
             other=other,
             contrast=contrast,
             steady=self._beside({short: -1 / (long_s - short_s), long: 1 / (long_s - short_s)}),
-            flat=weights if fault.lasts_s == long_s else mean,
+            flat=self._beside(mean if between and share != 1 else {short: 1 - held, long: held}),
             edges=self._beside({short: long_s / (long_s - short_s), long: -short_s / (long_s - short_s)}),
         )
 

@@ -241,6 +241,22 @@ def test_cases_that_only_chance_lets_fall_with_the_length_cost_no_time():
     assert measured.estimate(LOST, "down") == pytest.approx(float(event.value))
 
 
+@pytest.mark.parametrize(
+    ("lasts_s", "cases"), [(0.5, 6.0), (1.0, 6.0), (2.5, 4.5), (3.99, 3.01), (4.0, 3.0), (9.0, 3.0)]
+)
+def test_cases_of_a_fault_of_its_real_length_change_by_little_if_it_lasts_a_little_less_or_more(
+    lasts_s: float, cases: float
+) -> None:
+    fault = replace(DOWN, lasts_s=lasts_s, lengths_s=(1.0, 4.0))
+    year = replace(YEAR, faults=(fault,))
+    shown = {cell: 7 - cell.length_s if cell.fault else 0 for cell in year.cells}
+    runs = {
+        cell: {seed: Observation(begun=100, counts={"lost": each}) for seed in (1, 2)} for cell, each in shown.items()
+    }
+    lost = SettingRates(Outcomes(runs), year).rate(LOST, "down")
+    assert float(lost.value) * 10 * lasts_s == pytest.approx(cases)
+
+
 def test_a_fault_costs_something_at_its_edges_and_something_while_it_lasts():
     costs = {str(cost.figure): cost for cost in fault_costs(SettingRates(outcomes(plain), YEAR))}
     assert list(costs) == ["losses", "duplicates"], "of what no run shows nothing is told"
