@@ -76,8 +76,8 @@ def evaluate(
         typer.Option(
             min=1,
             max=RUNS_MAX,
-            help="Instead of --budget: runs of each setting, at most; at least 4 without a fault, 4 more for each "
-            "thinning, and 4 of each length of each fault.",
+            help="Instead of --budget: runs of each setting, at most. At least 4 of each kind (2 with --on): without a "
+            "fault, without one for each thinning, with each fault for each of its lengths.",
         ),
     ] = None,
     until: Annotated[
