@@ -85,7 +85,7 @@ mutants-drawn: $(READY)
 known: $(READY)
 	@for name in $$($(BIN)/python -c 'from zonelab.studies.known.failure import failure_names as n; print(*n())'); do \
 		$(BIN)/zonelab known run $$name --jobs 4 --keep studies/known/measured.json; test $$? -le 2 || exit 3; done
-	@for name in $$($(BIN)/python -c 'from zonelab.studies.known.rows import quickest as n; print(*n(10))'); do \
+	@for name in $$($(BIN)/python -c 'from zonelab.studies.known import rows as r; print(*r.quickest(r.read_rows(), 10))'); do \
 		for level in DC_ONE DC_QUORUM; do $(BIN)/zonelab known run $$name --zones 3 --level $$level --runs 5 --jobs 4 \
 			--keep studies/known/measured.json; test $$? -le 2 || exit 3; done; done
 	@PYTHONPATH=tests $(BIN)/python -m support.made_parts

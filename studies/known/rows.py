@@ -63,17 +63,20 @@ def read_rows(path: Path = MEASURED) -> list[MeasuredRow]:
 
 
 def keep_rows(rows: Iterable[MeasuredRow], path: Path = MEASURED) -> None:
-    """Put ``rows`` into the file, in place of older ones of the same version, level and zones. Raises ``OSError``."""
+    """Put ``rows`` into the file, in place of older ones of the same version, level and zones.
+
+    Rows of no run at all, as of a queue that did not start, are left out. Raises ``OSError``.
+    """
     path.parent.mkdir(parents=True, exist_ok=True)
     with lock_held(path.parent):
-        by_key = {row.key: row for row in (*read_rows(path), *rows)}
+        by_key = {row.key: row for row in (*read_rows(path), *rows) if row.runs or row.undecided}
         write_json(path, {"rows": [by_key[key].to_json() for key in sorted(by_key)]})
 
 
-def quickest(number: int) -> list[str]:
-    """Return the failures whose runs on one zone were the shortest, by the rows that ship."""
+def quickest(rows: Iterable[MeasuredRow], number: int) -> list[str]:
+    """Return the names of ``number`` failures: those whose longest runs on one zone are the shortest."""
     longest_s: dict[str, float] = {}
-    for row in read_rows():
+    for row in rows:
         if row.zones == 1:
             longest_s[row.failure] = max(row.took_s, longest_s.get(row.failure, 0.0))
     return sorted(longest_s, key=lambda name: longest_s[name])[:number]

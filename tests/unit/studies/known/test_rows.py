@@ -8,7 +8,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from zonelab.studies.known.failure import load_failure
-from zonelab.studies.known.rows import MeasuredRow, keep_rows, read_rows, rows_table
+from zonelab.studies.known.rows import MeasuredRow, keep_rows, quickest, read_rows, rows_table
 
 ROW = MeasuredRow(
     failure="rq-1716",
@@ -32,7 +32,7 @@ def test_a_later_row_takes_the_place_of_the_same_version_and_level(tmp_path: Pat
     keep_rows([ROW, CONTROL], file)
     later = replace(ROW, failing=20, date="2026-11-30")
     newest = replace(ROW, version="3.0.0")
-    keep_rows([later, newest], file)
+    keep_rows([later, newest, replace(CONTROL, runs=0)], file)
     assert read_rows(file) == [later, CONTROL, newest]
 
 
@@ -42,6 +42,12 @@ def test_a_control_stands_beside_its_version() -> None:
         "| rq-1716 | 2.12.0 | 1 | DC_ONE | 19 of 20 | 75.1% to 99.87% | 0 of 20 | 2026-11-29 |",
         "| rq-1716 | 2.12.0 | 3 | DC_ONE | 0 of 20 | below 16.8% | – | 2026-11-29 |",
     ]
+
+
+def test_the_quickest_are_those_whose_longest_runs_are_the_shortest() -> None:
+    rows = [ROW, replace(CONTROL, took_s=30.0), replace(ROW, failure="saq-277", took_s=20.0)]
+    assert quickest(rows, 1) == ["saq-277"]
+    assert quickest([*rows, replace(ROW, failure="saq-277", zones=3, took_s=99.0)], 9) == ["saq-277", "rq-1716"]
 
 
 def test_rows_that_are_kept_at_one_instant_are_all_kept(tmp_path: Path) -> None:
