@@ -6,7 +6,7 @@ import shutil
 import threading
 from collections.abc import Iterator
 from importlib.resources import files
-from typing import Any
+from typing import Any, TypedDict
 
 from playwright.sync_api import Browser, Page, sync_playwright
 from starlette.types import ASGIApp
@@ -40,16 +40,28 @@ def opened(browser: Browser, address: str, *, width: int = 1280, dark: bool = Fa
     assert complaints == []
 
 
-_VIOLATIONS = """async () => {
-  const found = await axe.run();
-  return found.violations.flatMap(rule => rule.nodes.map(node => `${rule.id}: ${node.html.slice(0, 80)}`));
+_AXE = """async () => {
+  const { violations, incomplete } = await axe.run();
+  const told = rules => rules.flatMap(rule => rule.nodes.map(node => `${rule.id}: ${node.html.slice(0, 80)}`));
+  const reasons = node => [...node.any, ...node.all, ...node.none].map(check => check.data?.messageKey ?? check.id);
+  const open = incomplete.flatMap(rule => rule.nodes.flatMap(reasons).map(reason => `${rule.id}: ${reason}`));
+  return { violations: told(violations), incomplete: [...new Set(open)].sort() };
 }"""
 
 
-def axe_violations(page: Page) -> list[str]:
-    """Violations that axe-core finds; it is given to the page by the driver, so that the page's own policy stays."""
+class AxeResults(TypedDict):
+    """``violations``: rules that a page breaks, with the elements; ``incomplete``: rules that only a person can judge
+    there, each with why.
+    """
+
+    violations: list[str]
+    incomplete: list[str]
+
+
+def axe_results(page: Page) -> AxeResults:
+    """Return what axe-core finds; it is given to the page by the driver, so that the page's own policy stays."""
     page.evaluate(files("axe_playwright_python").joinpath("axe.min.js").read_text(encoding="utf-8"))
-    found: list[str] = page.evaluate(_VIOLATIONS)
+    found: AxeResults = page.evaluate(_AXE)
     return found
 
 
