@@ -32,6 +32,7 @@ from zonelab.analysis.pages import REPORT_SCRIPTS, Script, environment
 from zonelab.analysis.runs.directory import RunDirectory
 from zonelab.analysis.runs.manual_session import deviations, unknown_scripts, verbs, zone_summaries
 from zonelab.analysis.runs.settings import settings_of, used_words
+from zonelab.analysis.stages import Stage, unheard
 from zonelab.analysis.statistics import QUANTILES
 from zonelab.analysis.stories.access_stories import access_stories
 from zonelab.analysis.stories.lines import Story
@@ -87,7 +88,7 @@ def _no_lenses(run: RunDirectory, message_ids: Sequence[str]) -> Mapping[str, Ma
     return {}
 
 
-def build_report(run: Path, *, lenses: Lenses = _no_lenses) -> Path:
+def build_report(run: Path, *, lenses: Lenses = _no_lenses, stage: Stage = unheard) -> Path:
     """Write ``report.html`` of the run in ``run`` from its files; draw its figures anew. Raises ``RunError``.
 
     ``lenses``: of messages with which something forbidden happened, which are told with what each zone held.
@@ -96,11 +97,12 @@ def build_report(run: Path, *, lenses: Lenses = _no_lenses) -> Path:
     if directory.info.session is not None:
         page = _session_page(directory)
     else:
-        page = _queue_page(directory, lenses) if directory.info.workload is None else _access_page(directory)
+        queue = directory.info.workload is None
+        page = _queue_page(directory, lenses, stage) if queue else _access_page(directory, stage)
     return write_whole(directory.path / "report.html", page)
 
 
-def _queue_page(directory: RunDirectory, lenses: Lenses) -> str:
+def _queue_page(directory: RunDirectory, lenses: Lenses, stage: Stage) -> str:
     result = Result.recorded(directory)
     verdict, summary, found = result.verdict, result.summary, answers(directory, result)
     stories = _titled(message_stories(directory, _told_cases(found)), found)
@@ -110,7 +112,7 @@ def _queue_page(directory: RunDirectory, lenses: Lenses) -> str:
         directory,
         result,
         answers=found,
-        figures=[*plot_run(directory.path), plot_rates(directory)],
+        figures=[*plot_run(directory.path, stage=stage), plot_rates(directory)],
         totals=asdict(verdict.totals),
         duplicates=list(_rates(summary)),
         classes=list(_classes(verdict, summary, stories)),
@@ -123,7 +125,7 @@ def _queue_page(directory: RunDirectory, lenses: Lenses) -> str:
     )
 
 
-def _access_page(directory: RunDirectory) -> str:
+def _access_page(directory: RunDirectory, stage: Stage) -> str:
     result = Result.recorded(directory)
     verdict, found = result.verdict, answers(directory, result)
     stories = access_stories(directory, _told_cases(found))
@@ -133,7 +135,7 @@ def _access_page(directory: RunDirectory) -> str:
         result,
         answers=found,
         lenses={},
-        figures=[*plot_accesses(directory.path), plot_rates(directory), *_staleness(directory)],
+        figures=[*plot_accesses(directory.path, stage=stage), plot_rates(directory), *_staleness(directory)],
         anomalies=[
             {
                 "name": name,

@@ -1,6 +1,7 @@
 """The figures of one run, and those that compare several."""
 
 from collections.abc import Mapping, Sequence
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -26,6 +27,7 @@ from zonelab.analysis.figures.plot_data import (
     windowed_quantiles,
 )
 from zonelab.analysis.runs.directory import RunDirectory
+from zonelab.analysis.stages import Stage, made_in_turn, unheard
 from zonelab.analysis.statistics import empirical_cdf
 from zonelab.analysis.summary.run_summary import Rate, load_summary, load_verdict
 from zonelab.analysis.units import NS_PER_S
@@ -36,29 +38,31 @@ _CAUSES = ("redelivered", "concurrent", "resurrected")
 _LOSSES = ("lost", "stuck", "abandoned")
 
 
-def plot_run(run: Path) -> list[Path]:
+def plot_run(run: Path, *, stage: Stage = unheard) -> list[Path]:
     """Draw the figures of one run into its ``plots`` folder. Raises ``RunError``."""
     directory = RunDirectory.open(run)
     load_verdict(directory)  # the checker writes the lateness distribution
     data = completions(directory)
     folder = directory.path / "plots"
-    return [
-        plot_latency(directory, data, folder / "latency.png"),
-        plot_latency_cdf(_by_zone(data), [directory], folder / "latency-cdf.png"),
-        plot_lateness(lines_of([directory]), folder / "lateness.png", may_be_empty=True),
-        plot_depth(directory, folder / "depth.png"),
-    ]
+    makers = (
+        partial(plot_latency, directory, data, folder / "latency.png"),
+        partial(plot_latency_cdf, _by_zone(data), [directory], folder / "latency-cdf.png"),
+        partial(plot_lateness, lines_of([directory]), folder / "lateness.png", may_be_empty=True),
+        partial(plot_depth, directory, folder / "depth.png"),
+    )
+    return made_in_turn(stage, "figures", makers)
 
 
-def plot_accesses(run: Path) -> list[Path]:
+def plot_accesses(run: Path, *, stage: Stage = unheard) -> list[Path]:
     """Draw the figures of a run whose clients used no queue into its ``plots`` folder. Raises ``RunError``."""
     directory = RunDirectory.open(run)
     data = completions(directory)
     folder = directory.path / "plots"
-    return [
-        plot_latency(directory, data, folder / "latency.png"),
-        plot_latency_cdf(_by_zone(data), [directory], folder / "latency-cdf.png"),
-    ]
+    makers = (
+        partial(plot_latency, directory, data, folder / "latency.png"),
+        partial(plot_latency_cdf, _by_zone(data), [directory], folder / "latency-cdf.png"),
+    )
+    return made_in_turn(stage, "figures", makers)
 
 
 def plot_comparison(runs: Sequence[Path], folder: Path) -> list[Path]:

@@ -290,7 +290,7 @@ def verify(
     words = [*file, *words_of("--history", history), *words_of("--faults", faults)]
     own = {"--prometheus": prometheus, "--from": from_, "--to": to, "--setting": setting}
     words += [word for option, value in own.items() if value is not None for word in (option, value)]
-    with Work("verify"):
+    with Work("verify") as work:
         done = verify_rollout(
             Rollout.load(file[0], overrides=set_ or ()),
             file=file[0],
@@ -300,6 +300,7 @@ def verify(
             faults=faults or (),
             runs=directory,
             command=command_line(["zonelab", "verify", *words], overrides=set_ or (), runs=directory),
+            stage=work.stage,
         )
     show(done, as_json=as_json)
     raise typer.Exit(done.exit_code)

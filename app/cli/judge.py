@@ -82,8 +82,10 @@ def judge(
     words = ["zonelab", "judge", *map(str, file), *(["--drained"] if drained else [])]
     words += [word for name in forbid or () for word in ("--forbid", str(name))]
     command = shlex.join(words)
-    with Work("judge"):
-        done = judged(file, drained=drained, forbid=classes, draws=not no_report, runs=runs, command=command)
+    with Work("judge") as work:
+        done = judged(
+            file, drained=drained, forbid=classes, draws=not no_report, runs=runs, command=command, stage=work.stage
+        )
     _end(done, junit=junit, opens=opens, as_json=as_json)
 
 
@@ -107,8 +109,10 @@ def _judge_history(
     if len(files) > 1:
         raise NotAccepted(f"judge: got {len(files)} files; accepted with --format {format_}: one")
     command = shlex.join(["zonelab", "judge", str(files[0]), "--format", format_, "--model", model])
-    with Work("judge"):
-        done = judged_history(files[0], format_=format_, kind=model, draws=draws, runs=runs, command=command)
+    with Work("judge") as work:
+        done = judged_history(
+            files[0], format_=format_, kind=model, draws=draws, runs=runs, command=command, stage=work.stage
+        )
     _end(done, junit=junit, opens=opens, as_json=as_json)
 
 

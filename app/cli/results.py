@@ -106,7 +106,7 @@ def report(run: RunPath, *, opens: Opens = False, as_json: AsJson = False) -> No
 
     directory = run_directory(run)
     with Work("report") as work:
-        page = build_report(directory, lenses=partial(lens_contents, watcher=work))
+        page = build_report(directory, lenses=partial(lens_contents, watcher=work), stage=work.stage)
     plots = sorted((page.parent / "plots").glob("*.png"))
     if as_json:
         print_json({"report": str(page), "plots": [str(path) for path in plots]})

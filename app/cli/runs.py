@@ -108,7 +108,7 @@ def run(
         if page is not None:
             shown.tell(f"live page: {page.address}")
         shown.begin(f"{loaded.name} {loaded.level}")
-        done = perform(loaded, zones=zones, runs=runs, shown=shown, command=command, page=page)
+        done = perform(loaded, zones=zones, runs=runs, shown=shown, stage=shown.stage, command=command, page=page)
         shown.done(done.words)
     finished(done, junit=junit, opens=opens, as_json=as_json, command=command)
 

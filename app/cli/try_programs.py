@@ -106,6 +106,6 @@ def try_programs(
     with Display() as shown:
         shown.announce("run", [scenario])
         shown.begin(f"{scenario.name} {scenario.level}")
-        done = perform(scenario, zones=on, runs=runs, shown=shown, command=command)
+        done = perform(scenario, zones=on, runs=runs, shown=shown, stage=shown.stage, command=command)
         shown.done(done.words)
     finished(done, junit=junit, as_json=as_json, command=command)

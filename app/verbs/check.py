@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pyarrow as pa
 
+from zonelab.analysis.stages import Stage, unheard
 from zonelab.analysis.summary.narrative import narrative
 from zonelab.analysis.summary.result import Result
 from zonelab.app.terminal.run_table import result_table
@@ -44,13 +45,13 @@ def print_result(result: Result, *, title: str) -> None:
     print_lines("", *narrative([result]), *([] if queue else counterexamples(result.verdict)), "")
 
 
-def illustrate(directory: Path) -> Illustrations:
+def illustrate(directory: Path, *, stage: Stage = unheard) -> Illustrations:
     """Draw a checked run and write its report, plots included."""
     from zonelab.analysis.report import build_report  # loads matplotlib
 
     pa.default_memory_pool().release_unused()  # what checking a long run took, some 50 MB
     try:
-        report = build_report(directory, lenses=lens_contents)
+        report = build_report(directory, lenses=lens_contents, stage=stage)
     except Exception as error:  # whatever keeps a run from being drawn must not hide its verdict
         LOGGER.error("the report of %s could not be made", directory, exc_info=error)
         return Illustrations(problem=f"the report could not be made: {explain(error)}")

@@ -82,7 +82,9 @@ def run_demo(*, on: On, seed: int | None, runs: Path) -> Demo:
         for scenario in scenarios:
             shown.begin(f"{scenario.level:<14}")
             command = run_command(SCENARIO, scenario, zones=on.zones, overrides=(), runs=runs)
-            performed.append(perform(scenario, zones=on.zones, runs=runs, shown=shown, command=command))
+            performed.append(
+                perform(scenario, zones=on.zones, runs=runs, shown=shown, stage=shown.stage, command=command)
+            )
             shown.done(performed[-1].words)
             if performed[-1].record.status != "complete":
                 break

@@ -14,6 +14,7 @@ from zonelab.analysis.events.reading import LogFile, read_events
 from zonelab.analysis.events.run import write_logged_run
 from zonelab.analysis.message_classes import MessageClass
 from zonelab.analysis.number_text import counted
+from zonelab.analysis.stages import Stage, unheard
 from zonelab.analysis.summary.narrative import narrative
 from zonelab.analysis.summary.result import Result
 from zonelab.app.verbs.check import Illustrations, illustrate, print_result
@@ -67,7 +68,14 @@ class Judged:
 
 
 def judged(
-    paths: Sequence[Path], *, drained: bool, forbid: Sequence[MessageClass], draws: bool, runs: Path, command: str
+    paths: Sequence[Path],
+    *,
+    drained: bool,
+    forbid: Sequence[MessageClass],
+    draws: bool,
+    runs: Path,
+    command: str,
+    stage: Stage = unheard,
 ) -> Judged:
     """Judge the logs in ``paths`` as one, in a new run directory under ``runs``. ``-`` is stdin.
 
@@ -91,8 +99,8 @@ def judged(
         "forbid": [str(name) for name in forbid],
     }
     write_logged_run(directory, history, facts=facts)
-    result = Result.examined(directory, title=LEVEL)
-    illustrations = illustrate(directory) if draws else Illustrations.kept(directory)
+    result = Result.examined(directory, title=LEVEL, stage=stage)
+    illustrations = illustrate(directory, stage=stage) if draws else Illustrations.kept(directory)
     return Judged(result=result, illustrations=illustrations, events=len(log), command=command)
 
 

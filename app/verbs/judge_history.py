@@ -9,6 +9,7 @@ from zonelab.analysis.interchange.foreign_run import write_foreign_run
 from zonelab.analysis.interchange.formats import HistoryFormat
 from zonelab.analysis.interchange.jepsen_reading import read_jepsen
 from zonelab.analysis.interchange.porcupine_reading import read_porcupine
+from zonelab.analysis.stages import Stage, unheard
 from zonelab.analysis.summary.result import Result
 from zonelab.analysis.workloads import WorkloadKind
 from zonelab.app.verbs.check import Illustrations, illustrate
@@ -23,7 +24,14 @@ _READERS: Mapping[HistoryFormat, Callable[[str, WorkloadKind], ForeignHistory]] 
 
 
 def judged_history(
-    path: Path, *, format_: HistoryFormat, kind: WorkloadKind, draws: bool, runs: Path, command: str
+    path: Path,
+    *,
+    format_: HistoryFormat,
+    kind: WorkloadKind,
+    draws: bool,
+    runs: Path,
+    command: str,
+    stage: Stage = unheard,
 ) -> Judged:
     """Judge the history in ``path``, in a new run directory under ``runs``. ``-`` is stdin.
 
@@ -47,7 +55,7 @@ def judged_history(
         "command": command,
     }
     write_foreign_run(directory, history, engine=format_, facts=facts)
-    result = Result.examined(directory, title=origin.level)
-    illustrations = illustrate(directory) if draws else Illustrations.kept(directory)
+    result = Result.examined(directory, title=origin.level, stage=stage)
+    illustrations = illustrate(directory, stage=stage) if draws else Illustrations.kept(directory)
     events = sum(1 + (one.end is not None) for one in history.accesses)
     return Judged(result=result, illustrations=illustrations, events=events, command=command)

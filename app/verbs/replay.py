@@ -75,7 +75,7 @@ def replayed(file: str, scenario: Scenario, *, zones: ZoneKind, runs: Path, show
     """Run ``scenario`` of ``file`` once more. Raises ``OSError``."""
     where = ["--on", On.of(scenario.arm, zones)]
     command = command_line(["zonelab", "replay", file, *where], runs=runs)
-    performed = perform(scenario, zones=zones, runs=runs, shown=shown, command=command)
+    performed = perform(scenario, zones=zones, runs=runs, shown=shown, stage=shown.stage, command=command)
     shown.done(performed.words)
     if scenario.arm is Arm.REAL:
         return ReplayResult(performed=performed, same=None, words="On real servers: the same operations and faults.")

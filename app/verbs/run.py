@@ -8,6 +8,7 @@ from typing import Any
 
 from zonelab.analysis.runs.directory import RunDirectory
 from zonelab.analysis.runs.settings import used_words
+from zonelab.analysis.stages import Stage, unheard
 from zonelab.analysis.summary.narrative import narrative
 from zonelab.analysis.summary.result import Result
 from zonelab.app.monitor.after_run import NOT_JUDGED, Ending
@@ -115,12 +116,24 @@ def perform(
     command: str,
     make_queue: MakeQueue = queue_under_test,
     page: RunPage | None = None,
+    stage: Stage = unheard,
 ) -> RunResult:
     """Run on ``scenario.arm``, check, draw; ``zones`` and ``page`` are for real servers.
 
+    ``stage`` is told how far the check and the drawing are.
+
     Raises ``OSError`` if the run directory cannot be written.
     """
-    make = partial(_performed, scenario, zones=zones, runs=runs, shown=shown, command=command, make_queue=make_queue)
+    make = partial(
+        _performed,
+        scenario,
+        zones=zones,
+        runs=runs,
+        shown=shown,
+        command=command,
+        make_queue=make_queue,
+        stage=stage,
+    )
     if page is None:
         return make(page=None)
     ending = NOT_JUDGED
@@ -141,6 +154,7 @@ def _performed(
     command: str,
     make_queue: MakeQueue,
     page: RunPage | None,
+    stage: Stage,
 ) -> RunResult:
     if scenario.arm is Arm.SIM:
         directory, record = run_in_sim(scenario, runs=runs, watcher=shown, command=command, make_queue=make_queue)
@@ -153,10 +167,10 @@ def _performed(
     if record.status != "failed" and record.phases:
         for watcher in watchers:
             watcher.phase("check", None)
-        result = Result.examined(directory, title=scenario.level)
+        result = Result.examined(directory, title=scenario.level, stage=stage)
         for watcher in watchers:
             watcher.phase("plots", None)
-        illustrations = illustrate(directory)
+        illustrations = illustrate(directory, stage=stage)
     return RunResult(
         scenario=scenario,
         directory=directory,

@@ -5,6 +5,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from zonelab.analysis.near_names import did_you_mean
+from zonelab.analysis.stages import Stage, unheard
 from zonelab.app.verbs.evaluate import SUMMARY_NAME
 from zonelab.scenarios.errors import NotAccepted
 from zonelab.studies.evaluate.evaluation import Evaluation
@@ -25,6 +26,7 @@ def verify_rollout(
     faults: Sequence[str],
     runs: Path,
     command: str,
+    stage: Stage = unheard,
 ) -> Verification:
     """Compare with the runs that ``zonelab evaluate`` kept below ``runs``.
 
@@ -36,10 +38,10 @@ def verify_rollout(
     if not (directory / RESULTS_NAME).is_file():
         raise NotAccepted(f"{directory}: no results of this version; first run: zonelab evaluate {file}")
     if prometheus is None:
-        production = of_histories(rollout, histories)
+        production = of_histories(rollout, histories, stage=stage)
     else:
         chosen = _chosen(rollout, setting, directory)
-        production = prometheus.production(chosen, rollout.evaluate.verify)
+        production = prometheus.production(chosen, rollout.evaluate.verify, stage=stage)
     if setting is not None and production.setting != _named(rollout, setting):
         raise NotAccepted(f"--setting: got {setting!r}; accepted: {production.setting}, of which the histories are")
     with evaluation.experiment.state(directory) as state:

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -12,6 +13,7 @@ from zonelab.analysis.rates.objectives import CASES, COMMANDS, UNAVAILABLE, Figu
 from zonelab.analysis.rates.outcomes import times_s
 from zonelab.analysis.rates.prediction import quantile_s
 from zonelab.analysis.runs.directory import RunDirectory
+from zonelab.analysis.stages import Stage, made_in_turn, unheard
 from zonelab.scenarios.errors import NotAccepted
 from zonelab.scenarios.spec.reading import RESOLVED_NAME, load_scenario
 from zonelab.scenarios.spec.scenario import Scenario
@@ -62,12 +64,12 @@ def is_comparable(figure: Figure) -> bool:
     return figure.percentile is not None or (of_time and figure.name in (*CASES, UNAVAILABLE, COMMANDS))
 
 
-def of_histories(rollout: Rollout, directories: Sequence[Path]) -> Production:
+def of_histories(rollout: Rollout, directories: Sequence[Path], *, stage: Stage = unheard) -> Production:
     """Return what these runs show together. Raises ``RunError``, or ``NotAccepted`` if one is of another rollout."""
     settings = {_setting_of(rollout, one) for one in directories}
     if len(settings) > 1:
         raise NotAccepted(f"--history: got runs of {', '.join(sorted(settings))}; accepted: of one setting")
-    runs = [measured_run(one) for one in directories]
+    runs = made_in_turn(stage, "runs", [partial(measured_run, one) for one in directories])
     return Production(
         setting=settings.pop(),
         seconds=sum(_load_s(one) for one in directories),

@@ -4,6 +4,7 @@ import json
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import partial
 from math import inf, isfinite, isnan
 from typing import Any
 from urllib.error import HTTPError, URLError
@@ -11,6 +12,7 @@ from urllib.parse import urlencode, urlsplit
 from urllib.request import urlopen
 
 from zonelab.analysis.rates.objectives import CASES, COMMANDS, Figure
+from zonelab.analysis.stages import Stage, made_in_turn, unheard
 from zonelab.cluster.zone import ClusterError
 from zonelab.scenarios.errors import NotAccepted
 from zonelab.scenarios.spec.evaluate import MESSAGES
@@ -37,14 +39,15 @@ class Prometheus:
         if urlsplit(self.url).scheme not in ("http", "https"):
             raise NotAccepted(f"--prometheus: got {self.url!r}; accepted: a URL such as http://127.0.0.1:9090")
 
-    def production(self, setting: str, queries: Mapping[str, str]) -> Production:
+    def production(self, setting: str, queries: Mapping[str, str], *, stage: Stage = unheard) -> Production:
         """Return what the queries say.
 
         Raises ``ClusterError`` if there is no answer, ``NotAccepted`` if a query is refused.
         """
         messages = _single(self._asked(MESSAGES, queries[MESSAGES])) if MESSAGES in queries else None
         figures = {name: Figure.parsed(name) for name in queries if name != MESSAGES}
-        seen = {figure: self._seen(figure, queries[name], messages) for name, figure in figures.items()}
+        asked = [partial(self._seen, figure, queries[name], messages) for name, figure in figures.items()]
+        seen = dict(zip(figures.values(), made_in_turn(stage, "queries", asked), strict=True))
         return Production(setting=setting, seconds=self.to_s - self.from_s, seen=seen)
 
     def _seen(self, figure: Figure, query: str, messages: float | None) -> SeenFigure:

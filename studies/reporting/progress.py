@@ -72,11 +72,6 @@ class _Bars:
         """Return how far the work is, as a line."""
         raise NotImplementedError
 
-    def _begin_phase(self, task: TaskID, phase: "PhaseProgress") -> None:
-        """Show another phase, which may have no bound: to ``Progress.update`` that would be no change."""
-        self._bars.reset(task, phase=phase.name, share=phase.share)
-        next(one for one in self._bars.tasks if one.id == task).total = phase.bound_s
-
     def announce(self, verb: str, scenarios: Sequence["Scenario"], *, each: int = 1) -> None:
         """Announce what will be run, ``each`` times each, if it takes long."""
         if words := forecast(scenarios, each=each):
@@ -116,7 +111,34 @@ class PhaseProgress:
         return f"{self.name or 'begins'}, for {took_s:,.0f} s so far"
 
 
-class Work(_Bars):
+class _Phases(_Bars):
+    """Bars of work in phases, one after another, whose task at hand is ``_task``."""
+
+    _title: str
+    _task: TaskID
+    _at: PhaseProgress
+
+    def stage(self, name: str, done: float, total: float) -> None:
+        """Show that ``done`` of ``total`` of a part of the work is done (``zonelab.analysis.stages.Stage``)."""
+        if (name, total) != (self._at.name, self._at.bound_s):
+            self._enter(name, total)
+        self._reach(done)
+
+    def _enter(self, name: str, bound_s: float | None) -> None:
+        """Show another phase, which may have no bound: to ``Progress.update`` that would be no change."""
+        self._at = PhaseProgress(name, bound_s)
+        self._bars.reset(self._task, phase=name, share=self._at.share)
+        next(one for one in self._bars.tasks if one.id == self._task).total = bound_s
+
+    def _reach(self, elapsed_s: float) -> None:
+        self._at.elapsed_s = elapsed_s
+        self._bars.update(self._task, completed=elapsed_s, share=self._at.share)
+
+    def _so_far(self) -> str:
+        return f"{self._title}: {self._at.words}"
+
+
+class Work(_Phases):
     """Watches one piece of work of a verb, such as a run that is made again; says nothing if it is short.
 
     A ``zonelab.scenarios.run_phases.Watcher``.
@@ -137,24 +159,13 @@ class Work(_Bars):
         self._task = self._bars.add_task(title, total=None, phase="", share="")
 
     def phase(self, name: str, bound_s: float | None) -> None:
-        self._at = PhaseProgress(name, bound_s)
-        self._begin_phase(self._task, self._at)
+        self._enter(name, bound_s)
 
     def progress(self, elapsed_s: float, counts: Counts) -> None:
-        self._at.elapsed_s = elapsed_s
-        self._bars.update(self._task, completed=elapsed_s, share=self._at.share)
-
-    def stage(self, name: str, done: float, total: float) -> None:
-        """Show that ``done`` of ``total`` of a part of the work is done (``zonelab.analysis.stages.Stage``)."""
-        if (name, total) != (self._at.name, self._at.bound_s):
-            self.phase(name, total)
-        self.progress(done, {})
-
-    def _so_far(self) -> str:
-        return f"{self._title}: {self._at.words}"
+        self._reach(elapsed_s)
 
 
-class Display(_Bars):
+class Display(_Phases):
     """Watches one run after another: its phase, how far that is, and what was counted so far.
 
     ``begin`` names the next run and comes before its phases; the rest is as in
@@ -173,30 +184,30 @@ class Display(_Bars):
         )
         self._title = ""
         self._counts: Counts = {}
-        self._run = TaskID(0)
+        self._task = TaskID(0)
         self._at = PhaseProgress("")
 
     def begin(self, title: str) -> None:
         self._title, self._counts, self._at = title, {}, PhaseProgress("")
-        self._run = self._bars.add_task(title, total=None, phase="", share="", counts="")
+        self._task = self._bars.add_task(title, total=None, phase="", share="", counts="")
 
     def phase(self, name: str, bound_s: float | None) -> None:
-        self._at = PhaseProgress(name, bound_s)
-        self._begin_phase(self._run, self._at)
+        self._enter(name, bound_s)
         self._say(f"{name} (at most {bound_s:g} s)" if bound_s is not None else name)
 
     def progress(self, elapsed_s: float, counts: Counts) -> None:
-        self._counts, self._at.elapsed_s = counts, elapsed_s
-        self._bars.update(self._run, completed=elapsed_s, share=self._at.share, counts=_counted(counts))
+        self._counts = counts
+        self._reach(elapsed_s)
+        self._bars.update(self._task, counts=_counted(counts))
 
     def done(self, outcome: str) -> None:
-        self._bars.update(self._run, phase=outcome, total=1, completed=1)
-        self._bars.stop_task(self._run)
+        self._bars.update(self._task, phase=outcome, total=1, completed=1)
+        self._bars.stop_task(self._task)
         self._say(outcome)
 
     def _so_far(self) -> str:
         counted = f"; {_counted(self._counts)}" if self._counts else ""
-        return f"{self._title}: {self._at.words}{counted}"
+        return f"{super()._so_far()}{counted}"
 
     def _say(self, text: str) -> None:
         self._line(f"{self._title}: {text}", _counted(self._counts) if self._counts else "", separator="; ")

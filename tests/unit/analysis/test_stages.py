@@ -10,6 +10,7 @@ from zonelab.analysis.checkers.check import check
 from zonelab.analysis.pbs.estimates import sample
 from zonelab.analysis.pbs.models import MODELS
 from zonelab.analysis.pbs.rules import Quorum
+from zonelab.analysis.report import build_report
 from zonelab.analysis.run_index.index import read_index
 
 Told = list[tuple[str, float, float]]
@@ -29,6 +30,14 @@ def test_a_check_tells_how_much_of_the_history_it_has_read_and_how_many_parts_it
     assert is_up_to_the_whole(told)
     assert told[-1][1] > 1
     assert check(run).to_json() == verdict.to_json()
+
+
+def test_a_report_tells_of_each_figure(tmp_path: Path, undrawn: None) -> None:
+    told: Told = []
+    run = eventful_run(tmp_path / "run").write()
+    check(run)
+    build_report(run, stage=lambda *part: told.append(part))
+    assert told == [("figures", done, 4) for done in range(5)]
 
 
 def test_an_index_tells_of_each_run(tmp_path: Path) -> None:

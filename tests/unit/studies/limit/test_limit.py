@@ -189,3 +189,10 @@ def test_a_run_is_behind_with_what_it_did_not_do_in_the_last_half_of_its_load(
 
     monkeypatch.setattr(keeping_up, "simulate", played)
     assert behind(small()) == found
+
+
+def test_while_it_searches_the_bar_has_the_rate_that_was_found_last():
+    note = limits_of([Setting(name="", scenario=small())], [1]).note
+    assert note(0, None) == "no rate yet"
+    assert note(0, searched(1_200.0, 1_250.0)) == "last: 1,225 a second"
+    assert note(1, Observation(counts={}, numbers={})) == "no rate yet"

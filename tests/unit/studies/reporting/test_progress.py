@@ -99,6 +99,8 @@ def test_a_run_says_so_too_with_what_it_has_counted(soon: None, capsys: pytest.C
         assert heard(capsys, r"steady DC_ONE: load 50%, about \d+ s left; pushes ok 1,234  delivered 0  acks ok 0")
         shown.phase("plots", None)
         assert heard(capsys, r"steady DC_ONE: plots, for \d+ s so far; pushes ok 1,234.*")
+        shown.stage("figures", 1, 4)
+        assert heard(capsys, r"steady DC_ONE: figures 25%, about \d+ s left; pushes ok 1,234.*")
 
 
 def test_many_runs_of_which_none_has_ended_say_so(soon: None, capsys: pytest.CaptureFixture[str]):
