@@ -77,8 +77,8 @@ class Case:
 
     @property
     def words(self) -> str:
-        """Return what there is to say of it, with its place in the log if it has one."""
-        where = f"{self.what}, {self._place}" if self.what else ""
+        """Return what there is to say of it, with its place in the log if it has one that is not its subject."""
+        where = ", ".join(filter(None, [self.what, "" if self.subject == self._place else self._place]))
         return ": ".join(filter(None, [where, self.detail]))
 
     def to_json(self) -> dict[str, Any]:

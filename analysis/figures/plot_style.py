@@ -31,8 +31,8 @@ LEVEL_COLOURS = {
 TYPE_COLOURS = {"ok": "#5b6670", "fail": "#d55e00", "info": "#cc79a7"}
 """By outcome; no zone has these, so that a colour has one meaning in a figure with both."""
 
-_CYCLE = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9", "#000000")
 _ZONES = ("#0072b2", "#009e73", "#8a5a00", "#56b4e9", "#000000")
+_CYCLE = (*_ZONES, "#e69f00", "#cc79a7")
 _LINES = ("-", "--", "-.", ":")
 _MARKERS = ("o", "s", "^", "D", "v", "P", "X")
 
@@ -45,6 +45,9 @@ WIDTH = 10.5
 
 FLOOR_MS = 0.01
 """The lowest latency that a logarithmic axis shows: shorter times, 0 included, are drawn there."""
+
+_SPAN_MIN = 2.0
+"""The highest latency of a logarithmic axis by its lowest, at least."""
 
 BESIDE_PANELS = 1.05
 """Inches of a panel's place, at most, that are not the panel's."""
@@ -151,6 +154,10 @@ def log_ms(axis: Axes, which: Literal["x", "y"]) -> None:
     """A logarithmic axis with plain numbers, and enough of them when it spans little more than a decade."""
     (axis.set_yscale if which == "y" else axis.set_xscale)("log")
     ticks, (low, high) = (axis.yaxis, axis.get_ylim()) if which == "y" else (axis.xaxis, axis.get_xlim())
+    if high < _SPAN_MIN * low:  # of equal values, differences of rounding would fill the axis
+        middle, half = (low * high) ** 0.5, _SPAN_MIN**0.5
+        low, high = middle / half, middle * half
+        (axis.set_ylim if which == "y" else axis.set_xlim)(low, high)
     steps = (1.0, 2.0, 5.0) if high / low < 100 else (1.0,)
     ticks.set_major_locator(LogLocator(base=10, subs=steps, numticks=12))
     ticks.set_major_formatter(FuncFormatter(lambda value, _: f"{value:g}"))

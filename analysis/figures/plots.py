@@ -223,7 +223,7 @@ def plot_depth(run: RunDirectory, path: Path, *, width: float = style.WIDTH) -> 
             mine = np.array([name == zone for name in zones])
             look: dict[str, Any] = {"color": style.colour_of_zone(position), "linestyle": style.line_of(position)}
             axis.plot(time_s[mine], depth[mine], label=f"zone {zone}", linewidth=1.5, **look)
-        axis.set_ylim(bottom=0)
+        axis.set_ylim(0, max(1.0, axis.get_ylim()[1]))  # of a queue that is always empty, too, the axis counts messages
         style.label(axis, y="messages", panel=column)
     style.legend_above(figure, axes[0])
     sample = f"n = {table.num_rows:,} samples"

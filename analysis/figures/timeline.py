@@ -5,6 +5,7 @@ each part and outcome the longest operation is the mark, at its true place, whic
 operation that failed is never hidden by those that did not, nor a long one by short ones.
 """
 
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -203,7 +204,12 @@ def _rows(
 ) -> list[tuple[str, str]]:
     """The processes that get a row, by zone and name; if they are too many, those with the most that was not ok."""
     first = sorted(processes, key=lambda one: (-bad[processes[one]], -counts[processes[one]], one))[:ROWS_MAX]
-    return sorted(first, key=lambda one: (one[1], one[0]))
+    return sorted(first, key=lambda one: (_counting(one[1]), _counting(one[0])))
+
+
+def _counting(name: str) -> list[str | int]:
+    """Return a key that sorts ``consumer-a-2`` before ``consumer-a-10``."""
+    return [int(part) if number % 2 else part for number, part in enumerate(re.split(r"(\d+)", name))]
 
 
 def _marks(operations: Iterator[_Operations], parts: int, last_ns: int) -> tuple[_Operations, NDArray[np.int64]]:

@@ -23,6 +23,7 @@ OUTAGES_MAX = 6
 ABOUT_CHARACTERS_MAX = 480
 FAULTS_MAX = 3
 NO_CASES = "There is no case of any class."
+OVERLOAD = "Overload: more messages became due than consumers took, which alone leaves messages waiting."
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -49,11 +50,15 @@ def answers(run: RunDirectory, result: Result) -> Answers:
     return Answers(
         strip=strip(run, outages, shown),
         when=(
+            *_overloaded(result),
             *_outages(outages, attempts_known=not run.info.queue.instants),
             *(words for one in shown for words in _cases(one, run)),
         ),
         about=_about(str(values.get("about") or "")),
-        why=tuple(words for one in shown for words in _story(one)) if cases else (_no_cases(result.verdict),),
+        why=(
+            *([OVERLOAD] if result.summary.overloaded else []),
+            *((words for one in shown for words in _story(one)) if cases else [_no_cases(result.verdict)]),
+        ),
         steps=next_steps(run, result, values),
         cases=cases,
         load_begin_s=None if load_ns is None else load_ns[0] / NS_PER_S,
@@ -94,6 +99,11 @@ def _outages(outages: Sequence[OutageSpan], *, attempts_known: bool) -> Iterator
     yield f"Out of service during the load: {named}{others}."
 
 
+def _overloaded(result: Result) -> Iterator[str]:
+    if zones := [one.zone for one in result.summary.overloaded]:
+        yield f"Overloaded while no fault was in force: {listed(zones)}."
+
+
 def _cases(one: ClassCases, run: RunDirectory) -> Iterator[str]:
     if not one.at_ns:
         return
@@ -120,3 +130,5 @@ def _story(one: ClassCases) -> Iterator[str]:
     if one.groups and (group := one.groups[0]).words:
         of = f"{group.count:,} of {one.looked_at:,} like this" if one.looked_at > 1 else "one case"
         yield f"{one.name.words}, {of}: {group.first.case.subject}: {group.words}."
+    else:
+        yield f"{one.name.words}, {counted(one.count, 'case')}: {one.name.summary}."

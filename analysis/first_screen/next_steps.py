@@ -6,6 +6,7 @@ import shlex
 from collections.abc import Collection, Iterator, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
+from itertools import islice
 from pathlib import Path
 from typing import Any
 
@@ -72,9 +73,10 @@ def _line(*words: str) -> str:
 
 def _closer(run: RunDirectory, verdict: Verdict, place: str) -> Iterator[NextCommand]:
     names = verdict.violated or tuple(name for section in verdict.sections.values() for name in section.shown)
-    cases = (case for name in names for case in verdict.cases.get(name, ()) if case.message_id)
-    if (first := next(cases, None)) is not None:
-        yield NextCommand(lens_command(run, first.message_id), "the first case: every zone, lease and vote")
+    cases = ((name, case) for name in names for case in verdict.cases.get(name, ()) if case.message_id)
+    for name, first in islice(cases, 1):
+        why = f"the first case of {name.words}: every zone, lease and vote"
+        yield NextCommand(lens_command(run, first.message_id), why)
     if run.info.queue.order:
         yield NextCommand(_line("partitions", place), "each partition: who held it, and where it stood still")
 

@@ -128,7 +128,7 @@ class _AccessTeller:
             for row in kept.rows
         ]
         return Story(
-            subject=case.key,
+            subject=case.subject,
             detail=": ".join(part for part in (zone, case.detail) if part),
             lines=with_faults(lines, self.run.faults()),
             left_out=kept.left_out,

@@ -38,7 +38,8 @@ def overload_words(results: Sequence[Result]) -> Iterator[str]:
                 for row in result.summary.overloaded
             )
             explained = _explained(*_stuck(result), unserved=result.verdict.counts[MessageClass.UNSERVED])
-            yield f"{result.title}: overloaded were {zones}. {explained}".rstrip()
+            verb = "was" if len(result.summary.overloaded) == 1 else "were"
+            yield f"{result.title}: overloaded {verb} {zones}. {explained}".rstrip()
 
 
 def overload_explains_all(result: Result) -> bool:

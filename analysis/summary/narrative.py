@@ -83,6 +83,8 @@ def _tried(result: Result) -> str:
     if "queue" not in verdict.sections:
         return f"Clients of a {verdict.consistency.workload} began {counted(verdict.begun, 'operation')}"
     totals = verdict.totals
+    if not totals.pushed:
+        return "No message was sent to the queue"
     sent = f"{counted(totals.pushed, 'message')} {'was' if totals.pushed == 1 else 'were'} sent to the queue"
     return f"{sent}, and {totals.acknowledged:,} of them accepted"
 

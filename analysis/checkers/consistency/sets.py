@@ -1,6 +1,6 @@
 """Sets: were confirmed additions kept and shown? After Jepsen's set-full checker (jepsen/checker.clj)."""
 
-from collections import defaultdict
+from collections import Counter
 from collections.abc import Mapping, Sequence
 
 from zonelab.analysis.checkers.consistency.anomalies import Anomaly
@@ -10,15 +10,18 @@ from zonelab.analysis.checkers.consistency.staleness import EVERYWHERE, share, z
 from zonelab.analysis.checkers.judgement import Case
 from zonelab.analysis.runs.accesses import Access, FinalContents
 
+_Missing = Mapping[Anomaly, Counter[str]]
+"""Reads that missed something, by anomaly and place."""
+
 
 def check_sets(keys: Mapping[str, Sequence[Access]], held: FinalContents | None, findings: AccessFindings) -> None:
     """Lost: no zone holds it at rest. Stale: a later read missed it. Vanished: a read had shown it, a later one not."""
-    reads: dict[str, int] = defaultdict(int)
-    stale: dict[str, int] = defaultdict(int)
+    reads: Counter[str] = Counter()
+    missing: _Missing = {Anomaly.STALE_READ: Counter(), Anomaly.VANISHED: Counter()}
     for key, accesses in keys.items():
         adds = [one for one in accesses if one.f == "add"]
         shown = _check_reads(
-            key, adds, [one for one in accesses if one.f == "members" and one.ok], findings, reads, stale
+            key, adds, [one for one in accesses if one.f == "members" and one.ok], findings, reads, missing
         )
         at_rest = held.of(key) if held is not None else {}
         kept = {value for values in at_rest.values() for value in values}
@@ -31,7 +34,8 @@ def check_sets(keys: Mapping[str, Sequence[Access]], held: FinalContents | None,
         applied_in_spite(key, adds, {*shown, *kept}, findings)
         for member in sorted(kept - {add.argument for add in adds}):
             findings.add(Anomaly.UNWRITTEN, Case(key=key, detail=member))
-    findings.shares[Anomaly.STALE_READ] = {place: share(stale[place], reads[place]) for place in zones_first(reads)}
+    for name, hits in missing.items():
+        findings.shares[name] = {place: share(hits[place], reads[place]) for place in zones_first(reads)}
 
 
 def _check_reads(
@@ -39,8 +43,8 @@ def _check_reads(
     adds: Sequence[Access],
     reads: Sequence[Access],
     findings: AccessFindings,
-    counted: dict[str, int],
-    stale: dict[str, int],
+    counted: Counter[str],
+    missing: _Missing,
 ) -> set[str]:
     """The members that any read showed."""
     adding = {add.argument: add for add in adds}
@@ -57,7 +61,7 @@ def _check_reads(
             owed[one.op] = dict(due), dict(shown)
         else:
             members = one.members or ()
-            _judge_read(key, one, owed.pop(one.op), findings, counted, stale)
+            _judge_read(key, one, owed.pop(one.op), findings, counted, missing)
             for member in members:
                 if member not in adding or adding[member].begin >= (one.end or 0):
                     findings.add(Anomaly.UNWRITTEN, Case(key=key, ops=(one.op,), zone=one.zone, detail=member))
@@ -70,14 +74,13 @@ def _judge_read(
     read: Access,
     owed: tuple[Mapping[str, Access], Mapping[str, Access]],
     findings: AccessFindings,
-    counted: dict[str, int],
-    stale: dict[str, int],
+    counted: Counter[str],
+    missing: _Missing,
 ) -> None:
     have = set(read.members or ())
     missed = [{member: why for member, why in part.items() if member not in have} for part in owed]
-    for place in (read.zone, EVERYWHERE):
-        counted[place] += 1
-        stale[place] += bool(missed[0])
-    for name, part in zip((Anomaly.STALE_READ, Anomaly.VANISHED), missed, strict=True):
+    counted.update((read.zone, EVERYWHERE))
+    for (name, hits), part in zip(missing.items(), missed, strict=True):
+        hits.update((read.zone, EVERYWHERE) if part else ())
         for member, why in part.items():
             findings.add(name, Case(key=key, ops=(why.op, read.op), zone=read.zone, detail=member))

@@ -64,7 +64,7 @@ class Deliveries:
 
     def _cause(self, lease: Lease, held: Sequence[Lease], acked_ms: int | None) -> tuple[MessageClass, str]:
         if acked_ms is not None and lease.start_ms > acked_ms:
-            return MessageClass.RESURRECTED, f"lease begun {lease.start_ms - acked_ms} ms after the confirmed ack"
+            return MessageClass.RESURRECTED, f"lease begun {lease.start_ms - acked_ms:,} ms after the confirmed ack"
         for earlier in held:
             end_ms = min(self._ends(earlier, lease.leased_ms))
             if earlier.delivery != lease.delivery and lease.leased_ms < end_ms:

@@ -131,15 +131,16 @@ def _plot_distribution(
     note: str,
     may_be_empty: bool = False,
 ) -> Path:
-    curves = []
-    for line in lines.lines:
+    found = {}
+    for position, line in enumerate(lines.lines):
         samples = [sample for run in line.runs if (sample := read(run, line.zone))[1].sum()]
         if samples:
-            curves.append(distribution_curve(line, samples))
-    if not curves and not may_be_empty:
+            found[position] = distribution_curve(line, samples)
+    if not found and not may_be_empty:
         raise nothing_in(lines, what)
+    curves = list(found.values())
     figure, (axis,) = style.new_figure(height=3.6 if width > 4 else 2.6, width=min(width, 8.0))
-    for position, curve in enumerate(curves):
+    for position, curve in found.items():
         draw(axis, curve, position, step=True, marker=None)
     lowest = min((float(np.nanmin(np.where(np.isnan(curve.low), curve.y, curve.low))) for curve in curves), default=0)
     axis.set_xscale("symlog", linthresh=LINEAR_MS)
@@ -148,7 +149,9 @@ def _plot_distribution(
     axis.set_ylim(0 if lowest < 0.5 else max(0.0, 1 - 1.5 * (1 - lowest)), 1.02 if lowest < 0.5 else 1.0)
     axis.yaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{100 * value:.4g} %"))
     axis.axvline(0, color=style.MUTED, linewidth=0.9)
-    style.label(axis, x=x, y=f"share of {what} at or below", panel=sizes(curves))
+    style.label(
+        axis, x=x, y=f"share of {what} at or below", panel=sizes(curves) if curves else f"n = 0: no {what} to draw"
+    )
     style.legend_above(figure, axis)
     notes = [
         f"{note} The band of one run: 95 % of Dvoretzky, Kiefer and Wolfowitz, distribution-free, as if {what} were "

@@ -9,6 +9,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 from matplotlib.figure import Figure
+from matplotlib.lines import Line2D
 from support.analysis.accesses import Story
 from support.analysis.figures import kept_figures
 from support.analysis.runs import differing_zones, eventful_run
@@ -56,6 +57,38 @@ def test_a_run_gets_four_figures_with_titles_units_and_sample_sizes(tmp_path: Pa
             assert part in said, (path.name, part)
     assert "latency (ms)" in texts(figures["latency.png"])
     assert "run time (s)" in texts(figures["depth.png"])
+
+
+def test_lines_of_equal_latency_lie_in_one_place_and_an_empty_queue_is_counted_in_messages(
+    tmp_path: Path, figures: dict[str, Figure]
+) -> None:
+    """The axis is not that of differences between 0.01 and its nearest number of 32 bits, or of hundredths."""
+    builder = RunBuilder(tmp_path / "run")
+    for number in range(9):
+        builder.push(f"m{number}", at_ms=100 * number, took_ms=0)
+        builder.depth("a", at_ms=100 * number, waiting=0, leased=0)
+    plot_run(builder.write())
+    low, high = figures["latency.png"].axes[0].get_ylim()
+    assert high / low >= 1.99
+    assert [axis.get_ylim() for axis in figures["depth.png"].axes] == [(0, 1), (0, 1)]
+
+
+def test_a_zone_has_one_colour_in_all_figures_of_a_run(tmp_path: Path, figures: dict[str, Figure]) -> None:
+    """Also where zones before it have nothing to show, and none is that of an outcome."""
+    builder = RunBuilder(tmp_path / "run")
+    for zone in "abc":
+        builder.push(f"of-{zone}", at_ms=1, zone=zone)
+        builder.depth(zone, at_ms=1, waiting=1, leased=0)
+    for zone in "bc":
+        builder.pop(f"of-{zone}", at_ms=20, zone=zone)
+    plot_run(builder.write())
+    found: dict[str, set[str]] = {}
+    for name in ("latency-cdf.png", "lateness.png", "depth.png"):
+        for line in figures[name].findobj(Line2D):
+            if (label := str(line.get_label())).startswith("zone "):
+                found.setdefault(label, set()).add(str(line.get_color()))
+    assert {label: len(colours) for label, colours in found.items()} == {"zone a": 1, "zone b": 1, "zone c": 1}
+    assert not set().union(*found.values()) & set(plot_style.TYPE_COLOURS.values())
 
 
 def test_faults_are_shaded_in_their_colour_with_their_name(tmp_path: Path, figures: dict[str, Figure]) -> None:

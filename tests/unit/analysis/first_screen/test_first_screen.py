@@ -16,6 +16,7 @@ from support.analysis.runs import eventful_run
 from support.app.browser import chromium, opened
 
 from zonelab.analysis.checkers.check import check
+from zonelab.analysis.first_screen.answers import answers
 from zonelab.analysis.first_screen.case_groups import grouped_cases
 from zonelab.analysis.first_screen.next_steps import ABLATED, next_steps
 from zonelab.analysis.first_screen.outages import zone_outages
@@ -64,9 +65,9 @@ ANSWERS = {
         "zonelab hunt",
     ],
     "order-states": [
-        *("order-states at DC_QUORUM, fifo, rocketmq-5.3", "Invalid", "overloaded were b"),
+        *("order-states at DC_QUORUM, fifo, rocketmq-5.3", "Invalid", "overloaded was b, where"),
         *("53 times two messages that exclude each other", "I6 (one at a time): of 53, the first 20 seen from 10.01"),
-        *("20 during program_pause consumer-b-0", "I9 (cursor never falls), 20 of 20 like this: orders/4: fell"),
+        *("20 during program_pause consumer-b-0", "I9 (cursor never falls), 20 of 20 like this: orders/4: fell: from"),
         *("One consumer stands still in the middle of its work", "zonelab partitions", "zonelab lens", "a-000049"),
         *("zonelab limit", "zonelab ablate --engine fifo", "of fifo's fenced mode"),
     ],
@@ -74,6 +75,8 @@ ANSWERS = {
         *("Unknown", "overloaded were a, where 126 messages became due", "says nothing about the level"),
         *("625 of 758 accepted messages (82.5%) were still waiting", "No zone was out during the load."),
         *("unserved: 625 pushed from 0.68 to 6.57 s", "625 of 625 like this: b-000001: never delivered"),
+        *("Overloaded while no fault was in force: a, b and c.", "more messages became due than consumers took"),
+        "The scenario says: Nothing fails.",
         *("listed by every zone", "zonelab lens", "b-000001", "zonelab limit", "up to which rate the zones keep up"),
     ],
 }
@@ -107,6 +110,15 @@ def test_the_first_screen_answers_the_five_questions(pages: dict[str, Path], nam
     missing = [answer for answer in ANSWERS[name] if answer not in words]
     assert not missing, words
     assert words.index("When and where") < words.index("Why") < words.index("Next")
+
+
+@pytest.mark.parametrize("name", RUNS)
+def test_every_link_within_a_page_leads_to_one_place(pages: dict[str, Path], name: str) -> None:
+    tags = Page(pages[name]).tags
+    ids = [attributes["id"] for _, attributes in tags if "id" in attributes]
+    assert len(ids) == len(set(ids))
+    links = {(attributes["href"] or "") for tag, attributes in tags if tag == "a"}
+    assert {link.removeprefix("#") for link in links if link.startswith("#")} <= set(ids)
 
 
 @pytest.fixture(scope="module")
@@ -219,7 +231,7 @@ def test_cases_of_one_story_are_one_group(tmp_path: Path, faults, stories: list[
             0,
             [
                 *(
-                    "0 messages were sent",
+                    "No message was sent to the queue, in",
                     "There is no case of any class, but the verdict is open: nothing was pushed.",
                 ),
                 *("zonelab run", "--set load.rate_per_s=10", "the same with a load"),
@@ -239,6 +251,19 @@ def test_a_run_of_nothing_and_of_one_message_has_its_answers(tmp_path: Path, mes
     for part in (*words, "No zone was out during the load."):
         assert part in screen
     assert "zonelab lens" not in screen
+
+
+def test_a_class_whose_cases_have_no_story_is_named_with_what_it_means(tmp_path: Path) -> None:
+    builder = RunBuilder(tmp_path / "run")
+    builder.push("m", at_ms=10)
+    builder.ack("m", builder.pop("m", at_ms=20), at_ms=30)
+    builder.payload("m", zone="b")
+    run = builder.write()
+    check(run)
+    directory = RunDirectory.open(run)
+    assert answers(directory, Result.examined(run, title="")).why == (
+        f"orphan, 1 case: {MessageClass.ORPHAN.summary}.",
+    )
 
 
 def test_every_case_is_in_a_group_and_every_moment_under_a_fault(tmp_path: Path) -> None:

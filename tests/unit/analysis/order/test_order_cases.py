@@ -4,6 +4,7 @@ from dataclasses import replace
 
 from support.analysis.orders import LEASE_MS, MS, Ordered
 
+from zonelab.analysis.checkers.judgement import Case
 from zonelab.analysis.checkers.order.order import check_order
 from zonelab.analysis.checkers.order.properties import Property
 
@@ -47,6 +48,13 @@ def test_a_cursor_that_one_zone_has_is_not_decided() -> None:
         if row["place"] == "cursor" and row["zone"] != "a":
             row["offset"] = 2
     assert topic.verdict().sorts["I9"] == {"fell at rest": 1}
+
+
+def test_a_case_names_its_place_in_the_log_once() -> None:
+    fell = Case(what="fell", partition="t/0", offset=-1, detail="from 3 to 1")
+    assert (fell.subject, fell.words) == ("t/0", "fell: from 3 to 1")
+    zombie = Case(what="zombie", partition="t/0", offset=2, message_id="m", detail="beside 3")
+    assert (zombie.subject, zombie.words) == ("m", "zombie, t/0 at 2: beside 3")
 
 
 def test_every_property_has_a_label_a_meaning_and_what_exercises_it() -> None:

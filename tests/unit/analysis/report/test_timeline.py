@@ -76,6 +76,13 @@ def test_rows_faults_and_texts_are_bounded_and_what_failed_has_a_row(tmp_path: P
     assert max(len(mark.text) for row in found.processes for mark in row.marks) == TEXT_CHARACTERS_MAX
 
 
+def test_clients_stand_in_the_order_of_the_numbers_in_their_names(tmp_path: Path) -> None:
+    run = RunBuilder(tmp_path / "run")
+    for number in (10, 2, 1):
+        run.push(f"m{number}", at_ms=number, zone=f"z{number}")
+    assert [row.name for row in shown(run).processes] == ["push-z1", "push-z2", "push-z10"]
+
+
 def test_an_empty_run_has_an_empty_picture(tmp_path: Path) -> None:
     drawn = picture(shown(RunBuilder(tmp_path / "run")))
     assert (drawn.rows, drawn.bars, drawn.data["rows"]) == ((), (), [])
