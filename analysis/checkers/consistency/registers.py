@@ -12,6 +12,9 @@ from zonelab.analysis.checkers.consistency.section import Counterexample
 from zonelab.analysis.checkers.judgement import Case
 from zonelab.analysis.runs.accesses import Access, FinalContents
 
+VALUES_NAMED = 8
+"""Values of one zone that a case names."""
+
 UPDATING = ("write", "cas", "create")
 COUNTEREXAMPLES_MAX = 5
 """Keys that are not linearizable and get a smallest counterexample; the others are named."""
@@ -148,7 +151,7 @@ def check_divergence(held: FinalContents, findings: AccessFindings) -> None:
     for key in held.keys:
         at_rest = held.of(key)
         if len(set(at_rest.values())) > 1:
-            findings.add(Anomaly.DIVERGENT, Case(key=key, detail=in_words(at_rest)))
+            findings.add(Anomaly.DIVERGENT, Case(key=key, detail=_differing(at_rest)))
     findings.figures["keys_at_rest"] = len(held.keys)
 
 
@@ -164,7 +167,21 @@ def applied_in_spite(key: str, updates: Iterable[Access], shown: set[str | None]
 
 def in_words(at_rest: Mapping[str, tuple[str, ...]]) -> str:
     """``a: x; b: nil``; long values are cut."""
+    return "; ".join(f"{zone}: {_first(values) or 'nil'}" for zone, values in at_rest.items())
+
+
+def _differing(at_rest: Mapping[str, tuple[str, ...]]) -> str:
+    """``b lacks 12 of 90: x, y``; of values that are few, or the same in another order, what each zone holds."""
+    together = sorted({value for values in at_rest.values() for value in values})
+    lacking = {zone: [one for one in together if one not in values] for zone, values in at_rest.items()}
+    if len(together) <= VALUES_NAMED or not any(lacking.values()):
+        return in_words(at_rest)
     return "; ".join(
-        f"{zone}: {', '.join(values[:8]) + (', …' if len(values) > 8 else '') or 'nil'}"
-        for zone, values in at_rest.items()
+        f"{zone} lacks {len(missing)} of {len(together)}: {_first(missing)}"
+        for zone, missing in lacking.items()
+        if missing
     )
+
+
+def _first(values: Sequence[str]) -> str:
+    return ", ".join(values[:VALUES_NAMED]) + (", …" if len(values) > VALUES_NAMED else "")

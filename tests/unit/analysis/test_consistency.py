@@ -229,6 +229,13 @@ def test_sets_lost_and_divergent_members():
     assert split.counts() == {"divergent": 1}
 
 
+def test_sets_of_many_members_are_told_by_what_a_zone_lacks():
+    split = Story(SET).at_rest(a="m n o p q r s t u v", b="n o p q r s t u v", c="m n o p q r s t u")
+    for member in "mnopqrstuv":
+        split.add("add", 0, argument=member)
+    assert split.verdict().cases["divergent"][0].detail == "b lacks 1 of 10: m; c lacks 1 of 10: v"
+
+
 def test_sets_a_member_that_nobody_added_at_rest_and_one_whose_addition_failed():
     assert Story(SET).add("add", 0, argument="x").at_rest(a="x q", b="x q", c="x q").counts() == {"unwritten": 1}
     failed = (

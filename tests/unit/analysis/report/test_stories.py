@@ -116,7 +116,7 @@ def test_a_key_is_told_from_the_first_to_the_last_operation_that_shows_the_anoma
     run = told.write("z", 50).at_rest(a="z", b="z", c="z").directory(tmp_path / "told" / "1")
     verdict = check(run)
     (story,) = access_stories(RunDirectory.open(run), verdict.cases)[Anomaly.STALE_READ]
-    assert (story.subject, story.detail) == ("k", "zone b: 19.0 ms and 1 versions behind")
+    assert (story.subject, story.detail) == ("key k", "zone b: 19.0 ms and 1 versions behind")
     assert lines(story) == [
         (10, "client-a-0", "write y …"),
         (11, "client-a-0", "write y: done"),
@@ -125,7 +125,7 @@ def test_a_key_is_told_from_the_first_to_the_last_operation_that_shows_the_anoma
     ]
     assert [line.what for line in story.lines if line.telling] == ["write y: done", "read: x"]
     assert story.at_rest == ("zone a holds z", "zone b holds z", "zone c holds z")
-    assert "What happened to <code>k</code>: zone b: 19.0 ms" in build_report(run).read_text()
+    assert "What happened to <code>key k</code>: zone b: 19.0 ms" in build_report(run).read_text()
 
 
 def test_a_key_that_zones_hold_differently_is_told_whole(tmp_path: Path) -> None:
