@@ -36,3 +36,9 @@ class On(StrEnum):
     def zones(self) -> ZoneKind:
         """Return what zones run in if they are real; simulated ones run in nothing."""
         return ZoneKind.DOCKER if self is On.DOCKER else ZoneKind.PROCESS
+
+
+class Recording(StrEnum):
+    """Recording of a run on real servers beside its history: votes are each command and each zone's answer to it."""
+
+    VOTES = "votes"

@@ -14,7 +14,7 @@ import pyarrow as pa
 from zonelab.analysis.runs.tables import TableWriter
 
 FOLDER = "history"
-SEGMENTED = ("operations", "values", "order", "depth", "faults")
+SEGMENTED = ("operations", "values", "order", "depth", "faults", "votes")
 """The tables in segments; others are written at once when the run is over."""
 
 SEGMENT_ROWS = 131_072

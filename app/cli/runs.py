@@ -25,7 +25,7 @@ from zonelab.app.cli.options import (
 )
 from zonelab.app.terminal.json_output import print_json, show
 from zonelab.app.terminal.opening import open_page
-from zonelab.scenarios.arms import Arm, On
+from zonelab.scenarios.arms import Arm, On, Recording
 from zonelab.scenarios.errors import NotAccepted
 
 if TYPE_CHECKING:
@@ -82,6 +82,10 @@ def run(
         typer.Option(metavar="S", min=0, max=60, help="With --live: wait so long for the first reader before the run."),
     ] = 0.0,
     monitor_port: MonitorPort = 0,
+    record: Annotated[
+        Recording | None,
+        typer.Option("--record", help="On real servers: also record each command and each zone's answer, for lens."),
+    ] = None,
     opens: Opens = False,
     runs: RunsDirectory = Path("runs"),
     junit: AsJUnit = None,
@@ -98,7 +102,8 @@ def run(
     given += [f"arm={on.arm}"] if on is not None else []
     loaded = load_scenario(scenario, overrides=overrides + given)
     zones = (on or On.PROCESS).zones
-    command = run_command(scenario, loaded, zones=zones, overrides=overrides, runs=runs)
+    _recordable(loaded, record)
+    command = run_command(scenario, loaded, zones=zones, overrides=overrides, runs=runs, recording=record)
     page = _live_page(loaded, port=monitor_port, wait_s=live_wait) if live else None
     for option, given_value in (("--monitor-port", monitor_port), ("--live-wait", live_wait)):
         if given_value and page is None:
@@ -108,7 +113,16 @@ def run(
         if page is not None:
             shown.tell(f"live page: {page.address}")
         shown.begin(f"{loaded.name} {loaded.level}")
-        done = perform(loaded, zones=zones, runs=runs, shown=shown, stage=shown.stage, command=command, page=page)
+        done = perform(
+            loaded,
+            zones=zones,
+            runs=runs,
+            shown=shown,
+            stage=shown.stage,
+            command=command,
+            page=page,
+            recording=record,
+        )
         shown.done(done.words)
     finished(done, junit=junit, opens=opens, as_json=as_json, command=command)
 
@@ -130,6 +144,15 @@ def finished(
     if done.record.status == "failed":
         raise LabError(f"{done.record.error}; see {done.directory / 'lab.log'}")
     raise typer.Exit(EXITS[done.result.verdict.valid] if done.result is not None else EXIT_UNKNOWN)
+
+
+def _recordable(scenario: "Scenario", record: Recording | None) -> None:
+    if record is None:
+        return
+    if scenario.arm is Arm.SIM:
+        raise NotAccepted(f"--record {record} is not needed: lens and diff make a simulated run again for its votes")
+    if scenario.programs:
+        raise NotAccepted(f"--record {record} needs zonelab's own clients; accepted: record_commands of each program")
 
 
 def _live_page(scenario: "Scenario", *, port: int, wait_s: float) -> "RunPage":

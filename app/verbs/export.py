@@ -14,10 +14,10 @@ from zonelab.analysis.interchange.porcupine import write_porcupine
 from zonelab.analysis.runs.directory import RunDirectory
 from zonelab.analysis.whole_files import whole
 from zonelab.scenarios.errors import NotAccepted
+from zonelab.scenarios.run.command_log import CommandLog, SentCommand
 from zonelab.scenarios.run_phases import Watcher
 from zonelab.studies.reporting.console import print_lines
 from zonelab.studies.stories.again import NotMadeAgain, kept_scenario, made_again
-from zonelab.studies.stories.command_log import CommandLog, SentCommand
 from zonelab.studies.stories.timeline import command_text, reply_text
 
 FOLDER = "exports"

@@ -12,7 +12,7 @@ from zonelab.analysis.runs.directory import RunDirectory
 from zonelab.engine.units import NS_PER_S
 from zonelab.scenarios.run_phases import Watcher
 from zonelab.studies.reporting.console import print_lines
-from zonelab.studies.stories.lens import Lens, is_made_again, lens, lenses
+from zonelab.studies.stories.lens import Lens, lens, lenses, sees_zones
 
 FOLDER = "lens"
 
@@ -47,11 +47,11 @@ class LensResult:
 def lens_contents(
     run: RunDirectory, message_ids: Sequence[str], *, watcher: Watcher | None = None
 ) -> dict[str, dict[str, Any]]:
-    """Return what pages show of several messages of a run that is made again; of any other run none.
+    """Return what pages show of several messages of a run whose zones are seen; of any other run none.
 
     Raises ``RunError``.
     """
-    if not message_ids or not is_made_again(run):
+    if not message_ids or not sees_zones(run):
         return {}
     found = lenses(run, message_ids, watcher=watcher)
     return {message_id: lens_content(run.path, one) for message_id, one in found.items() if one.strips}

@@ -14,7 +14,7 @@ from zonelab.analysis.summary.result import Result
 from zonelab.app.monitor.after_run import NOT_JUDGED, Ending
 from zonelab.app.monitor.run_page import RunPage
 from zonelab.app.verbs.check import Illustrations, illustrate, print_result
-from zonelab.scenarios.arms import Arm, On, ZoneKind
+from zonelab.scenarios.arms import Arm, On, Recording, ZoneKind
 from zonelab.scenarios.queues.catalogue import MakeQueue, queue_under_test
 from zonelab.scenarios.run.on_servers import run_on_servers
 from zonelab.scenarios.run.simulated import run_in_sim
@@ -117,8 +117,9 @@ def perform(
     make_queue: MakeQueue = queue_under_test,
     page: RunPage | None = None,
     stage: Stage = unheard,
+    recording: Recording | None = None,
 ) -> RunResult:
-    """Run on ``scenario.arm``, check, draw; ``zones`` and ``page`` are for real servers.
+    """Run on ``scenario.arm``, check, draw; ``zones``, ``page`` and ``recording`` are for real servers.
 
     ``stage`` is told how far the check and the drawing are.
 
@@ -133,6 +134,7 @@ def perform(
         command=command,
         make_queue=make_queue,
         stage=stage,
+        recording=recording,
     )
     if page is None:
         return make(page=None)
@@ -155,12 +157,20 @@ def _performed(
     make_queue: MakeQueue,
     page: RunPage | None,
     stage: Stage,
+    recording: Recording | None,
 ) -> RunResult:
     if scenario.arm is Arm.SIM:
         directory, record = run_in_sim(scenario, runs=runs, watcher=shown, command=command, make_queue=make_queue)
     else:
         directory, record = run_on_servers(
-            scenario, kind=zones, runs=runs, watcher=shown, command=command, make_queue=make_queue, page=page
+            scenario,
+            kind=zones,
+            runs=runs,
+            watcher=shown,
+            command=command,
+            make_queue=make_queue,
+            page=page,
+            recording=recording,
         )
     watchers: list[Watcher] = [shown] if page is None else [shown, page]
     result, illustrations = None, Illustrations()
@@ -181,7 +191,16 @@ def _performed(
     )
 
 
-def run_command(source: str, scenario: Scenario, *, zones: ZoneKind, overrides: Sequence[str], runs: Path) -> str:
+def run_command(
+    source: str,
+    scenario: Scenario,
+    *,
+    zones: ZoneKind,
+    overrides: Sequence[str],
+    runs: Path,
+    recording: Recording | None = None,
+) -> str:
     """The command line that repeats a run: everything that decides it is spelled out."""
     words = ["zonelab", "run", source, "--level", scenario.level, "--on", On.of(scenario.arm, zones)]
-    return command_line([*words, "--seed", str(scenario.seed)], overrides=overrides, runs=runs)
+    words += ["--seed", str(scenario.seed), *(["--record", recording] if recording is not None else [])]
+    return command_line(words, overrides=overrides, runs=runs)

@@ -5,18 +5,20 @@ import contextlib
 import gc
 import threading
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import ExitStack, closing, contextmanager
 from functools import partial
 from pathlib import Path
 
 import uvloop
 
+from zonelab.analysis.runs.votes import VOTES, VOTES_NAME
 from zonelab.cluster.connections.timeouts import Timeouts
 from zonelab.cluster.real.cluster import RealCluster, RealSettings
 from zonelab.cluster.real.stalls import StallMonitor
 from zonelab.cluster.real.zones import zones
 from zonelab.cluster.resp.gateway.ported_cluster import PortedCluster
-from zonelab.scenarios.arms import Arm, ZoneKind
+from zonelab.cluster.testbed import Testbed
+from zonelab.scenarios.arms import Arm, Recording, ZoneKind
 from zonelab.scenarios.clients.recorder import Outcome
 from zonelab.scenarios.guests.environments import used_environment
 from zonelab.scenarios.guests.guest import load_guest
@@ -24,8 +26,10 @@ from zonelab.scenarios.logs import LOGGER
 from zonelab.scenarios.programs.run import ProgramRun
 from zonelab.scenarios.queues.catalogue import MakeQueue, queue_under_test
 from zonelab.scenarios.run.carry_out import carry_out
+from zonelab.scenarios.run.command_log import LoggedTestbed
 from zonelab.scenarios.run.in_directory import ENDING, RunWriter, run_in_directory
 from zonelab.scenarios.run.network_settings import network_of
+from zonelab.scenarios.run.vote_table import VoteRecorder
 from zonelab.scenarios.run_files.record import RunRecord
 from zonelab.scenarios.run_phases import Onlooker, Watcher
 from zonelab.scenarios.spec.scenario import Scenario
@@ -44,8 +48,11 @@ def run_on_servers(
     command: str,
     make_queue: MakeQueue = queue_under_test,
     page: Onlooker | None = None,
+    recording: Recording | None = None,
 ) -> tuple[Path, RunRecord]:
     """Run ``scenario`` once and write everything but the analysis into a new directory under ``runs``.
+
+    ``recording``: what is recorded beside the history; not of programs, which have ``record_commands``.
 
     Blocks until the run is over. Ctrl-C, SIGTERM and SIGHUP end it early and in order; a second one cuts short what is
     left. Raises ``OSError`` if the directory cannot be made or ``run.json`` cannot be written, and ``ClusterError`` if
@@ -54,7 +61,7 @@ def run_on_servers(
 
     def run(writer: RunWriter) -> RunRecord:
         with settled_heap(), asyncio.Runner(loop_factory=uvloop.new_event_loop) as runner:
-            return runner.run(_run(scenario, kind, writer, watcher, make_queue, page))
+            return runner.run(_run(scenario, kind, writer, watcher, make_queue, page, recording))
 
     with contextlib.ExitStack() as used:
         for program in scenario.programs.values():
@@ -73,15 +80,20 @@ async def _run(
     watcher: Watcher,
     make_queue: MakeQueue,
     page: Onlooker | None,
+    recording: Recording | None,
 ) -> RunRecord:
     stalls = StallMonitor(asyncio.get_running_loop())
     events = scenario.notify_keyspace_events
     servers = zones(kind.value, scenario.servers, persistence=scenario.persistence, events=events)
     settings = network_of(RealSettings, scenario)
-    testbed, make_run = RealCluster(servers, settings), None
+    testbed: Testbed = RealCluster(servers, settings)
+    make_run, recorded = None, ExitStack()
     if scenario.programs:
         testbed = ported = PortedCluster(servers, settings, setting=scenario.setting)
         make_run = partial(ProgramRun, cluster=ported, directory=writer.directory)
+    elif recording is Recording.VOTES:
+        votes = recorded.enter_context(closing(VoteRecorder(writer.tables(VOTES_NAME, VOTES))))
+        testbed = LoggedTestbed(testbed, votes)
     writer.begin(epoch_ns=testbed.epoch_ns, where={"arm": Arm.REAL, "zones": kind})
     halt = Halt(testbed.runtime)
     phase = _Phase([watcher] if page is None else [watcher, page])
@@ -96,7 +108,7 @@ async def _run(
         if cut_short:
             main.cancel()
 
-    with _signals(end):
+    with _signals(end), recorded:
         stalls.start()
         try:
             async with contextlib.nullcontext() if page is None else page.served():

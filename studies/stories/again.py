@@ -13,7 +13,7 @@ from zonelab.scenarios.spec.scenario import Scenario
 MESSAGES_MAX = 20_000
 """Messages of a run that is made again: all of it is in memory meanwhile."""
 
-ON_REAL_SERVERS = "the run was on real servers, which keep no record of what they held in between"
+ON_REAL_SERVERS = "the run was on real servers, and not made with --record votes"
 
 
 class NotMadeAgain(Exception):
@@ -34,6 +34,11 @@ def kept_scenario(run: RunDirectory, *, messages_max: int | None = None) -> Scen
     if begun > most:
         what = "messages" if of_queue else "operations"
         raise NotMadeAgain(f"the run has {begun:,} {what}; it is made again up to {most:,}")
+    return resolved_scenario(run)
+
+
+def resolved_scenario(run: RunDirectory) -> Scenario:
+    """Return the scenario of a run. Raises ``NotMadeAgain`` if this version cannot read it."""
     try:
         return load_scenario(str(run.path / RESOLVED_NAME))
     except ScenarioError as error:

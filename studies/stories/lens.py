@@ -1,7 +1,8 @@
 """One message under the lens: where each zone had it, who held its lease, which votes decided, and what went wrong.
 
 A simulated run is made again from its ``scenario.yaml`` and watched meanwhile; it counts only if its events are those
-of the run on disk. Of any other run the history tells what its clients saw, and what zones held in between is unknown.
+of the run on disk. A run on real servers may have recorded its votes. Of any other run the history tells what its
+clients saw, and what zones held in between is unknown.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -20,16 +21,18 @@ from zonelab.analysis.stories.message_stories import message_story
 from zonelab.analysis.summary.run_summary import load_verdict
 from zonelab.cluster.sim.cluster import SimCluster
 from zonelab.cluster.testbed import Testbed
-from zonelab.engine.units import NS_PER_MS
+from zonelab.engine.units import NS_PER_MS, NS_PER_S
 from zonelab.scenarios.arms import Arm
 from zonelab.scenarios.errors import NotAccepted
 from zonelab.scenarios.queues.places import places_of
+from zonelab.scenarios.run.command_log import CommandLog, SentCommand, touches
+from zonelab.scenarios.run.naming import MessageNaming
+from zonelab.scenarios.run.vote_table import has_votes, recorded_votes
 from zonelab.scenarios.run_phases import Watcher
 from zonelab.scenarios.spec.scenario import Scenario
-from zonelab.studies.stories.again import MESSAGES_MAX, NotMadeAgain, kept_scenario, made_again
-from zonelab.studies.stories.command_log import CommandLog, touches
-from zonelab.studies.stories.naming import MessageNaming
+from zonelab.studies.stories.again import MESSAGES_MAX, NotMadeAgain, kept_scenario, made_again, resolved_scenario
 from zonelab.studies.stories.timeline import command_lines
+from zonelab.studies.stories.told_strips import told_strips, why_no_places, why_not_told
 from zonelab.studies.stories.zone_strips import Span, ZoneStrips
 
 _COLUMNS = ("time_ns", "process", "zone", "f", "type", "op_id", "message_id", "delivery", "lease_end_ms")
@@ -79,13 +82,15 @@ def lenses(run: RunDirectory, message_ids: Sequence[str], *, watcher: Watcher | 
     """Look at several messages of a run of a queue, which is made again once. Raises what ``lens`` does."""
     verdict = load_verdict(run)
     told = {message_id: _from_history(run, verdict, message_id) for message_id in message_ids}
-    again = _Again.of(run, message_ids, watcher)
-    return {message_id: again.seen(message_id, history) for message_id, history in told.items()}
+    seen = _Seen.of(run, message_ids, watcher)
+    return {message_id: seen.added(message_id, history) for message_id, history in told.items()}
 
 
-def is_made_again(run: RunDirectory) -> bool:
-    """Return whether the lens makes ``run`` again: it was simulated, and is not too long."""
-    return run.info.arm == Arm.SIM and run.info.workload is None and load_verdict(run).begun <= MESSAGES_MAX
+def sees_zones(run: RunDirectory) -> bool:
+    """Return whether the lens sees the zones of ``run``: it can be made again, or has recorded its votes."""
+    if run.info.workload is not None:
+        return False
+    return has_votes(run) or (run.info.arm == Arm.SIM and load_verdict(run).begun <= MESSAGES_MAX)
 
 
 def _from_history(run: RunDirectory, verdict: Verdict, message_id: str) -> Lens:
@@ -109,25 +114,30 @@ def _from_history(run: RunDirectory, verdict: Verdict, message_id: str) -> Lens:
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class _Again:
-    """The run made again, and watched: or why it was not, or is another one. ``strips``: by message and zone."""
+class _Seen:
+    """Sights of messages beside what clients saw. ``strips``: by message and zone.
 
-    log: CommandLog | None = None
-    scenario: Scenario | None = None
+    It comes from the run made again, or from the votes that it has recorded; ``unknown`` says what is missing and why.
+    """
+
+    commands: Sequence[SentCommand] = ()
+    through: bool = False
     strips: Mapping[str, Mapping[str, tuple[Span, ...]]]
     unknown: str
 
     @classmethod
-    def of(cls, run: RunDirectory, message_ids: Sequence[str], watcher: Watcher | None) -> "_Again":
+    def of(cls, run: RunDirectory, message_ids: Sequence[str], watcher: Watcher | None) -> "_Seen":
         try:
-            return cls._made(run, message_ids, kept_scenario(run), watcher)
+            if has_votes(run):
+                return cls._recorded(run, message_ids, resolved_scenario(run))
+            return cls._made_again(run, message_ids, kept_scenario(run), watcher)
         except NotMadeAgain as error:
             return cls(strips={}, unknown=str(error))
 
     @classmethod
-    def _made(
+    def _made_again(
         cls, run: RunDirectory, message_ids: Sequence[str], scenario: Scenario, watcher: Watcher | None
-    ) -> "_Again":
+    ) -> "_Seen":
         log = CommandLog(list(map(MessageNaming, message_ids)))
         places = places_of(scenario.queue, scenario.zones)
         watched = {message_id: ZoneStrips(message_id, places) for message_id in message_ids}
@@ -140,11 +150,33 @@ class _Again:
         trial = made_again(run, scenario, observe=observe, watcher=watcher)
         end_ns = max(end for _, end in trial.run.record.phases.values())
         strips = {message_id: one.spans(end_ns=end_ns) for message_id, one in watched.items()} if places else {}
-        unknown = "" if places else f"the engine {scenario.queue.engine} does not say where it keeps messages"
-        return cls(log=log, scenario=scenario, strips=strips, unknown=unknown)
+        through = not scenario.clients.as_usual
+        return cls(commands=log.commands, through=through, strips=strips, unknown=why_no_places(scenario))
 
-    def seen(self, message_id: str, history: Lens) -> Lens:
-        """Return the lens of a message with what was seen of it when the run was made again."""
+    @classmethod
+    def _recorded(cls, run: RunDirectory, message_ids: Sequence[str], scenario: Scenario) -> "_Seen":
+        namings = {message_id: MessageNaming(message_id) for message_id in message_ids}
+        commands, until_ns = recorded_votes(run, list(namings.values()))
+        ends_ns = [end for _, end in run.info.phases.values()] if until_ns is None else [until_ns]
+        unknown, strips = why_not_told(scenario), {}
+        if not unknown:
+            strips = {
+                message_id: told_strips(
+                    message_id,
+                    scenario,
+                    [one for one in commands if touches(one, [naming])],
+                    faults=run.faults(),
+                    end_ns=max(ends_ns, default=0),
+                )
+                for message_id, naming in namings.items()
+            }
+        if until_ns is not None:
+            until = f"from {until_ns / NS_PER_S:.3f} s on, when as many votes were recorded as may be"
+            unknown = "; ".join(filter(None, [unknown, until]))
+        return cls(commands=commands, through=not scenario.clients.as_usual, strips=strips, unknown=unknown)
+
+    def added(self, message_id: str, history: Lens) -> Lens:
+        """Return the lens of a message with what was seen of it."""
         strips = self.strips.get(message_id, {})
         lines = [*history.lines, *self._lines(message_id, history.lines, strips)]
         return replace(
@@ -153,12 +185,10 @@ class _Again:
 
     def _lines(self, message_id: str, known: Sequence[Line], strips: Mapping[str, tuple[Span, ...]]) -> Iterator[Line]:
         """Commands that name the message, each zone's answers, and from the first of all that on what a zone holds."""
-        if self.log is None or self.scenario is None:
-            return
         naming = [MessageNaming(message_id)]
-        sent = [one for one in self.log.commands if touches(one, naming)]
+        sent = [one for one in self.commands if touches(one, naming)]
         between = [line.time_ns for line in known]
-        commands = list(command_lines(sent, through=not self.scenario.clients.as_usual, between=between))
+        commands = list(command_lines(sent, through=self.through, between=between))
         yield from commands
         first_ns = min([line.time_ns for line in (*known, *commands)], default=0)
         for zone, spans in strips.items():

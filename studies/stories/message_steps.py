@@ -17,7 +17,7 @@ from zonelab.cluster.commands.routes import is_write
 from zonelab.cluster.connections.failures import ZoneFailure
 from zonelab.engine.ports import Reply, ServerError
 from zonelab.engine.units import NS_PER_MS
-from zonelab.studies.stories.command_log import SentCommand
+from zonelab.scenarios.run.command_log import SentCommand
 
 _TOKEN = re.compile(r"[\w-]+")
 _WORD_CHARACTERS_MAX = 1_000

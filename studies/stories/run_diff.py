@@ -13,11 +13,13 @@ from itertools import zip_longest
 from zonelab.analysis.runs.directory import RunDirectory
 from zonelab.analysis.runs.fault_bands import FaultBand
 from zonelab.analysis.stories.lines import StorySource
+from zonelab.engine.units import NS_PER_S
+from zonelab.scenarios.run.command_log import CommandLog, SentCommand
 from zonelab.scenarios.run.trial import attempt
+from zonelab.scenarios.run.vote_table import has_votes, recorded_votes
 from zonelab.scenarios.run_phases import Watcher
 from zonelab.scenarios.spec.scenario import Scenario
 from zonelab.studies.stories.again import NotMadeAgain, kept_scenario, made_again
-from zonelab.studies.stories.command_log import CommandLog, SentCommand
 from zonelab.studies.stories.message_steps import MessageStep, message_steps, step_texts
 
 VOTED_MESSAGES_MAX = 2_000
@@ -35,9 +37,14 @@ class ComparedRun:
 
     @classmethod
     def of(cls, run: RunDirectory, *, watcher: Watcher | None = None) -> "ComparedRun":
-        """Return a run on disk, made again for its votes if that can be. Raises ``RunError``."""
+        """Return a run on disk with its votes: recorded, or made again if that can be. Raises ``RunError``."""
         log = CommandLog()
         try:
+            if has_votes(run):
+                commands, until_ns = recorded_votes(run)
+                if until_ns is not None:
+                    raise NotMadeAgain(f"votes are recorded up to {until_ns / NS_PER_S:.3f} s only")
+                return cls(name=run.name, run=run, commands=commands)
             scenario = kept_scenario(run, messages_max=VOTED_MESSAGES_MAX)
             made_again(run, scenario, observe=log.testbed, watcher=watcher)
         except NotMadeAgain as error:

@@ -19,10 +19,10 @@ from zonelab.analysis.stories.message_stories import at_rest, final_rows
 from zonelab.engine.units import NS_PER_MS
 from zonelab.scenarios.consistency.operations import redis_key
 from zonelab.scenarios.queues.catalogue import MakeQueue, queue_under_test
+from zonelab.scenarios.run.command_log import CommandLog, touches
+from zonelab.scenarios.run.naming import MessageNaming
 from zonelab.scenarios.run.trial import Trial, attempt
 from zonelab.scenarios.spec.scenario import Scenario
-from zonelab.studies.stories.command_log import CommandLog, touches
-from zonelab.studies.stories.naming import MessageNaming
 from zonelab.studies.stories.timeline import TIMES, command_lines, timeline_block
 
 MESSAGES_MAX = 3

@@ -9,7 +9,7 @@ from zonelab.analysis.stories.lines import Line
 from zonelab.cluster.commands.routes import is_write
 from zonelab.cluster.connections.failures import ZoneFailure
 from zonelab.engine.ports import Argument, Command, Reply, ServerError
-from zonelab.studies.stories.command_log import SentCommand
+from zonelab.scenarios.run.command_log import SentCommand
 
 LINES_MAX = 200
 """Lines of a timeline that are shown, unless more are ``kept``; a shrunk run has far fewer."""

@@ -30,6 +30,7 @@ from zonelab.scenarios.faults.catalogue import CLASSES
 from zonelab.scenarios.faults.fault import Fault
 from zonelab.scenarios.queues.dyno import DynoUnderTest
 from zonelab.scenarios.queues.under_test import Wrap
+from zonelab.scenarios.run.command_log import CommandLog
 from zonelab.scenarios.run.trial import attempt
 from zonelab.scenarios.spec.push_plan import explicit_operations
 from zonelab.scenarios.spec.reading import load_scenario
@@ -41,7 +42,6 @@ from zonelab.studies.shrink import queue_run as shrink_module
 from zonelab.studies.shrink.ddmin import minimal_part
 from zonelab.studies.shrink.queue_run import shrink
 from zonelab.studies.shrink.search import NotFailing, Shrunk
-from zonelab.studies.stories.command_log import CommandLog
 from zonelab.studies.stories.story import story
 
 FAULTS_TARGET = 3

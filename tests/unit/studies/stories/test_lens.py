@@ -20,13 +20,13 @@ from zonelab.analysis.summary.run_summary import load_verdict
 from zonelab.cluster.sim.server import SimServer
 from zonelab.scenarios.errors import NotAccepted
 from zonelab.scenarios.queues.places import places_of
+from zonelab.scenarios.run.command_log import CommandLog, touches
+from zonelab.scenarios.run.naming import MessageNaming
 from zonelab.scenarios.run.simulated import NullWatcher, run_in_sim
 from zonelab.scenarios.run.trial import attempt
 from zonelab.scenarios.spec.scenario import Scenario
 from zonelab.studies.stories.again import MESSAGES_MAX, ON_REAL_SERVERS
-from zonelab.studies.stories.command_log import CommandLog, touches
 from zonelab.studies.stories.lens import lens
-from zonelab.studies.stories.naming import MessageNaming
 from zonelab.studies.stories.zone_strips import ABSENT, DOWN, GONE, ZoneStrips
 
 FAULTS = [

@@ -1,23 +1,24 @@
-"""Records every command that a simulated run sends through its coordinators: who sent it, and what each zone answered.
+"""Records every command that a run sends through its coordinators: who sent it, and what each zone answered.
 
-It stands between the run and the cluster, waits for nothing and sets no timer, so the run is the same with it.
+It stands between the run and the cluster, waits for nothing and sets no timer, so a simulated run is the same with it.
 """
 
-from collections.abc import Callable, Coroutine, Generator, Sequence
+from collections.abc import Callable, Coroutine, Generator, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from random import Random
-from typing import Any, TypeVar
+from typing import Any, Protocol, TypeVar
 
 from zonelab.cluster.connections.batch import Answer, Batch, Channel
 from zonelab.cluster.connections.failures import ZoneFailure
-from zonelab.cluster.sim.cluster import SimCluster
-from zonelab.cluster.testbed import TestbedAround
+from zonelab.cluster.testbed import Testbed, TestbedAround
 from zonelab.engine.ports import Command, Promise, Reply, Runtime, Task, Timer
-from zonelab.studies.stories.naming import MessageNaming
+from zonelab.scenarios.run.naming import MessageNaming
 
 T = TypeVar("T")
 
-_LAB = "lab"
+LAB = "lab"
+"""The program of what the lab itself sends."""
+
 _UNACK = "unack"
 
 
@@ -40,10 +41,57 @@ class SentCommand:
     answers: dict[str, ZoneAnswer | None] = field(default_factory=dict)
 
 
+@dataclass(slots=True)
+class SentBatch:
+    """Commands that are sent together; ``answers``: by zone, when each came and what it is, None while it is open."""
+
+    time_ns: int
+    program: str
+    zone: str
+    commands: Sequence[Command]
+    answers: dict[str, tuple[int, Answer] | None] = field(default_factory=dict)
+
+    @property
+    def open(self) -> bool:
+        """Return whether the answer of a zone is still to come."""
+        return None in self.answers.values()
+
+    def apart(self) -> Iterator[SentCommand]:
+        """Yield the commands one by one, each with its own replies."""
+        for place, command in enumerate(self.commands):
+            replies = {zone: answer and _reply(answer, place) for zone, answer in self.answers.items()}
+            yield SentCommand(
+                time_ns=self.time_ns, program=self.program, zone=self.zone, command=command, answers=replies
+            )
+
+
+def _reply(answer: tuple[int, Answer], place: int) -> ZoneAnswer:
+    time_ns, replies = answer
+    return ZoneAnswer(time_ns, replies if isinstance(replies, ZoneFailure) else replies[place])
+
+
 def touches(sent: SentCommand, namings: Sequence[MessageNaming]) -> bool:
     """Return whether the command names one of the messages, or a zone's reply to it does."""
     replies = (answer.reply for answer in sent.answers.values() if answer is not None)
     return any(naming.is_in(value) for value in (sent.command, *replies) for naming in namings)
+
+
+def apart(batches: Iterable[SentBatch], namings: Sequence[MessageNaming]) -> list[SentCommand]:
+    """Return the commands of ``batches`` that touch one of the messages; all without ``namings``."""
+    sent = [one for batch in batches for one in batch.apart()]
+    return [one for one in sent if touches(one, namings)] if namings else sent
+
+
+class CommandListener(Protocol):
+    """Gets what a run sends and what zones answer. ``program``: the one that is running."""
+
+    program: str
+
+    def sent(self, batch: Batch, *, time_ns: int, source: str, target: str) -> SentBatch | None:
+        """Note that ``batch`` goes from ``source`` to ``target``. None: its answers are of no interest."""
+
+    def answered(self, batch: Batch, sent: SentBatch) -> None:
+        """Note that a zone has answered, which ``sent`` has by now."""
 
 
 class CommandLog:
@@ -53,43 +101,36 @@ class CommandLog:
     """
 
     def __init__(self, namings: Sequence[MessageNaming] = ()) -> None:
-        self.program = _LAB
+        self.program = LAB
         self._namings = tuple(namings)
-        self._by_batch: dict[Batch, list[SentCommand]] = {}
+        self._by_batch: dict[Batch, SentBatch] = {}
 
     @property
     def commands(self) -> list[SentCommand]:
         """The commands in the order in which they were sent."""
-        sent = [one for batch in self._by_batch.values() for one in batch]
-        return [one for one in sent if touches(one, self._namings)] if self._namings else sent
+        return apart(self._by_batch.values(), self._namings)
 
-    def testbed(self, cluster: SimCluster) -> "LoggedTestbed":
+    def testbed(self, cluster: Testbed) -> "LoggedTestbed":
         return LoggedTestbed(cluster, self)
 
-    def sent(self, batch: Batch, *, time_ns: int, source: str, target: str) -> list[SentCommand]:
-        """Note that ``batch`` goes from ``source`` to ``target``. Its commands, whose answers are still open."""
+    def sent(self, batch: Batch, *, time_ns: int, source: str, target: str) -> SentBatch:
+        """Note that ``batch`` goes from ``source`` to ``target``."""
         if batch not in self._by_batch:
-            self._by_batch[batch] = [
-                SentCommand(time_ns=time_ns, program=self.program, zone=source, command=command)
-                for command in batch.commands
-            ]
-        for sent in self._by_batch[batch]:
-            sent.answers[target] = None
-        return self._by_batch[batch]
+            self._by_batch[batch] = SentBatch(time_ns, self.program, source, batch.commands)
+        sent = self._by_batch[batch]
+        sent.answers[target] = None
+        return sent
 
-    def answered(self, batch: Batch) -> None:
+    def answered(self, batch: Batch, sent: SentBatch) -> None:
         """Forget ``batch`` if every zone has answered and none of it names a message."""
-        if not self._namings:
-            return
-        sent = self._by_batch.get(batch, [])
-        if not any(None in one.answers.values() or touches(one, self._namings) for one in sent):
+        if self._namings and not sent.open and not any(touches(one, self._namings) for one in sent.apart()):
             self._by_batch.pop(batch, None)
 
 
 class LoggedTestbed(TestbedAround):
-    """``Testbed`` that is the simulated cluster except that ``log`` sees its commands."""
+    """``Testbed`` that is ``cluster`` except that ``log`` sees its commands."""
 
-    def __init__(self, cluster: SimCluster, log: CommandLog) -> None:
+    def __init__(self, cluster: Testbed, log: CommandListener) -> None:
         super().__init__(cluster)
         self._log = log
         self._runtime = _LoggedRuntime(cluster.runtime, log)
@@ -108,7 +149,7 @@ class LoggedTestbed(TestbedAround):
 
 
 class _LoggedChannel:
-    def __init__(self, channel: Channel, source: str, target: str, runtime: Runtime, log: CommandLog) -> None:
+    def __init__(self, channel: Channel, source: str, target: str, runtime: Runtime, log: CommandListener) -> None:
         self._channel = channel
         self._source = source
         self._target = target
@@ -123,13 +164,15 @@ class _LoggedChannel:
         self._channel.reset()
 
     def submit(self, batch: Batch, done: Callable[[Answer], None]) -> None:
-        sent = self._log.sent(batch, time_ns=self._runtime.now_ns(), source=self._source, target=self._target)
+        now_ns, log, target = self._runtime.now_ns, self._log, self._target
+        sent = log.sent(batch, time_ns=now_ns(), source=self._source, target=target)
+        if sent is None:
+            self._channel.submit(batch, done)
+            return
 
         def answered(answer: Answer) -> None:
-            replies = [answer] * len(sent) if isinstance(answer, ZoneFailure) else answer
-            for one, reply in zip(sent, replies, strict=True):
-                one.answers[self._target] = ZoneAnswer(self._runtime.now_ns(), reply)
-            self._log.answered(batch)
+            sent.answers[target] = now_ns(), answer
+            log.answered(batch, sent)
             done(answer)
 
         self._channel.submit(batch, answered)
@@ -138,7 +181,7 @@ class _LoggedChannel:
 class _LoggedRuntime:
     """Knows at every moment which program is running: the task that it spawned last, or that one's parent."""
 
-    def __init__(self, runtime: Runtime, log: CommandLog) -> None:
+    def __init__(self, runtime: Runtime, log: CommandListener) -> None:
         self._runtime = runtime
         self._log = log
 
@@ -165,7 +208,7 @@ class _LoggedRuntime:
 class _Steps(Coroutine[Any, Any, T]):
     """Coroutine that names its program to the log during each of its steps."""
 
-    def __init__(self, coroutine: Coroutine[Any, Any, T], program: str, log: CommandLog) -> None:
+    def __init__(self, coroutine: Coroutine[Any, Any, T], program: str, log: CommandListener) -> None:
         self._coroutine = coroutine
         self._program = program
         self._log = log
