@@ -13,7 +13,7 @@ from zonelab.scenarios.spec.scenario import Scenario
 MESSAGES_MAX = 20_000
 """Messages of a run that is made again: all of it is in memory meanwhile."""
 
-ON_REAL_SERVERS = "the run was on real servers, and not made with --record votes"
+ON_REAL_SERVERS = "the run was on real servers, which keep no record of what they held in between"
 
 
 class NotMadeAgain(Exception):
