@@ -47,8 +47,10 @@ def chosen(batch: pa.RecordBatch, mask: Mask) -> pa.RecordBatch:
 
 
 def having(batch: pa.RecordBatch, column: str, word: str) -> Mask:
-    """Return which rows have ``word`` in ``column``, which is a category."""
-    return _mask(pc.equal(batch[column].dictionary_decode(), word))
+    """Return which rows have ``word`` in ``column``, which is a category; null is no word."""
+    words, places = batch[column].dictionary, pc.fill_null(batch[column].indices, -1)
+    found: Mask = np.append(_mask(pc.equal(words, word)), False)[places.to_numpy()]
+    return found
 
 
 def present(batch: pa.RecordBatch, column: str) -> Mask:

@@ -18,7 +18,6 @@ from zonelab.analysis.checkers.order.properties import Property
 from zonelab.analysis.checkers.order.section import OrderSection
 from zonelab.analysis.checkers.verdict import Verdict
 from zonelab.analysis.figures.plots import labels, plot_accesses, plot_comparison, plot_run
-from zonelab.analysis.figures.rate_plot import plot_rates
 from zonelab.analysis.figures.session_plot import plot_session
 from zonelab.analysis.figures.staleness_plot import plot_staleness_over_time
 from zonelab.analysis.figures.timeline import timeline
@@ -84,11 +83,7 @@ Lenses = Callable[[RunDirectory, Sequence[str]], Mapping[str, Mapping[str, Any]]
 """Gives of messages what ``zonelab lens --json`` prints of each, as far as it is known."""
 
 
-def _no_lenses(run: RunDirectory, message_ids: Sequence[str]) -> Mapping[str, Mapping[str, Any]]:
-    return {}
-
-
-def build_report(run: Path, *, lenses: Lenses = _no_lenses, stage: Stage = unheard) -> Path:
+def build_report(run: Path, *, lenses: Lenses | None = None, stage: Stage = unheard) -> Path:
     """Write ``report.html`` of the run in ``run`` from its files; draw its figures anew. Raises ``RunError``.
 
     ``lenses``: of messages with which something forbidden happened, which are told with what each zone held.
@@ -102,21 +97,22 @@ def build_report(run: Path, *, lenses: Lenses = _no_lenses, stage: Stage = unhea
     return write_whole(directory.path / "report.html", page)
 
 
-def _queue_page(directory: RunDirectory, lenses: Lenses, stage: Stage) -> str:
+def _queue_page(directory: RunDirectory, lenses: Lenses | None, stage: Stage) -> str:
     result = Result.recorded(directory)
     verdict, summary, found = result.verdict, result.summary, answers(directory, result)
     stories = _titled(message_stories(directory, _told_cases(found)), found)
     looked_at = dict.fromkeys(story.subject for name in verdict.violated for story in stories.get(name, ()))
+    seen = lenses(directory, list(looked_at)) if lenses else {}
     return _judged_page(
         "report.html",
         directory,
         result,
         answers=found,
-        figures=[*plot_run(directory.path, stage=stage), plot_rates(directory)],
+        figures=plot_run(directory.path, stage=stage),
         totals=asdict(verdict.totals),
         duplicates=list(_rates(summary)),
         classes=list(_classes(verdict, summary, stories)),
-        lenses={name: lens_parts(shown) for name, shown in lenses(directory, list(looked_at)).items()},
+        lenses={name: lens_parts(shown) for name, shown in seen.items()},
         absent=[name.replace("_", " ") for name in MessageClass if not verdict.counts[name]],
         order=verdict.order and list(_order(verdict.order)),
         crowded=[name for name, _, _, cases, tries, _ in _order(verdict.order) if cases > tries]
@@ -135,7 +131,7 @@ def _access_page(directory: RunDirectory, stage: Stage) -> str:
         result,
         answers=found,
         lenses={},
-        figures=[*plot_accesses(directory.path, stage=stage), plot_rates(directory), *_staleness(directory)],
+        figures=[*plot_accesses(directory.path, stage=stage), *_staleness(directory)],
         anomalies=[
             {
                 "name": name,

@@ -2,6 +2,7 @@
 
     python benchmarks/checker_scale.py [--rows 6000000] [--plant nothing|every] [--spark] [--needles]
     python benchmarks/checker_scale.py --rows 8600,1000000,3000000,10000000 --plant every --spark --needles
+    python benchmarks/checker_scale.py --events 1000000
 
 Writes a synthetic run of each size (six events a message, every hundredth message delivered twice) to a temporary
 directory, then checks it in a process of its own and reports seconds by the clock and of processors, and the peak of
@@ -10,8 +11,9 @@ with pyarrow, measured in the same run. Of several sizes it says what a million 
 
 ``--plant every``: of a thousand messages one shows each class. ``--spark``: ``zonelab analyze`` too; then both must
 find the same cases. ``--needles``: a history of the largest size in which one message is lost, one early and one
-concurrent, which each must find. Memory is that of the process and all its children, looked at every 0.2 s, shared
-pages counted once for each.
+concurrent, which each must find. ``--events``: in place of all that, ``zonelab judge`` of a log of so many events, of
+which a thousandth of the messages is lost and another resurrected, report included, three times. Memory is that of the
+process and all its children, looked at every 0.2 s, shared pages counted once for each.
 """
 
 import argparse
@@ -51,6 +53,8 @@ FATES = (
 )  # fmt: skip
 """In the order of the last three digits of the messages that show them, from 1 on."""
 
+TURNS = 3
+
 NEEDLES = ("lost", "early", "concurrent")
 
 
@@ -64,6 +68,7 @@ def main() -> None:
     options.add_argument("--plant", choices=("nothing", "every"), default="nothing")
     options.add_argument("--spark", action="store_true")
     options.add_argument("--needles", action="store_true")
+    options.add_argument("--events", type=int, help="events of a log to judge")
     options.add_argument("--measure", choices=tuple(MEASURED), help=argparse.SUPPRESS)
     options.add_argument("--run", type=Path, help=argparse.SUPPRESS)
     given = options.parse_args()
@@ -71,6 +76,9 @@ def main() -> None:
         print(json.dumps(measure(given.measure, given.run)))
         return
     print(json.dumps(environment()))
+    if given.events:
+        judge_events(given.events)
+        return
     wanted = [what for what in MEASURED if what != "analyze" or given.spark]
     sized = [of_size(rows, given.plant, wanted) for rows in given.rows]
     report_further(sized)
@@ -80,6 +88,44 @@ def main() -> None:
         if shown != dict.fromkeys(NEEDLES, 1):
             raise SystemExit(f"not the needles and nothing else: {shown}")
         print(f"found by every checker: {shown}")
+
+
+def judge_events(count: int) -> None:
+    with tempfile.TemporaryDirectory(prefix="zonelab-scale-") as folder:
+        log = Path(folder) / "events.jsonl"
+        log.write_text("".join(f"{json.dumps(event)}\n" for event in events_of(count // 4)), encoding="utf-8")
+        command = [sys.executable, "-P", "-m", "zonelab", "judge", str(log), "--drained", "--dir", folder]
+        print(f"zonelab judge, {sum(1 for _ in log.open()):,} events, {log.stat().st_size / 1e6:.0f} MB")
+        for _ in range(TURNS):
+            begin, before = time.perf_counter(), os.times()
+            subprocess.run(command, check=False, capture_output=True)
+            after = os.times()
+            user, system = (getattr(after, of) - getattr(before, of) for of in ("children_user", "children_system"))
+            words = f"{user + system:5.2f} processor s ({user:.2f} user, {system:.2f} sys)"
+            print(f"{words}, {time.perf_counter() - begin:5.1f} s, load {os.getloadavg()[0]:.1f}", flush=True)
+
+
+def events_of(messages: int) -> list[dict[str, Any]]:
+    """A message every 0.4 ms, by programs of three zones, in the order of time."""
+    events = []
+    for number in range(messages):
+        own, at_ns = {"id": f"job-{number}"}, EPOCH_MS * MS + number * 400_000
+        zone, other = "abc"[number % 3], "abc"[number // 3 % 3]
+        producer = {**own, "program": f"producer-{zone}", "zone": zone}
+        worker = {**own, "program": f"worker-{other}-{number // 9 % 7}", "zone": other}
+        delay_ms, begin_ns = 500 * (number % 10 == 0), at_ns + 3 * MS + number % 997 * 20_000
+        steps = [
+            (at_ns, {"op": "push", **producer, "delay_ms": delay_ms}),
+            (at_ns + 2 * MS, {"op": "accepted", **producer}),
+        ]
+        for again in range(0 if number % 1_000 == 1 else 2 if number % 1_000 == 2 else 1):
+            here_ns = begin_ns + delay_ms * MS + again * 1_000 * MS
+            steps += [
+                (here_ns, {"op": "begin", **worker, "lease_ms": 30_000}),
+                (here_ns + 20 * MS, {"op": "end", **worker}),
+            ]
+        events += [{**event, "t_ns": step_ns} for step_ns, event in steps]
+    return sorted(events, key=lambda event: event["t_ns"])
 
 
 def sizes(text: str) -> list[int]:

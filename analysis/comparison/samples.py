@@ -125,7 +125,7 @@ def read_zone_medians(run: RunDirectory) -> dict[Metric, dict[str, float]]:
     found: dict[Metric, dict[str, ThinnedValues]] = {metric: {} for metric in (Metric.PUSH, Metric.POP, Metric.ACK)}
     for batch, first_row in first_rows(run.operations((*_COLUMNS, "zone"))):
         wanted = _masks(batch, first_row, load_ns)
-        for zone in pc.unique(batch["zone"].dictionary_decode()).to_pylist():
+        for zone in batch["zone"].unique().to_pylist():
             of_zone = having(batch, "zone", zone)
             for metric, zones in found.items():
                 rows = chosen(batch, wanted[metric] & of_zone)

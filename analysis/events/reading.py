@@ -155,7 +155,8 @@ def _read(number: int, file: LogFile) -> tuple[pa.Table, LogHeader]:
 def _table(file: LogFile, skipped: int) -> pa.Table:
     """Read all lines at once; if anything is wrong with any, one by one, to name the first of them."""
     try:
-        file.data.decode()
+        if not file.data.isascii():
+            file.data.decode()
         table = _at_once(file.data).slice(skipped)
     except (pa.ArrowException, UnicodeDecodeError):
         return _one_by_one(file, skipped)
@@ -163,10 +164,10 @@ def _table(file: LogFile, skipped: int) -> pa.Table:
 
 
 def _at_once(data: bytes) -> pa.Table:
-    if not data.strip():
+    if not data or data.isspace():
         return _SCHEMA.empty_table()
     return pj.read_json(
-        io.BytesIO(data),
+        pa.BufferReader(data),
         read_options=pj.ReadOptions(block_size=LINE_BYTES_MAX),
         parse_options=pj.ParseOptions(explicit_schema=_SCHEMA, unexpected_field_behavior="ignore"),
     ).select(_SCHEMA.names)

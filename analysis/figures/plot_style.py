@@ -277,7 +277,8 @@ def _settle(figure: Figure) -> None:
 
     What the solver finds differs in the last digits from process to process, and of these the ids in an SVG are made.
     """
-    figure.draw_without_rendering()
+    if (layout := figure.get_layout_engine()) is not None:
+        layout.execute(figure)  # a draw would do this, and then draw every artist
     figure.set_layout_engine(None)
     for axis in figure.axes:
         axis.set_position(tuple(round(value, _POSITION_DIGITS) for value in axis.get_position().bounds))

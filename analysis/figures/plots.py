@@ -26,6 +26,7 @@ from zonelab.analysis.figures.plot_data import (
     window_s,
     windowed_quantiles,
 )
+from zonelab.analysis.figures.rate_plot import plot_rates
 from zonelab.analysis.runs.directory import RunDirectory
 from zonelab.analysis.stages import Stage, made_in_turn, unheard
 from zonelab.analysis.statistics import empirical_cdf
@@ -49,6 +50,7 @@ def plot_run(run: Path, *, stage: Stage = unheard) -> list[Path]:
         partial(plot_latency_cdf, _by_zone(data), [directory], folder / "latency-cdf.png"),
         partial(plot_lateness, lines_of([directory]), folder / "lateness.png", may_be_empty=True),
         partial(plot_depth, directory, folder / "depth.png"),
+        partial(plot_rates, directory, data),
     )
     return made_in_turn(stage, "figures", makers)
 
@@ -61,6 +63,7 @@ def plot_accesses(run: Path, *, stage: Stage = unheard) -> list[Path]:
     makers = (
         partial(plot_latency, directory, data, folder / "latency.png"),
         partial(plot_latency_cdf, _by_zone(data), [directory], folder / "latency-cdf.png"),
+        partial(plot_rates, directory, data),
     )
     return made_in_turn(stage, "figures", makers)
 

@@ -6,18 +6,14 @@ from pathlib import Path
 from zonelab.analysis.figures import plot_style as style
 from zonelab.analysis.figures.fault_lanes import figure_over_time
 from zonelab.analysis.figures.kinds.time_plots import Windows
-from zonelab.analysis.figures.plot_data import TYPES, Completions, Floats, completions, end_s, window_s
+from zonelab.analysis.figures.plot_data import TYPES, Completions, Floats, end_s, window_s
 from zonelab.analysis.runs.directory import RunDirectory
 
 _FIRST = ("push", "pop", "ack")
 
 
-def plot_rates(run: RunDirectory) -> Path:
-    """Draw ``plots/rates.png`` of ``run``: a panel an operation, a line an outcome, with fault bands.
-
-    Raises ``RunError``.
-    """
-    data = completions(run)
+def plot_rates(run: RunDirectory, data: Mapping[str, Completions]) -> Path:
+    """Draw ``plots/rates.png`` of ``run``: a panel an operation, a line an outcome, with fault bands."""
     shown = [f for f in _FIRST if f in data] or sorted(data)
     length_s = end_s(run, data)
     width_s = window_s(length_s)

@@ -37,9 +37,9 @@ def zone_outages(run: RunDirectory) -> tuple[OutageSpan, ...]:
     last_ns = 0
     for rows in events(run.operations(_COLUMNS)):
         ended = chosen(rows, ~having(rows, "type", "invoke"))
-        for zone in ended["zone"].dictionary_decode().unique().to_pylist():
+        for zone in ended["zone"].unique().to_pylist():
             of_zone = chosen(ended, having(ended, "zone", zone))
-            for f in of_zone["f"].dictionary_decode().unique().to_pylist():
+            for f in of_zone["f"].unique().to_pylist():
                 found[zone, f].add(chosen(of_zone, having(of_zone, "f", f)))
         last_ns = max([last_ns, *ended["time_ns"].to_pylist()[-1:]])
     load_ns = run.info.phases.get("load", (0, last_ns))

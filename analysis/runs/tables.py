@@ -61,8 +61,14 @@ def write_table(path: Path, table: pa.Table) -> None:
     path.parent.mkdir(parents=True, exist_ok=True)
     partial = path.with_name(path.name + ".partial")
     marked = table.replace_schema_metadata(_metadata(path))
-    pq.write_table(marked, partial, compression="zstd", write_page_checksum=True, row_group_size=131_072)
+    pq.write_table(marked, partial, **_encoding(table.schema), row_group_size=131_072)
     partial.replace(path)
+
+
+def _encoding(schema: pa.Schema) -> dict[str, Any]:
+    """Return how a file is written: a dictionary for categories only, as one of times or ids takes longer to write."""
+    categories = [field.name for field in schema if pa.types.is_dictionary(field.type)]
+    return {"compression": "zstd", "write_page_checksum": True, "use_dictionary": categories}
 
 
 def _metadata(path: Path) -> dict[bytes, bytes]:
@@ -86,7 +92,7 @@ class TableWriter:
         self._rows: list[tuple[Any, ...]] = []
         self._batches: list[pa.RecordBatch] = []
         marked = schema.with_metadata(_metadata(path))
-        self._file = pq.ParquetWriter(self._partial, marked, compression="zstd", write_page_checksum=True)
+        self._file = pq.ParquetWriter(self._partial, marked, **_encoding(schema))
         self._writing: Future[None] | None = None
         self._finished: Future[None] | None = None
         self._thread = ThreadPoolExecutor(max_workers=1, thread_name_prefix=f"write-{path.stem}")

@@ -13,12 +13,12 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
-import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
-from zonelab.analysis.measures import ready_ns
+from zonelab.analysis.measures import chosen, confirmed, having, ready_ns
 from zonelab.analysis.runs.directory import RunDirectory
+from zonelab.analysis.runs.history import DEPTH
 from zonelab.analysis.units import NS_PER_S
 
 EXCESS = 1.05
@@ -51,9 +51,11 @@ class Overload:
 
 
 def overloads(run: RunDirectory) -> tuple[Overload, ...]:
-    """The overloaded zones of ``run``, by name; none if no time without a fault is left. Raises ``RunError``."""
+    """The overloaded zones of ``run``, by name; none if no time without a fault is left, or nobody looked how many
+    messages wait. Raises ``RunError``.
+    """
     quiet = _quiet_spans(run)
-    if not quiet:
+    if not quiet or not run.rows("depth", DEPTH):
         return ()
     failures = _failures(run)
     faulted_ns = min((fault.begin_ns for fault in run.faults()), default=None)
@@ -92,9 +94,8 @@ def _failures(run: RunDirectory) -> defaultdict[str, list[int]]:
     """When pushes and pops of each zone ended without success, in order."""
     found: defaultdict[str, list[int]] = defaultdict(list)
     for batch in run.operations(("time_ns", "zone", "f", "type")):
-        failed = pc.is_in(batch["type"].dictionary_decode(), pa.array(["fail", "info"]))
-        moved = pc.is_in(batch["f"].dictionary_decode(), pa.array(["push", "pop"]))
-        rows = batch.filter(pc.and_(failed, moved))
+        failed = having(batch, "type", "fail") | having(batch, "type", "info")
+        rows = chosen(batch, failed & (having(batch, "f", "push") | having(batch, "f", "pop")))
         for zone, time_ns in zip(rows["zone"].to_pylist(), rows["time_ns"].to_pylist(), strict=True):
             found[zone].append(time_ns)
     return found
@@ -122,14 +123,12 @@ def _counts(run: RunDirectory, spans: Mapping[str, _Spans]) -> tuple[Counter[str
     due: Counter[str] = Counter()
     deliveries: Counter[str] = Counter()
     for batch in run.operations(_COLUMNS):
-        confirmed = batch.filter(pc.equal(batch["type"].dictionary_decode(), "ok"))
+        ended = chosen(batch, confirmed(batch))
         for f, counter in (("push", due), ("pop", deliveries)):
-            rows = confirmed.filter(pc.equal(confirmed["f"].dictionary_decode(), f))
+            rows = chosen(ended, having(ended, "f", f))
             at_ns = ready_ns(rows, epoch_ns=run.info.epoch_ns) if f == "push" else rows["time_ns"].to_numpy()
-            shards = rows["shard"].dictionary_decode()
             for shard, zone in run.info.queue.shards.items():
-                of_shard = pc.is_in(shards, pa.array([shard])).to_numpy(zero_copy_only=False)
-                counter[zone] += int(np.count_nonzero(of_shard & _within(at_ns, spans[zone])))
+                counter[zone] += int(np.count_nonzero(having(rows, "shard", shard) & _within(at_ns, spans[zone])))
     return due, deliveries
 
 

@@ -199,7 +199,7 @@ class _Tally:
     outages: Outages = field(default_factory=Outages)
 
     def add(self, rows: pa.RecordBatch) -> None:
-        self.counts.update(_value_counts(rows["type"].dictionary_decode()))
+        self.counts.update(_value_counts(rows["type"]))
         ended = chosen(rows, ~having(rows, "type", "invoke"))
         self.errors.update(_value_counts(_error_kinds(ended["error"])))
         self.outages.add(ended)
@@ -220,7 +220,7 @@ def _read(run: RunDirectory) -> tuple[dict[tuple[str, str], _Tally], int]:
 
 
 def _by_operation(rows: pa.RecordBatch) -> Iterator[tuple[tuple[str, str], pa.RecordBatch]]:
-    names, zones = (rows[column].dictionary_decode().unique().to_pylist() for column in ("f", "zone"))
+    names, zones = (rows[column].unique().to_pylist() for column in ("f", "zone"))
     for f, zone in itertools.product(names, zones):
         if len(found := chosen(rows, having(rows, "f", f) & having(rows, "zone", zone))):
             yield (f, zone), found

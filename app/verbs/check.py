@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import pyarrow as pa
 
@@ -11,10 +12,12 @@ from zonelab.analysis.summary.narrative import narrative
 from zonelab.analysis.summary.result import Result
 from zonelab.app.terminal.run_table import result_table
 from zonelab.app.terminal.workload_table import access_table, counterexamples
-from zonelab.app.verbs.lens import lens_contents
 from zonelab.scenarios.errors import explain
 from zonelab.scenarios.logs import LOGGER
 from zonelab.studies.reporting.console import print_lines, print_table
+
+if TYPE_CHECKING:
+    from zonelab.analysis.report import Lenses
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -45,13 +48,13 @@ def print_result(result: Result, *, title: str) -> None:
     print_lines("", *narrative([result]), *([] if queue else counterexamples(result.verdict)), "")
 
 
-def illustrate(directory: Path, *, stage: Stage = unheard) -> Illustrations:
-    """Draw a checked run and write its report, plots included."""
+def illustrate(directory: Path, *, lenses: "Lenses | None" = None, stage: Stage = unheard) -> Illustrations:
+    """Draw a checked run and write its report, plots included, with the ``lenses`` that there are."""
     from zonelab.analysis.report import build_report  # loads matplotlib
 
     pa.default_memory_pool().release_unused()  # what checking a long run took, some 50 MB
     try:
-        report = build_report(directory, lenses=lens_contents, stage=stage)
+        report = build_report(directory, lenses=lenses, stage=stage)
     except Exception as error:  # whatever keeps a run from being drawn must not hide its verdict
         LOGGER.error("the report of %s could not be made", directory, exc_info=error)
         return Illustrations(problem=f"the report could not be made: {explain(error)}")

@@ -14,6 +14,7 @@ from zonelab.analysis.summary.result import Result
 from zonelab.app.monitor.after_run import NOT_JUDGED, Ending
 from zonelab.app.monitor.run_page import RunPage
 from zonelab.app.verbs.check import Illustrations, illustrate, print_result
+from zonelab.app.verbs.lens import lens_contents
 from zonelab.scenarios.arms import Arm, On, Recording, ZoneKind
 from zonelab.scenarios.queues.catalogue import MakeQueue, queue_under_test
 from zonelab.scenarios.run.on_servers import run_on_servers
@@ -180,7 +181,7 @@ def _performed(
         result = Result.examined(directory, title=scenario.level, stage=stage)
         for watcher in watchers:
             watcher.phase("plots", None)
-        illustrations = illustrate(directory, stage=stage)
+        illustrations = illustrate(directory, lenses=lens_contents, stage=stage)
     return RunResult(
         scenario=scenario,
         directory=directory,

@@ -15,7 +15,6 @@ from zonelab.analysis.figures import compare_plot, evaluation_plot, plots
 from zonelab.analysis.figures.draw import draw
 from zonelab.analysis.figures.kinds.names import PlotKind
 from zonelab.analysis.figures.lag_plot import plot_lag
-from zonelab.analysis.figures.rate_plot import plot_rates
 from zonelab.analysis.figures.staleness_plot import plot_staleness_over_time
 from zonelab.analysis.lags.distributions import Uniform
 from zonelab.analysis.runs.directory import RunDirectory
@@ -30,7 +29,6 @@ def figures(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Figure]:
         kept = kept_figures(patch)
         one, two = (small_run(folder / level / "1", level=level) for level in ("DC_ONE", "DC_QUORUM"))
         plots.plot_run(one)
-        plot_rates(RunDirectory.open(one))
         compare_plot.plot_comparison(one, two, folder / "two-runs.png")
         found = {f"run {name}": figure for name, figure in kept.items()}
         kept.clear()

@@ -40,7 +40,7 @@ def texts(figure: Figure) -> str:
     return "\n".join(text.get_text() for text in figure.findobj(match=lambda part: hasattr(part, "get_text")))
 
 
-def test_a_run_gets_four_figures_with_titles_units_and_sample_sizes(tmp_path: Path, figures: dict[str, Figure]) -> None:
+def test_a_run_gets_five_figures_with_titles_units_and_sample_sizes(tmp_path: Path, figures: dict[str, Figure]) -> None:
     run = eventful_run(tmp_path / "run", level="DC_ONE", seed=42).write(git_commit="0123456789abcdef")
     paths = plot_run(run)
     assert [path.relative_to(run).as_posix() for path in paths] == [
@@ -48,6 +48,7 @@ def test_a_run_gets_four_figures_with_titles_units_and_sample_sizes(tmp_path: Pa
         "plots/latency-cdf.png",
         "plots/lateness.png",
         "plots/depth.png",
+        "plots/rates.png",
     ]
     for path in paths:
         width, height = figures[path.name].get_size_inches() * plot_style.DPI
@@ -170,9 +171,8 @@ def test_runs_of_one_level_are_told_apart(tmp_path: Path) -> None:
 def test_an_empty_run_can_be_drawn(tmp_path: Path) -> None:
     run = RunBuilder(tmp_path / "run").write()
     paths = plot_run(run)
-    assert len(paths) == 4
+    assert len(paths) == 5
     assert all(size(path)[0] >= 1_000 for path in paths)
-    assert plot_rates(RunDirectory.open(run)).exists()
     assert len(plot_comparison([run], tmp_path / "compared")) == 3
 
 
@@ -184,13 +184,14 @@ def test_rates_are_per_second_by_outcome_and_add_up_to_every_operation(
         run.push(f"m{number}", at_ms=50 * number, outcome="fail" if 20 <= number < 25 else "ok")
     run.push("late", at_ms=1_999.5, took_ms=0.5, outcome="info", error="Indeterminate: no quorum")
     directory = RunDirectory.open(run.write())
-    found = rates(completions(directory)["push"], length_s=2.0, width_s=0.5)
+    data = completions(directory)
+    found = rates(data["push"], length_s=2.0, width_s=0.5)
     assert {kind: per_s.tolist() for kind, (_, per_s) in found.items()} == {
         "ok": [20, 20, 10, 20],
         "fail": [0, 0, 10, 0],
         "info": [0, 0, 0, 2],
     }
-    plot_rates(directory)
+    plot_rates(directory, data)
     assert "per second" in texts(figures["rates.png"])
     assert "kill" not in texts(figures["rates.png"])
 

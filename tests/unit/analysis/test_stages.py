@@ -37,7 +37,7 @@ def test_a_report_tells_of_each_figure(tmp_path: Path, undrawn: None) -> None:
     run = eventful_run(tmp_path / "run").write()
     check(run)
     build_report(run, stage=lambda *part: told.append(part))
-    assert told == [("figures", done, 4) for done in range(5)]
+    assert told == [("figures", done, 5) for done in range(6)]
 
 
 def test_an_index_tells_of_each_run(tmp_path: Path) -> None:
