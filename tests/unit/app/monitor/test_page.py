@@ -26,6 +26,8 @@ from zonelab.cluster.admin.guard import Guard
 
 TOKEN = "t" * 32
 XSS = "<img src=x onerror=alert(1)>"
+INCOMPLETE = {390: ["color-contrast: elmPartiallyObscured", "color-contrast: shortTextContent"]}
+"""By width, what axe-core leaves to a person: cells cut where their table scrolls, and those of one character."""
 
 
 class Played:
@@ -316,4 +318,4 @@ def test_axe_finds_nothing_in_the_live_page(browser, played, served, width, dark
     played.faults = [{"number": 7, "fault": "7:slow b", "since_s": 1.0, "ends_in_s": None, "links": []}]
     with opened(browser, address(served), width=width, dark=dark) as page:
         expect(page.get_by_role("button", name="end 7:slow b")).to_be_visible()
-        assert axe_results(page) == {"violations": [], "incomplete": []}
+        assert axe_results(page) == {"violations": [], "incomplete": INCOMPLETE.get(width, [])}
