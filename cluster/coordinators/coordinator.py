@@ -71,6 +71,10 @@ class Coordinator(ABC):
     def connected(self) -> bool:
         return self._running and all(channel.connected for channel in self.channels)
 
+    def wrap_channels(self, wrap: Callable[[str, Channel], Channel]) -> None:
+        """Put what ``wrap`` makes of each channel and the name of where it leads in that channel's place."""
+        self.channels = [wrap(name, channel) for name, channel in zip(self.zones, self.channels, strict=True)]
+
     def crash(self) -> None:
         """The process ends: its connections break, and until ``restart`` clients cannot reach it.
 

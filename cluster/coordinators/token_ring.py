@@ -12,7 +12,7 @@ combination of owners: that one sends and votes, this module finds out which one
   all zones of all data centres, each of which must agree by itself.
 """
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
@@ -80,6 +80,12 @@ class RingCoordinator(Coordinator):
         self._alone = PlainCoordinator(
             zone=node, channels={node: channels[node]}, runtime=runtime, statistics=self.statistics
         )
+
+    def wrap_channels(self, wrap: Callable[[str, Channel], Channel]) -> None:
+        self.channel_of = {name: wrap(name, channel) for name, channel in self.channel_of.items()}
+        self.channels = [self.channel_of[name] for name in self.zones]
+        self._alone.wrap_channels(lambda name, _: self.channel_of[name])
+        self._groups.clear()
 
     def crash(self) -> None:
         super().crash()

@@ -5,6 +5,7 @@ It stands between the run and the cluster, waits for nothing and sets no timer, 
 
 from collections.abc import Callable, Coroutine, Generator, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from random import Random
 from typing import Any, Protocol, TypeVar
 
@@ -142,10 +143,10 @@ class LoggedTestbed(TestbedAround):
     async def start(self) -> None:
         await super().start()
         for zone, coordinator in self.coordinators.items():
-            coordinator.channels = [
-                _LoggedChannel(channel, zone, coordinator.zones[position], self._runtime, self._log)
-                for position, channel in enumerate(coordinator.channels)
-            ]
+            coordinator.wrap_channels(partial(self._logged, zone))
+
+    def _logged(self, source: str, target: str, channel: Channel) -> Channel:
+        return _LoggedChannel(channel, source, target, self._runtime, self._log)
 
 
 class _LoggedChannel:

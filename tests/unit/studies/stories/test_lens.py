@@ -115,6 +115,17 @@ def test_a_message_has_its_strips_votes_lease_and_what_is_wrong_with_it(run: Run
     assert "payload only → waiting" in words
 
 
+def test_votes_of_zones_with_several_servers_name_the_servers(tmp_path: Path) -> None:
+    topology = {"data_centres": {"dc": {"a": 2, "b": 2, "c": 2}}}
+    run = made(small(topology=topology, queue={"engine": "dyno"}, level="DC_QUORUM", seed=3), tmp_path)
+    rows = [row for batch in run.operations() for row in batch.to_pylist()]
+    found = lens(run, next(row["message_id"] for row in rows if row["f"] == "ack" and row["type"] == "ok"))
+    assert found.unknown == ""
+    answers = [line.what.strip() for line in found.lines if " to ZADD: 1" in line.what]
+    servers = {name for one in answers for name in one.split(" to ")[0].split(", ")}
+    assert servers in ({"a", "b", "c"}, {"a2", "b2", "c2"}, {"a", "b", "c", "a2", "b2", "c2"})
+
+
 def test_a_log_of_one_message_has_its_commands_and_forgets_the_others() -> None:
     scenario = broken(engine="dyno")
     everything, naming = CommandLog(), MessageNaming("a-000003")
