@@ -55,14 +55,18 @@ def answers(run: RunDirectory, result: Result) -> Answers:
             *(words for one in shown for words in _cases(one, run)),
         ),
         about=_about(str(values.get("about") or "")),
-        why=(
-            *([OVERLOAD] if result.summary.overloaded else []),
-            *((words for one in shown for words in _story(one)) if cases else [_no_cases(result.verdict)]),
-        ),
+        why=tuple(_why(result, shown)),
         steps=next_steps(run, result, values),
         cases=cases,
         load_begin_s=None if load_ns is None else load_ns[0] / NS_PER_S,
     )
+
+
+def _why(result: Result, shown: Sequence[ClassCases]) -> Iterator[str]:
+    """Stories of the classes; what overload does comes before them only if none of them is forbidden."""
+    overload = [OVERLOAD] if result.summary.overloaded else []
+    stories = [words for one in shown for words in _story(one)] or [_no_cases(result.verdict)]
+    yield from [*stories, *overload] if any(one.forbidden for one in shown) else [*overload, *stories]
 
 
 def _no_cases(verdict: Verdict) -> str:

@@ -104,6 +104,13 @@ def first_screen(page: Path) -> str:
     return words.partition("In the words of the checker")[0]
 
 
+def test_overload_comes_behind_what_is_forbidden(pages: dict[str, Path]) -> None:
+    ordered, steady = (first_screen(pages[name]) for name in ("order-states", "steady"))
+    overload = "Overload: more messages became due"
+    assert ordered.index("I9 (cursor never falls), 20 of 20 like this") < ordered.index(overload)
+    assert steady.index(overload) < steady.index("625 of 625 like this")
+
+
 @pytest.mark.parametrize("name", RUNS)
 def test_the_first_screen_answers_the_five_questions(pages: dict[str, Path], name: str) -> None:
     words = first_screen(pages[name])
