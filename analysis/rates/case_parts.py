@@ -17,11 +17,13 @@ _NEXT_TO_NOTHING = 1e-3
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class CaseParts:
-    """``by_faults``: cases a year; None if the year has no faults, or no run has one. ``calm_cases`` in
-    ``calm_messages``: without one.
+    """``by_faults``: cases a year; None if the year has no faults, or no run has one. ``seen_cases`` in
+    ``seen_messages``: of runs with one. ``calm_cases`` in ``calm_messages``: without one.
     """
 
     by_faults: Estimate | None
+    seen_cases: int
+    seen_messages: int
     calm_cases: int
     calm_messages: int
 
@@ -32,20 +34,30 @@ class CaseParts:
             return None
         a_year = Figure(figure.name, a_year=True)
         cases, messages = measured.outcomes.calm(figure.name)
-        known = any(runs for cell, runs in measured.outcomes.runs.items() if cell.fault)
-        by_faults = measured.value(a_year) if measured.year.faults and known else None
-        return cls(by_faults=by_faults, calm_cases=cases, calm_messages=messages)
+        faults = [one.name for one in measured.year.faults]
+        seen_messages = sum(measured.outcomes.size(name)[1] for name in faults)
+        return cls(
+            by_faults=measured.value(a_year) if seen_messages else None,
+            seen_cases=sum(measured.outcomes.total(figure.name, name) for name in faults),
+            seen_messages=seen_messages,
+            calm_cases=cases,
+            calm_messages=messages,
+        )
 
     @property
     def told_by_faults(self) -> str:
-        """Return what the faults cost, with its 95 % interval."""
-        return "" if self.by_faults is None else f"{between(self.by_faults)} a year by faults"
+        """Return what the faults cost, with its 95 % interval, or what runs show of it if they cannot bound it."""
+        if self.by_faults is None:
+            return ""
+        if self.by_faults.high == float("inf"):
+            seen = _cases_in(self.seen_cases, self.seen_messages)
+            return f"{seen} of runs with faults, too few runs to say how many a year"
+        return f"{between(self.by_faults)} a year by faults"
 
     @property
     def told_calm(self) -> str:
         """Return what comes without a fault: cases in so many messages."""
-        cases = f"{self.calm_cases:,}" if self.calm_cases else "none"
-        return f"{cases} in {counted(self.calm_messages, 'message')} without a fault"
+        return f"{_cases_in(self.calm_cases, self.calm_messages)} without a fault"
 
     def __str__(self) -> str:
         return "; ".join(part for part in (self.told_by_faults, self.told_calm) if part)
@@ -53,17 +65,21 @@ class CaseParts:
     def to_json(self) -> dict[str, Any]:
         return {
             "by_faults": None if self.by_faults is None else self.by_faults.to_json(),
+            "seen_cases": self.seen_cases,
+            "seen_messages": self.seen_messages,
             "calm_cases": self.calm_cases,
             "calm_messages": self.calm_messages,
             "told": str(self),
         }
 
 
+def _cases_in(cases: int, messages: int) -> str:
+    return f"{f'{cases:,}' if cases else 'none'} in {counted(messages, 'message')}"
+
+
 def between(value: Estimate) -> str:
     """Return a value with its interval; a lower end below a thousandth of it is written as 0."""
     seen, low, high = (float(end) for end in (value.value, value.low, value.high))
-    if high == float("inf"):
-        return f"{plain(seen)} (too few runs to bound it)"
     interval = Interval(seen_low(seen, low), high)
     return f"{plain(seen)} ({bounds(seen, interval, plain)})"
 

@@ -39,6 +39,19 @@ def test_both_parts_are_told_of_losses_of_a_year_and_neither_is_in_the_other() -
     assert calm.to_json()["calm_cases"] == 3
 
 
+def test_losses_of_too_few_runs_are_told_as_they_were_seen_and_not_by_the_year() -> None:
+    """A single run of a shorter fault lost messages, none was of the real length, and the year was told as 0."""
+    found = measured(lost=2.0)
+    cells = found.outcomes.runs.items()
+    shortest = min(cell for cell, _ in cells if cell.fault)
+    runs = {cell: by_seed for cell, by_seed in cells if cell.fault is None}
+    runs[shortest] = {0: replace(found.outcomes.runs[shortest][0], begun=1_000, counts={"lost": 152})}
+    judged = judge(SettingRates(Outcomes(runs), found.year), Objective.parsed("losses == 0"), error=0.001)
+    assert judged.status is ObjectiveStatus.NOT_MET
+    told_as = "152 in 1,000 messages of runs with faults, too few runs to say how many a year"
+    assert str(judged) == f"{told_as}; none in 10,800 messages without a fault"
+
+
 def test_losses_a_year_are_decided_on_those_of_faults_and_say_so() -> None:
     calm = judge(measured(calm=3), Objective.parsed("losses < 100/year"), error=0.001)
     assert "on which it is decided; 3 in 10,800 messages without a fault" in str(calm)
