@@ -110,7 +110,8 @@ class AblationRuns:
             return None
         experiment, own = self._experiment(), evaluated.measured[name].outcomes
         with experiment.state(directory, name=RESULTS_NAME) as state:
-            with RunBar(f"{rollout.scenario.name} ablations", done=len(state.results)) as bar:
+            title = f"{rollout.scenario.name} ablations"
+            with RunBar(title, done=len(state.results), most_s=self.seconds) as bar:
                 end_s = self.now_s() + self.seconds
 
                 def show(done: int, total: int) -> None:

@@ -5,6 +5,7 @@ import threading
 import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from math import inf
 from typing import TYPE_CHECKING, Self
 
 from rich.progress import (
@@ -224,7 +225,7 @@ class RunBar(_Bars):
     """Bar of the runs that are done.
 
     ``done`` runs of ``total`` were there before. ``note``: a count beside them, as it is at the beginning; without one,
-    a terminal shows the time that has passed. ``unit``: what is counted.
+    a terminal shows the time that has passed. ``unit``: what is counted. ``most_s``: time after which no more begin.
     """
 
     def __init__(
@@ -235,6 +236,7 @@ class RunBar(_Bars):
         done: int = 0,
         note: str = "",
         unit: str = "runs",
+        most_s: float = inf,
         now_s: Callable[[], float] = time.monotonic,
     ) -> None:
         super().__init__(
@@ -246,6 +248,7 @@ class RunBar(_Bars):
         )
         self._title, self._unit = title, unit
         self._now_s = now_s
+        self._end_s = now_s() + most_s
         self._before = done
         self._begun: tuple[int, float] | None = None
         self._said = False
@@ -273,11 +276,15 @@ class RunBar(_Bars):
         """For a log: a terminal shows it beside its bar."""
         if self._begun is None or self._now_s() - self._begun[1] < MEASURED_S or done <= self._begun[0]:
             return ""
-        left_s = (total - done) * (self._now_s() - self._begun[1]) / (done - self._begun[0])
+        each_s = (self._now_s() - self._begun[1]) / (done - self._begun[0])
+        left_s = min((total - done) * each_s, self._end_s - self._now_s())
         return f"about {left_s:,.0f} s left" if left_s >= LONG_S else ""
 
     def _say_how_long(self, done: int, total: int, before: int, begin_s: float) -> None:
         """Print the remaining runs and the time that they take, estimated from the first ones, on a terminal, too."""
         left, each_s = total - done, (self._now_s() - begin_s) / (done - before)
-        if left * each_s >= LONG_S:
+        room_s = self._end_s - self._now_s()
+        if left * each_s > room_s:
+            self.tell(f"{self._title}: as many of {left:,} more {self._unit} x {each_s:.2g} s as {room_s:,.0f} s hold")
+        elif left * each_s >= LONG_S:
             self.tell(f"{self._title}: {left:,} more {self._unit} x {each_s:.2g} s, about {left * each_s:,.0f} s")

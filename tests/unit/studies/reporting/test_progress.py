@@ -35,6 +35,18 @@ def test_where_there_is_no_terminal_lines_say_how_much_time_is_left(capsys: pyte
     assert counts[-1] == "steady: 40 of 40 runs"
 
 
+def test_runs_for_which_there_is_no_room_are_not_counted_as_time_that_is_left(capsys: pytest.CaptureFixture[str]):
+    now_s = 0.0
+    with RunBar("ablations", most_s=100, now_s=lambda: now_s) as bar:
+        for done in (2, 4):
+            now_s = 15.0 * done
+            bar.show(done, 40)
+    assert capsys.readouterr().err.splitlines()[-2:] == [
+        "ablations: as many of 36 more runs x 15 s as 40 s hold",
+        "ablations: 4 of 40 runs, about 40 s left",
+    ]
+
+
 @pytest.mark.parametrize(
     ("scenarios", "said"),
     [
