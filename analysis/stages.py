@@ -14,7 +14,7 @@ def unheard(name: str, done: float, total: float) -> None:
 
 
 def made_in_turn(stage: Stage, name: str, makers: Sequence[Callable[[], _Made]]) -> list[_Made]:
-    """Return what each of ``makers`` makes; ``stage`` is told before the first and after each."""
+    """Return what each of ``makers`` makes; ``stage`` hears of it before the first and after each."""
     made: list[_Made] = []
     stage(name, 0, len(makers))
     for make in makers:

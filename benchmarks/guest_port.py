@@ -128,10 +128,10 @@ def main() -> None:
             ports = dict(zip(PLACES, here.recv(), strict=True))
             for name in options.guests.split(","):
                 print(json.dumps(measure(load_guest(name), ports, options), indent=1), flush=True)
-            here.send("end")
-            print(json.dumps({"counted_commands": here.recv()}))
         finally:
+            here.send("end")
             process.join()
+        print(json.dumps({"counted_commands": here.recv()}))
 
 
 if __name__ == "__main__":

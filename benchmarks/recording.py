@@ -23,13 +23,13 @@ from time import perf_counter, process_time
 from typing import Any
 
 from environment import environment
-from scipy.stats import binom
 
 from zonelab.analysis.runs.directory import RunDirectory
 from zonelab.analysis.runs.history import OPERATIONS, History, MessageColumns
 from zonelab.analysis.runs.segments import SEGMENT_ROWS, SegmentedTable
 from zonelab.analysis.runs.tables import Table, TableWriter
 from zonelab.analysis.runs.votes import VOTES, VOTES_NAME
+from zonelab.analysis.statistics import quantile_interval
 from zonelab.scenarios.arms import Recording, ZoneKind
 from zonelab.scenarios.run.on_servers import run_on_servers
 from zonelab.scenarios.run.simulated import NullWatcher
@@ -84,14 +84,13 @@ def votes(*, turns: int, rate: float) -> dict[str, Any]:
             taken[recording].append(seconds)
             rows = max(rows, recorded)
     ratios = sorted(with_s / without_s for without_s, with_s in zip(taken[None], taken[Recording.VOTES], strict=True))
-    outside = int(binom.ppf(0.025, turns, 0.5))
-    interval = [round(ratios[max(0, outside - 1)], 3), round(ratios[min(turns - 1, turns - outside)], 3)]
+    interval = quantile_interval(ratios, 0.5)
     return {
         "without_s": round(statistics.median(taken[None]), 2),
         "with_s": round(statistics.median(taken[Recording.VOTES]), 2),
         "votes": rows,
         "ratio": round(statistics.median(ratios), 3),
-        "interval": interval,
+        "interval": None if interval is None else [round(interval.low, 3), round(interval.high, 3)],
         "load_average": os.getloadavg(),
     }
 

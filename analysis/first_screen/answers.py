@@ -132,7 +132,7 @@ def _during(faults: str) -> str:
 
 def _story(one: ClassCases) -> Iterator[str]:
     if one.groups and (group := one.groups[0]).words:
-        of = f"{group.count:,} of {one.looked_at:,} like this" if one.looked_at > 1 else "one case"
+        of = f"{group.count:,} of {one.looked_at:,} like this" if one.looked_at > 1 else counted(1, "case")
         yield f"{one.name.words}, {of}: {group.first.case.subject}: {group.words}."
     else:
         yield f"{one.name.words}, {counted(one.count, 'case')}: {one.name.summary}."

@@ -150,7 +150,7 @@ def preferred(
     """Return those with the least of the first figure; where they cannot be told apart, of the next one, and so on.
 
     Then the others, each with the figure that it has more of. ``alike_within``: objectives, by which differences below
-    the tolerance do not count; None: every one that runs tell does.
+    the tolerance do not count; None: every difference that runs show counts.
     """
     left: list[str] = list(names)
     behind: dict[str, Figure] = {}

@@ -18,7 +18,7 @@ VOTES = pa.schema(
         pa.field("time_ns", pa.int64(), nullable=False),  # run time at which they were sent
         pa.field("program", _CATEGORY),  # who sent them
         pa.field("zone", _CATEGORY),  # whose coordinator
-        pa.field("commands", pa.binary()),  # in RESP, long words cut; null: from here on nothing is recorded
+        pa.field("commands", pa.binary()),  # in RESP, long words cut; null: from here on there are gaps
         pa.field("asked", pa.list_(pa.string())),  # zones
         pa.field("answered_ns", pa.list_(pa.int64())),  # by zone; null: it never answered
         pa.field("answers", pa.list_(pa.binary())),  # by zone, the replies in RESP, or FAILED or IN_DOUBT and a text

@@ -150,9 +150,9 @@ def _recordable(scenario: "Scenario", record: Recording | None) -> None:
     if record is None:
         return
     if scenario.arm is Arm.SIM:
-        raise NotAccepted(f"--record {record} is not needed: lens and diff make a simulated run again for its votes")
+        raise NotAccepted(f"--record {record} needs real servers; for votes of a simulated run lens makes it again")
     if scenario.programs:
-        raise NotAccepted(f"--record {record} needs zonelab's own clients; accepted: record_commands of each program")
+        raise NotAccepted(f"--record {record} needs zonelab's own clients; programs have record_commands")
 
 
 def _live_page(scenario: "Scenario", *, port: int, wait_s: float) -> "RunPage":

@@ -122,7 +122,7 @@ def perform(
 ) -> RunResult:
     """Run on ``scenario.arm``, check, draw; ``zones``, ``page`` and ``recording`` are for real servers.
 
-    ``stage`` is told how far the check and the drawing are.
+    ``stage`` hears how far the check and the drawing are.
 
     Raises ``OSError`` if the run directory cannot be written.
     """

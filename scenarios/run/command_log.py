@@ -77,7 +77,7 @@ def touches(sent: SentCommand, namings: Sequence[MessageNaming]) -> bool:
     return any(naming.is_in(value) for value in (sent.command, *replies) for naming in namings)
 
 
-def apart(batches: Iterable[SentBatch], namings: Sequence[MessageNaming]) -> list[SentCommand]:
+def commands_of(batches: Iterable[SentBatch], namings: Sequence[MessageNaming]) -> list[SentCommand]:
     """Return the commands of ``batches`` that touch one of the messages; all without ``namings``."""
     sent = [one for batch in batches for one in batch.apart()]
     return [one for one in sent if touches(one, namings)] if namings else sent
@@ -109,7 +109,7 @@ class CommandLog:
     @property
     def commands(self) -> list[SentCommand]:
         """The commands in the order in which they were sent."""
-        return apart(self._by_batch.values(), self._namings)
+        return commands_of(self._by_batch.values(), self._namings)
 
     def testbed(self, cluster: Testbed) -> "LoggedTestbed":
         return LoggedTestbed(cluster, self)

@@ -63,7 +63,7 @@ def run_on_servers(
         with settled_heap(), asyncio.Runner(loop_factory=uvloop.new_event_loop) as runner:
             return runner.run(_run(scenario, kind, writer, watcher, make_queue, page, recording))
 
-    with contextlib.ExitStack() as used:
+    with ExitStack() as used:
         for program in scenario.programs.values():
             if program.guest is not None:
                 guest = load_guest(program.guest)

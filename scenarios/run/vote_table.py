@@ -14,7 +14,7 @@ from zonelab.cluster.connections.batch import Answer, Batch
 from zonelab.cluster.connections.failures import ZoneFailure
 from zonelab.cluster.real.upstream import pack
 from zonelab.engine.ports import Argument, Command, Reply, ServerError
-from zonelab.scenarios.run.command_log import LAB, SentBatch, SentCommand, apart
+from zonelab.scenarios.run.command_log import LAB, SentBatch, SentCommand, commands_of
 from zonelab.scenarios.run.naming import MessageNaming
 
 COMMANDS_MAX = 200_000
@@ -49,7 +49,7 @@ class VoteRecorder:
 
     def answered(self, batch: Batch, sent: SentBatch) -> None:
         """Write ``batch`` if every zone has answered."""
-        if batch is not self._sending and None not in sent.answers.values():
+        if batch is not self._sending and not sent.open:
             self._write(batch, sent)
 
     def close(self) -> None:
@@ -90,7 +90,8 @@ def _packed_commands(batch: Batch) -> bytes:
 
 
 def _cut(word: Argument) -> Argument:
-    return word[:_WORD_BYTES_MAX] if isinstance(word, bytes | str) else word
+    word = word.encode() if isinstance(word, str) else word
+    return word[:_WORD_BYTES_MAX] if isinstance(word, bytes) else word
 
 
 def _packed_answer(answer: tuple[int, Answer] | None) -> tuple[int | None, bytes | None]:
@@ -123,7 +124,8 @@ def has_votes(run: RunDirectory) -> bool:
 def recorded_votes(run: RunDirectory, namings: Sequence[MessageNaming] = ()) -> tuple[list[SentCommand], int | None]:
     """Return what a run has recorded of commands that touch one of the messages, all without ``namings``.
 
-    The second is the time from which on nothing was recorded, None if it was to the end. Raises ``RunError``.
+    The second is the time from which on some were not recorded, and none is returned; None if all were.
+    Raises ``RunError``.
     """
     batches: list[SentBatch] = []
     until_ns = None
@@ -133,7 +135,8 @@ def recorded_votes(run: RunDirectory, namings: Sequence[MessageNaming] = ()) -> 
                 until_ns = row["time_ns"]
             else:
                 batches.append(_batch_of(row))
-    return apart(sorted(batches, key=lambda one: one.time_ns), namings), until_ns
+    whole = (one for one in batches if until_ns is None or one.time_ns < until_ns)
+    return commands_of(sorted(whole, key=lambda one: one.time_ns), namings), until_ns
 
 
 def _naming(part: pa.RecordBatch, namings: Sequence[MessageNaming]) -> pa.Array:

@@ -284,7 +284,10 @@ class RunBar(_Bars):
         """Print the remaining runs and the time that they take, estimated from the first ones, on a terminal, too."""
         left, each_s = total - done, (self._now_s() - begin_s) / (done - before)
         room_s = self._end_s - self._now_s()
+        if min(left * each_s, room_s) < LONG_S:
+            return
         if left * each_s > room_s:
-            self.tell(f"{self._title}: as many of {left:,} more {self._unit} x {each_s:.2g} s as {room_s:,.0f} s hold")
-        elif left * each_s >= LONG_S:
+            beyond = f"do not fit into the {room_s:,.0f} s that are left"
+            self.tell(f"{self._title}: {left:,} more {self._unit} x {each_s:.2g} s {beyond}")
+        else:
             self.tell(f"{self._title}: {left:,} more {self._unit} x {each_s:.2g} s, about {left * each_s:,.0f} s")

@@ -23,11 +23,12 @@ from zonelab.studies.stories.lens import lens
 
 pytestmark = pytest.mark.real
 
+TRIES = 3
 GUESTS = Path(__file__).parents[2] / "support" / "guests"
 
 _AT = "at 100ms for 6s at-command 5 at '{}'"
 _LONG_AT = _AT.replace("6s", "9s")
-"""Long enough that what stands still does so for all of its time, which ends with the fault."""
+"""Time in which what stands still does so for all of its pause, which ends with the fault."""
 AT_TAKE = f"program_kill worker {_AT.format('EVAL *ZRANGEBYSCORE* 2 due')} nonempty true when applied"
 AT_WORK = f"program_kill worker {_AT.format('EVAL *worked* 2 due')}"
 STOPPED = "how SIGSTOP pause-s"
@@ -125,10 +126,23 @@ def go() -> str:
 def tried(
     folder: Path, guest: str, fault: str | None, *more: str, bug: str = ""
 ) -> tuple[int, dict[str, int], dict[str, Any]]:
-    """Return exit code, the classes that are not empty with their counts, and all that it printed."""
+    """Return exit code, the classes that are not empty with their counts, and all that it printed.
+
+    A run is made again if the worker did not come to the command in time, as on a busy machine.
+    """
     words = ["try", "--json", "--quiet", "2s", "--worker-zone", "a", "--workers", "2", "--drain", "120s", *more]
     words += ["--producer", f"{guest} push {{url}} {bug} 60", "--worker", f"{guest} work {{url}} {bug}"]
     words += ["--fault", fault] if fault else []
+    for _ in range(TRIES):
+        code, said = _said(folder, words)
+        programs = json.loads((folder / said["run"] / "run.json").read_text())["programs"]
+        if all(strike["hit"] for one in programs.values() for strike in one["strikes"]):
+            counts = said["verdict"]["sections"]["queue"]["counts"]
+            return code, {name: count for name, count in counts.items() if count}, said
+    pytest.fail(f"the fault found its command in none of {TRIES} runs")
+
+
+def _said(folder: Path, words: list[str]) -> tuple[int, dict[str, Any]]:
     done = subprocess.run(
         [sys.executable, "-m", "zonelab", *words],
         cwd=folder,
@@ -140,8 +154,7 @@ def tried(
     assert done.stdout, done.stderr
     said = json.loads(done.stdout)
     assert said["verdict"] is not None, said
-    section = said["verdict"]["sections"]["queue"]
-    return done.returncode, {name: count for name, count in section["counts"].items() if count}, said
+    return done.returncode, said
 
 
 @pytest.mark.parametrize(
@@ -155,8 +168,6 @@ def test_a_sound_queue_is_valid(tmp_path: Path, guest: Any, fault: str) -> None:
     code, found, said = tried(tmp_path, guest(), fault)
     assert (code, said["valid"], said["verdict"]["reasons"]) == (0, True, [])
     assert set(found) <= {"redelivered", "zombie_ack", "overlap"}
-    programs = json.loads((tmp_path / said["run"] / "run.json").read_text())["programs"]
-    assert fault == ZONE or programs["worker-a-0"]["strikes"][0]["hit"]
     assert "60 messages were sent to the queue, and 60 of them accepted" in said["sentences"][1]
 
 

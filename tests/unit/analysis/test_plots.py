@@ -75,7 +75,7 @@ def test_lines_of_equal_latency_lie_in_one_place_and_an_empty_queue_is_counted_i
 
 
 def test_a_zone_has_one_colour_in_all_figures_of_a_run(tmp_path: Path, figures: dict[str, Figure]) -> None:
-    """Also where zones before it have nothing to show, and none is that of an outcome."""
+    """Zones before it may have nothing to show, and none has the colour of an outcome."""
     builder = RunBuilder(tmp_path / "run")
     for zone in "abc":
         builder.push(f"of-{zone}", at_ms=1, zone=zone)

@@ -157,7 +157,7 @@ def test_a_page_without_landmark_contrast_or_keyboard_is_found(
 
 
 def test_what_only_a_person_can_judge_is_found(browser: Browser, pages: dict[str, Path], tmp_path: Path) -> None:
-    """Such as the contrast of words on a background that changes."""
+    """Contrast of words on a background that changes is an example."""
     page = tmp_path / "page.html"
     text = (
         pages["run"].read_text(encoding="utf-8").replace("<h1>", '<h1 style="background: linear-gradient(#fff, #ddd)">')
@@ -181,7 +181,7 @@ WIDE = """() => {
 @pytest.mark.parametrize("still", [False, True])
 @pytest.mark.parametrize("kind", KINDS)
 def test_a_phone_shows_where_a_table_goes_on(browser: Browser, pages: dict[str, Path], kind: str, still: bool) -> None:
-    """What is wider than its box fades out at the edge until it is scrolled to its end; nothing else does."""
+    """Boxes narrower than what they hold fade it out at the edge until it is scrolled to its end; nothing else does."""
     with opened(browser, pages[kind].as_uri(), width=390) as shown:
         shown.emulate_media(reduced_motion="reduce" if still else "no-preference")
         found = shown.evaluate(WIDE)

@@ -38,7 +38,7 @@ def shape(sent: SentCommand) -> tuple[object, ...]:
 
 
 def looks(sent: SentCommand) -> bool:
-    """Whether it is a look that found nothing."""
+    """Return whether no zone found anything."""
     return all(answer is not None and answer.reply == [] for answer in sent.answers.values())
 
 

@@ -42,7 +42,7 @@ def test_runs_for_which_there_is_no_room_are_not_counted_as_time_that_is_left(ca
             now_s = 15.0 * done
             bar.show(done, 40)
     assert capsys.readouterr().err.splitlines()[-2:] == [
-        "ablations: as many of 36 more runs x 15 s as 40 s hold",
+        "ablations: 36 more runs x 15 s do not fit into the 40 s that are left",
         "ablations: 4 of 40 runs, about 40 s left",
     ]
 
