@@ -142,7 +142,7 @@ def test_a_worker_that_stands_still_goes_on_where_it_was(tmp_path: Path) -> None
     assert verdict.totals.pushed == verdict.totals.acked == 40
     assert verdict.valid is True, "whoever did the job held its lease"
     ((strike,),) = (one["strikes"] for one in run.json("run.json")["programs"].values() if one["strikes"])
-    assert strike["stopped_ns"] >= 1.5e9
+    assert strike["stopped_ns"] > 1.4e9, "a timer may be early by a tick"
 
 
 def test_only_the_process_that_holds_the_connection_dies(tmp_path: Path) -> None:
