@@ -228,5 +228,6 @@ def shortened(command: bytes) -> str:
 
 def _shown(word: bytes) -> str:
     text = word[: _SHOWN_LENGTH + 1].decode("utf-8", "replace")
-    text = "".join(character if character.isprintable() else "\N{REPLACEMENT CHARACTER}" for character in text)
+    if not text.isprintable():
+        text = "".join(character if character.isprintable() else "\N{REPLACEMENT CHARACTER}" for character in text)
     return f"{text[:_SHOWN_LENGTH]}…" if len(word) > _SHOWN_LENGTH else text
