@@ -111,12 +111,11 @@ class AblationRuns:
         experiment, own = self._experiment(), evaluated.measured[name].outcomes
         with experiment.state(directory, name=RESULTS_NAME) as state:
             title = f"{rollout.scenario.name} ablations"
-            with RunBar(title, done=len(state.results), most_s=self.seconds) as bar:
-                end_s = self.now_s() + self.seconds
+            with RunBar(title, done=len(state.results), most_s=self.seconds, now_s=self.now_s) as bar:
 
                 def show(done: int, total: int) -> None:
                     bar.show(done, total)
-                    if self.now_s() >= end_s:
+                    if bar.is_over:
                         raise _PartIsSpent
 
                 try:

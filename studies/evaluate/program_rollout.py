@@ -10,7 +10,7 @@ from zonelab.scenarios.errors import NotAccepted, ScenarioError
 from zonelab.scenarios.spec.evaluate import Evaluate, ExpectedFaults, LoadTimes
 from zonelab.scenarios.spec.reading import load_scenario, scenario_of
 from zonelab.scenarios.spec.scenario import Scenario
-from zonelab.studies.evaluate.rollout import SEEDS_OF_CELL, placed, vary_words
+from zonelab.studies.evaluate.rollout import SEEDS_OF_CELL, lacking, placed, vary_words
 from zonelab.studies.sweep.settings import Setting, settings_of
 
 SIMULATES_NONE = "programs: cannot be simulated, so they are evaluated on real servers only: --on process"
@@ -34,11 +34,9 @@ class ProgramRollout:
         Raises ``ScenarioError`` if a setting or a fault is no valid scenario, ``NotAccepted`` if a fault is too long.
         """
         base = load_scenario(source, overrides=[*overrides, f"arm={Arm.REAL}"])
-        if base.evaluate is None:
-            raise ScenarioError([f"{source}: evaluate: missing; accepted: a section with objectives"])
-        if base.faults:
-            accepted = "none, as runs have those of evaluate.faults"
-            raise ScenarioError([f"{source}: faults: got {len(base.faults)}; accepted: {accepted}"])
+        if lines := list(lacking(base)):
+            raise ScenarioError([f"{source}: {line}" for line in lines])
+        assert base.evaluate is not None
         settings = settings_of(source, vary=vary_words(base.evaluate), overrides=overrides, arm=Arm.REAL)
         plain = tuple(
             Setting(name=one.name.replace('"', ""), scenario=one.scenario.model_copy(update={"evaluate": None}))

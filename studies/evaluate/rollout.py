@@ -51,7 +51,7 @@ class Rollout:
     def load(cls, source: str, *, overrides: Sequence[str] = ()) -> "Rollout":
         """Raises ``ScenarioError`` if a setting or a fault is no valid scenario."""
         base = load_scenario(source, overrides=[*overrides, "arm=sim"])
-        if lines := list(_lacking(base)):
+        if lines := list(lacking(base)):
             raise ScenarioError([f"{source}: {line}" for line in lines])
         evaluate = base.evaluate
         assert evaluate is not None
@@ -190,14 +190,16 @@ class Rollout:
                 raise ScenarioError(lines) from None
 
 
-def _lacking(scenario: Scenario) -> Iterator[str]:
+def lacking(scenario: Scenario) -> Iterator[str]:
+    """Yield what keeps a scenario from being evaluated. Programs push by themselves, without ``load.rate_per_s``."""
     if scenario.evaluate is None:
-        yield "evaluate: missing; accepted: a section with objectives, see zonelab new rollout"
+        example = "" if scenario.programs else ", see zonelab new rollout"
+        yield f"evaluate: missing; accepted: a section with objectives{example}"
     elif scenario.workload is not None:
         yield f"workload: got a {scenario.workload.kind}; accepted: none, as objectives are about a queue"
     elif scenario.faults:
         yield f"faults: got {len(scenario.faults)}; accepted: none, as runs have those of evaluate.faults"
-    elif not pushes(scenario):
+    elif not scenario.programs and not pushes(scenario):
         yield "load.rate_per_s: got 0; accepted: more than 0, as objectives are about messages"
 
 

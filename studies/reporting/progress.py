@@ -255,6 +255,11 @@ class RunBar(_Bars):
         self._runs = self._bars.add_task(title, total=total, completed=done, note=note)
         self._shown: tuple[int, int, str] = (done, total or 0, note)
 
+    @property
+    def is_over(self) -> bool:
+        """Return whether ``most_s`` have passed."""
+        return self._now_s() >= self._end_s
+
     def show(self, done: int, total: int, *, note: str = "") -> None:
         """Tell that ``done`` of ``total`` runs have ended and, once it is known, how long the rest will take."""
         self._shown = done, total, note

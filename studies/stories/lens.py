@@ -31,8 +31,8 @@ from zonelab.scenarios.run.vote_table import has_votes, recorded_votes
 from zonelab.scenarios.run_phases import Watcher
 from zonelab.scenarios.spec.scenario import Scenario
 from zonelab.studies.stories.again import MESSAGES_MAX, NotMadeAgain, kept_scenario, made_again, resolved_scenario
+from zonelab.studies.stories.recorded_strips import recorded_strips, why_no_places, why_not_recorded
 from zonelab.studies.stories.timeline import command_lines
-from zonelab.studies.stories.told_strips import told_strips, why_no_places, why_not_told
 from zonelab.studies.stories.zone_strips import Span, ZoneStrips
 
 _COLUMNS = ("time_ns", "process", "zone", "f", "type", "op_id", "message_id", "delivery", "lease_end_ms")
@@ -158,10 +158,10 @@ class _Seen:
         namings = {message_id: MessageNaming(message_id) for message_id in message_ids}
         commands, until_ns = recorded_votes(run, list(namings.values()))
         ends_ns = [end for _, end in run.info.phases.values()] if until_ns is None else [until_ns]
-        unknown, strips = why_not_told(scenario), {}
+        unknown, strips = why_not_recorded(scenario), {}
         if not unknown:
             strips = {
-                message_id: told_strips(
+                message_id: recorded_strips(
                     message_id,
                     scenario,
                     [one for one in commands if touches(one, [naming])],

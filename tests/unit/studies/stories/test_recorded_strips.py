@@ -16,7 +16,7 @@ from zonelab.scenarios.run.command_log import CommandLog, LoggedTestbed, SentCom
 from zonelab.scenarios.run.naming import MessageNaming
 from zonelab.scenarios.run.trial import attempt
 from zonelab.scenarios.spec.scenario import Scenario
-from zonelab.studies.stories.told_strips import told_strips, why_not_told
+from zonelab.studies.stories.recorded_strips import recorded_strips, why_not_recorded
 from zonelab.studies.stories.zone_strips import ABSENT, GONE, UNKNOWN, ZoneStrips
 
 FAULTS = [
@@ -44,7 +44,7 @@ def ends(scenario: Scenario, *, without: str = "") -> dict[tuple[str, str], tupl
     found = {}
     for one, strip in strips.items():
         named = [sent for sent in kept if touches(sent, [MessageNaming(one)])]
-        told, true = told_strips(one, scenario, named, faults=faults, end_ns=end_ns), strip.spans(end_ns=end_ns)
+        told, true = recorded_strips(one, scenario, named, faults=faults, end_ns=end_ns), strip.spans(end_ns=end_ns)
         found |= {(one, zone): (told[zone][-1].state, true[zone][-1].state) for zone in scenario.zones}
     return found
 
@@ -87,7 +87,7 @@ def told(*commands: tuple[Command, Reply | None], zone: str = "a") -> list[str]:
         )
         for number, (command, reply) in enumerate(commands, start=1)
     ]
-    spans = told_strips("m", small(), sent, faults=[], end_ns=100 * 10**9)
+    spans = recorded_strips("m", small(), sent, faults=[], end_ns=100 * 10**9)
     return [one.state for one in spans["a"]]
 
 
@@ -114,16 +114,16 @@ def test_the_order_of_two_coordinators_is_unknown_while_both_wait() -> None:
         SentCommand(time_ns=1, program="p", zone="b", command=command, answers={"a": ZoneAnswer(answered_ns, 1)})
         for command, answered_ns in ((("ZADD", QUEUE, "1", "m"), 5), (("ZREM", QUEUE, "m"), 6))
     ]
-    same = told_strips("m", small(), commands, faults=[], end_ns=10)["a"]
+    same = recorded_strips("m", small(), commands, faults=[], end_ns=10)["a"]
     assert [one.state for one in same] == [ABSENT, "waiting, no payload", GONE]
     other = SentCommand(
         **{name: getattr(commands[1], name) for name in ("time_ns", "program", "command", "answers")}, zone="c"
     )
-    apart = told_strips("m", small(), [commands[0], other], faults=[], end_ns=10)["a"]
+    apart = recorded_strips("m", small(), [commands[0], other], faults=[], end_ns=10)["a"]
     assert [one.state for one in apart] == [ABSENT, "waiting, no payload", UNKNOWN]
 
 
 def test_options_that_change_zones_by_themselves_leave_all_unknown() -> None:
-    assert why_not_told(small()) == ""
-    assert why_not_told(small(replication={"read_repair": True})).startswith("with options of replication")
-    assert why_not_told(small(queue={"engine": "fifo"})) == "the engine fifo does not say where it keeps messages"
+    assert why_not_recorded(small()) == ""
+    assert why_not_recorded(small(replication={"read_repair": True})).startswith("with options of replication")
+    assert why_not_recorded(small(queue={"engine": "fifo"})) == "the engine fifo does not say where it keeps messages"

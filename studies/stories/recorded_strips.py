@@ -40,7 +40,7 @@ _SHOWS = frozenset({"ZSCORE", "ZRANK", "HGET", "HEXISTS", "GET", "EXISTS", "LPOS
 _CONDITIONAL = frozenset({"XX", "GT", "LT"})
 
 
-class ToldStrip:
+class RecordedStrip:
     """One zone's states of ``message_id`` in ``places``: at first it is in none of them."""
 
     def __init__(self, message_id: str, places: Sequence[Place]) -> None:
@@ -126,7 +126,7 @@ class ToldStrip:
         return state_of(self._places, [place for place, held in self._held.items() if held], self._changes)
 
 
-def told_strips(
+def recorded_strips(
     message_id: str,
     scenario: Scenario,
     commands: Iterable[SentCommand],
@@ -134,9 +134,9 @@ def told_strips(
     faults: Sequence[FaultBand],
     end_ns: int,
 ) -> Mapping[str, tuple[Span, ...]]:
-    """Return the states by zone, of a run of which ``why_not_told`` says nothing. ``commands`` touch the message."""
+    """Return the states by zone of a run of which ``why_not_recorded`` is empty. ``commands`` touch the message."""
     places = places_of(scenario.queue, scenario.zones)
-    strips = {zone: ToldStrip(message_id, places) for zone in scenario.zones}
+    strips = {zone: RecordedStrip(message_id, places) for zone in scenario.zones}
     steps = [*_of_commands(strips, commands), *_of_faults(strips, scenario, faults)]
     for _, step in sorted(steps, key=itemgetter(0)):
         step()
@@ -149,7 +149,7 @@ def why_no_places(scenario: Scenario) -> str:
     return "" if told else f"the engine {scenario.queue.engine} does not say where it keeps messages"
 
 
-def why_not_told(scenario: Scenario) -> str:
+def why_not_recorded(scenario: Scenario) -> str:
     """Return why commands do not say what zones hold; empty if they do."""
     options = scenario.replication
     if options.read_repair or options.versioned or options.hinted_handoff is not None:
@@ -159,7 +159,7 @@ def why_not_told(scenario: Scenario) -> str:
     return why_no_places(scenario)
 
 
-def _of_commands(strips: Mapping[str, ToldStrip], commands: Iterable[SentCommand]) -> Iterator[_Step]:
+def _of_commands(strips: Mapping[str, RecordedStrip], commands: Iterable[SentCommand]) -> Iterator[_Step]:
     for sent in commands:
         for zone, answer in sent.answers.items():
             if zone not in strips:
@@ -170,7 +170,7 @@ def _of_commands(strips: Mapping[str, ToldStrip], commands: Iterable[SentCommand
                 yield answer.time_ns, partial(strips[zone].answered, sent, answer)
 
 
-def _of_faults(strips: Mapping[str, ToldStrip], scenario: Scenario, bands: Iterable[FaultBand]) -> Iterator[_Step]:
+def _of_faults(strips: Mapping[str, RecordedStrip], scenario: Scenario, bands: Iterable[FaultBand]) -> Iterator[_Step]:
     """Yield deaths and returns of servers; a full disk may be one, too."""
     begun = {band.fault.partition(":")[0]: band for band in bands}
     for number, fault in enumerate(scenario.faults):
