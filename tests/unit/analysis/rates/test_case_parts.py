@@ -40,7 +40,7 @@ def test_both_parts_are_told_of_losses_of_a_year_and_neither_is_in_the_other() -
 
 
 def test_losses_of_too_few_runs_are_told_as_they_were_seen_and_not_by_the_year() -> None:
-    """The year is made of runs with the real length, and the only run with a fault, which lost some, has a shorter one."""
+    """The year is made of runs with the real length; the only run with a fault, which lost some, has a shorter one."""
     found = measured(lost=2.0)
     cells = found.outcomes.runs.items()
     shortest = min(cell for cell, _ in cells if cell.fault)
