@@ -15,7 +15,7 @@ RUNS = Path("runs")
 
 app = typer.Typer(
     cls=VerbGroups,
-    help="List published failures of queues, try one on real servers, or show what was measured.",
+    help="List published failures of queues, try one, or show what was measured.",
     rich_markup_mode=None,
     invoke_without_command=True,
 )
@@ -49,7 +49,8 @@ def run(
         typer.Option(
             min=1,
             max=ZONES_MAX,
-            help="Zones, with the producer in the first and all else in the second; the failure's own if not given.",
+            help="Zones, with the producer in the first and all else in the second; in simulation both in each. The "
+            "failure's own if not given.",
         ),
     ] = None,
     jobs: Jobs = 1,

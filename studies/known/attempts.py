@@ -1,8 +1,9 @@
-"""Attempts at a known failure: runs of its scenario on real servers, at versions of the queue and without its fault."""
+"""Attempts at a known failure: runs of its scenario in its arm, at versions of the queue and without its fault."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
+from functools import partial
 from pathlib import Path
 from time import monotonic
 
@@ -10,12 +11,12 @@ from zonelab.analysis.checkers.verdict import observed
 from zonelab.analysis.observation import Observation
 from zonelab.analysis.summary.result import Result
 from zonelab.cluster.zone import ClusterError
-from zonelab.scenarios.arms import ZoneKind
+from zonelab.scenarios.arms import Arm, ZoneKind
 from zonelab.scenarios.faults.guests import ProgramKill
 from zonelab.scenarios.guests.environments import environment_of
 from zonelab.scenarios.guests.guest import load_guest
 from zonelab.scenarios.run.on_servers import run_on_servers
-from zonelab.scenarios.run.simulated import NullWatcher
+from zonelab.scenarios.run.simulated import NullWatcher, run_in_sim
 from zonelab.scenarios.spec.reading import identity_of
 from zonelab.scenarios.spec.scenario import Scenario
 from zonelab.studies.known.failure import KnownFailure
@@ -69,9 +70,8 @@ class AttemptMeasure:
         setting, scenario = subject
         begin_s = monotonic()
         folder = self.runs / setting.replace(" ", "-").replace("/", "_")
-        directory, record = run_on_servers(
-            scenario, kind=ZoneKind.PROCESS, runs=folder, watcher=NullWatcher(), command=self.command
-        )
+        make = run_in_sim if scenario.arm is Arm.SIM else partial(run_on_servers, kind=ZoneKind.PROCESS)
+        directory, record = make(scenario, runs=folder, watcher=NullWatcher(), command=self.command)
         if record.status == "interrupted":
             raise KeyboardInterrupt
         if record.status != "complete":

@@ -1,6 +1,7 @@
 """Known failure: what was published of a queue, the scenario that is to show it, and the control without its fault.
 
-Each has a folder with a ``failure.yaml``; a guest of its own, where it needs other programs, is in the same folder.
+Each has a folder with a ``failure.yaml``; a guest of its own, where it needs other programs, is in the same folder. Its
+scenario has programs of a guest on real servers, or an engine that is a copy of the queue, in simulation.
 """
 
 from collections.abc import Mapping, Sequence
@@ -35,7 +36,7 @@ class KnownFailure(Section):
     folder: Path
     title: str
     queue: str
-    """Name of the guest."""
+    """Name of the guest, or of the queue that an engine is a copy of."""
     link: Annotated[str, Field(pattern=r"^https://\S+$")]
     """Page of the report."""
     known: str
@@ -47,6 +48,8 @@ class KnownFailure(Section):
     last_affected: Version | None = None
     """The last version at which it was seen, where versions between were run; ``mended``: the first without it."""
     mended: Version | None = None
+    versions: dict[Version, dict[str, Any]] = Field(default_factory=dict)
+    """Options of the engine at each version; none of a guest, which is installed at any."""
     tried: str = ""
     """Attempts at a failure that was not seen."""
     shows: Annotated[tuple[MessageClass, ...], Field(min_length=1)]
@@ -62,16 +65,27 @@ class KnownFailure(Section):
     def run_of(
         self, version: str, *, control: bool = False, level: str | None = None, zones: int | None = None, seed: int = 1
     ) -> Scenario:
-        """Return the scenario of one run, in its own zones if not in ``zones``. Raises ``ScenarioError``."""
+        """Return the scenario of one run, in its own zones if not in ``zones``.
+
+        Raises ``ScenarioError``, or ``NotAccepted`` if an engine has no such version.
+        """
         document: dict[str, Any] = {**self.scenario, "name": self.name, "seed": seed}
         document |= self.control if control else {}
         document |= {} if level is None else {"level": level}
-        programs = {name: self._of_version(one, version) for name, one in document["programs"].items()}
+        if self.versions:
+            document["queue"] = {**document["queue"], **self._options(version)}
+        programs = {name: self._of_version(one, version) for name, one in document.get("programs", {}).items()}
         if zones is not None:
             names = list(ascii_lowercase[:zones])
             document |= {"topology": {"zones": names}}
             programs = {name: {**one, "zone": _zone_of(one, names)} for name, one in programs.items()}
         return scenario_of({**document, "programs": programs}, source=self.name)
+
+    def _options(self, version: str) -> dict[str, Any]:
+        if version not in self.versions:
+            nearest = did_you_mean(version, self.versions)
+            raise NotAccepted(f"version: got {version!r}{nearest}; accepted: {', '.join(self.versions)}")
+        return self.versions[version]
 
     def _of_version(self, program: Mapping[str, Any], version: str) -> dict[str, Any]:
         guest = program.get("guest")

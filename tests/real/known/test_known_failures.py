@@ -36,6 +36,8 @@ def certain() -> list[str]:
 
 def marked(name: str) -> object:
     failure = load_failure(name)
+    if failure.versions:
+        return pytest.param(name, marks=pytest.mark.real)
     guest = str(failure.folder) if (failure.folder / "guest.yaml").is_file() else failure.queue
     return pytest.param(name, marks=guest_marks(guest))
 

@@ -1,6 +1,6 @@
 """Goal: a row counts the runs that showed the failure, and leaves out those that the fault missed or without verdict.
 
-Method: attempts whose runs are made up, one by one.
+Method: attempts whose runs are made up, one by one; and in simulation those of a failure of an engine.
 """
 
 from pathlib import Path
@@ -11,7 +11,7 @@ import pytest
 from zonelab.analysis.observation import Observation
 from zonelab.cluster.zone import ClusterError
 from zonelab.studies.known import attempts
-from zonelab.studies.known.attempts import HIT, TOOK_S, AttemptMeasure, AttemptSetting, attempt_failure
+from zonelab.studies.known.attempts import HIT, TOOK_S, AttemptMeasure, AttemptSetting, attempt_failure, settings_of
 from zonelab.studies.known.failure import load_failure
 
 NUMBERS = {HIT: 1.0, TOOK_S: 9.0}
@@ -73,3 +73,14 @@ def test_a_run_that_the_lab_could_not_make_is_a_problem_and_no_run(made: list[in
     assert done.problems == ["2.12.0, seed 6: zone a did not start"]
     (row,) = done.rows
     assert (row.runs, row.failing) == (1, 0)
+
+
+def test_a_failure_of_an_engine_is_seen_in_simulation_and_not_without_its_fault(tmp_path: Path) -> None:
+    failure = load_failure("delay-queue-19")
+    calm = failure.model_copy(update={"control": {"faults": []}})
+    settings = settings_of(failure, version=None, control=False, level=None)
+    rows = attempt_failure(failure, settings, seeds=range(1, 3), runs=tmp_path, command="test").rows
+    (without,) = attempt_failure(calm, settings[1:], seeds=range(1, 3), runs=tmp_path / "calm", command="test").rows
+    told = [(row.version, row.control, row.runs, row.failing, row.hit) for row in (*rows, without)]
+    assert told == [("v0.4", False, 2, 2, None), ("v0.4", True, 2, 0, None), ("v0.4", True, 2, 0, None)]
+    assert list((tmp_path / failure.name / "known" / "v0.4").rglob("run.json")), "its runs are there to look at"
