@@ -44,10 +44,17 @@ func work(_ context.Context, task *asynq.Task) error {
 	return nil
 }
 
+func retryDelay(tries int, err error, task *asynq.Task) time.Duration {
+	if given := number("RETRY_MS", 0); given > 0 {
+		return time.Duration(given) * time.Millisecond
+	}
+	return asynq.DefaultRetryDelayFunc(tries, err, task)
+}
+
 func main() {
 	redis, _ := asynq.ParseRedisURI(os.Args[2])
 	if os.Args[1] == "work" {
-		asynq.NewServer(redis, asynq.Config{Concurrency: 1}).Run(asynq.HandlerFunc(work))
+		asynq.NewServer(redis, asynq.Config{Concurrency: 1, RetryDelayFunc: retryDelay}).Run(asynq.HandlerFunc(work))
 		return
 	}
 	client := asynq.NewClient(redis)
