@@ -77,6 +77,9 @@ def history_of(log: EventLog, *, epoch_ns: int | None = None, end_state: bool = 
     pushed, twice = pushes(log)
     worked, unbegun = attempts(log)
     unseen, hidden = unseen_attempts(log, worked)
+    two_in_one = log.id[[problem.event for problem in twice]]  # an id of two messages: no event says of which it is
+    pushed, worked = pushed.but(two_in_one, log), worked.but(two_in_one, log)
+    unseen = unseen[~np.isin(log.id[unseen], two_in_one)]
     rows = _OperationRows(log, zero_ns=zero_ns, pushed=pushed, worked=worked, unseen=unseen)
     loads = log.time_ns[log.op <= REFUSED]
     return LoggedHistory(

@@ -1,7 +1,8 @@
 """Operations out of events: which answer belongs to which push, and which end to which begin."""
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from typing import Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -23,6 +24,11 @@ class Spans:
 
     def __len__(self) -> int:
         return len(self.begin)
+
+    def but(self, ids: Ints, log: EventLog) -> Self:
+        """Return the operations on other messages than ``ids``."""
+        kept = ~np.isin(log.id[self.begin], ids)
+        return replace(self, begin=self.begin[kept], end=self.end[kept])
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

@@ -99,6 +99,11 @@ def test_without_a_word_that_the_queue_was_emptied_the_unfinished_is_undecided(j
     assert (code, _counts(told)) == (1, {"lost": 1})
 
 
+def test_a_log_without_a_begin_says_so_and_nothing_of_consumers(judge):
+    code, told = judge(sound("m1")[:2])
+    assert (code, told["sentences"][0]) == (1, "events: no event is a begin, so nothing was delivered.")
+
+
 def test_the_begins_and_ends_of_one_program_are_paired_from_the_inside(judge):
     lines = [(0, "push", "m", "p"), (1, "accepted", "m", "p")]
     lines += [(at, "begin", "m", "w") for at in (2, 3, 4)] + [(at, "end", "m", "w") for at in (5, 6, 7)]
@@ -125,6 +130,27 @@ def test_events_that_contradict_each_other_leave_a_doubt_with_line_and_program(j
     code, told = judge(lines)
     assert code == 2
     assert any(doubt in line for line in _doubts(told)), _doubts(told)
+
+
+@pytest.mark.parametrize("again", [[(9, "push", "m2", "p")], [(9, "push", "m2", "p"), (9, "accepted", "m2", "p")]])
+@pytest.mark.parametrize(
+    "more",
+    [
+        [],
+        [(10, "begin", "m2", "w2"), (11, "end", "m2", "w2")],
+        [(10, "begin", "m2", "w2", LEASED), (11, "begin", "m2", "w1", LEASED)],
+        [(10, "begin", "m2", "w2"), (11, "end", "m2", "w2"), (12, "effect", "m1", "shop")],
+    ],
+)
+def test_an_id_of_two_messages_is_judged_as_none_of_them(judge, again, more):
+    code, told = judge([*sound("m1"), *sound("m2"), *again, *more])
+    assert (code, _counts(told)) == (2, {})
+    assert "m2 is pushed again" in _doubts(told)[0]
+
+
+def test_an_id_of_two_messages_hides_nothing_of_others(judge):
+    code, told = judge([*sound("m1")[:2], *sound("m2"), (9, "push", "m2", "p")])
+    assert (code, _counts(told)) == (1, {"lost": 1})
 
 
 def test_an_end_before_its_effect_is_seen_by_what_has_the_effect_and_by_nothing_else(judge):
