@@ -1,12 +1,20 @@
-"""Commands that a process of the user's own programs sent, as a run with ``record_commands`` keeps them."""
+"""Commands that a process of the user's own programs sent, as a run with ``record_commands`` keeps them, and that at
+which it was hit."""
 
 import json
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 FOLDER = "programs"
 """The folder of a run directory with what its programs wrote and sent."""
+
+_STRUCK = {"SIGKILL": "is killed", "SIGTERM": "is told to end", "SIGSTOP": "is stopped"}
+_WHEN = {
+    "before": "before this command, which no zone gets",
+    "applied": "when every zone has applied this command, without its answer",
+    "replied": "with the answer to this command",
+}
 
 
 class SentByProgram(NamedTuple):
@@ -35,3 +43,9 @@ def sent_by(directory: Path, process: str, *, epoch_ns: int) -> Iterator[SentByP
                 yield SentByProgram(one["t_ns"] - epoch_ns, one["connection"], one["command"])
             except (ValueError, KeyError):
                 return
+
+
+def strike_words(strike: Mapping[str, Any]) -> str:
+    """Return what became of a process that was hit at a command, by its record in ``run.json``."""
+    how = _STRUCK.get(strike["signal"], f"gets {strike['signal']}")
+    return f"{how} {_WHEN[strike.get('when', 'before')]}: {strike['command']}"

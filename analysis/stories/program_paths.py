@@ -7,7 +7,7 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from zonelab.analysis.runs.program_commands import SentByProgram
+from zonelab.analysis.runs.program_commands import SentByProgram, strike_words
 from zonelab.analysis.stories.lines import Line, StorySource
 
 STRIKES_MAX = 3
@@ -21,12 +21,6 @@ _BEFORE = 3
 
 _SHAPE_LENGTH = 40
 _NUMBERED = re.compile(r"[0-9a-f]*[0-9][0-9a-f.-]*")
-_STRUCK = {"SIGKILL": "is killed", "SIGTERM": "is told to end", "SIGSTOP": "is stopped"}
-_WHEN = {
-    "before": "before this command, which no zone gets: ",
-    "applied": "when every zone has applied this command, without its answer: ",
-    "replied": "with the answer to this command: ",
-}
 
 
 def program_lines(run: StorySource, message_id: str, rows: Sequence[Mapping[str, Any]]) -> Iterator[Line]:
@@ -69,8 +63,7 @@ def _strike_lines(run: StorySource, process: str, strike: Mapping[str, Any]) -> 
     at_ns, command, when = int(strike["time_ns"]), str(strike["command"]), str(strike.get("when", "before"))
     for before in list(strike.get("earlier", ()))[-_BEFORE:]:
         yield Line(at_ns, process, f"  {before}")
-    how = _STRUCK.get(strike["signal"], f"gets {strike['signal']}")
-    yield Line(at_ns, process, f"{how} {_WHEN[when]}{command}", kept=True)
+    yield Line(at_ns, process, strike_words(strike), kept=True)
     after = None if when == "before" else _usual_next(list(run.program_commands(process)), command, before_ns=at_ns)
     if after is not None:
         yield Line(at_ns, process, f"after such a command it sends, as before: {after}", kept=True)

@@ -30,7 +30,10 @@ def overload_words(results: Sequence[Result]) -> Iterator[str]:
             continue
         in_order = result.verdict.order is not None  # then only deliveries are recorded as pops, and there may be none
         if not result.summary.has_consumers and not in_order:
-            yield f"{result.title}: there were no consumers (consumers.per_zone: 0), so nothing could be delivered."
+            info = RunDirectory.open(result.directory).info
+            by_events = bool(info.programs or info.queue.instants)
+            why = "no event is a begin" if by_events else "there were no consumers (consumers.per_zone: 0)"
+            yield f"{result.title}: {why}, so nothing {'was' if by_events else 'could be'} delivered."
         elif result.summary.overloaded:
             zones = "; ".join(
                 f"{row.zone}, where {counted(row.due, 'message')} became due in {digits(row.looked_at_s)} s without a "

@@ -8,6 +8,7 @@ from zonelab.analysis.checkers.judgement import Valid
 from zonelab.analysis.message_classes import IN_DOUBT, MessageClass
 from zonelab.analysis.number_text import counted, digits, listed, percent, slashed
 from zonelab.analysis.runs.directory import RunDirectory
+from zonelab.analysis.runs.program_commands import strike_words
 from zonelab.analysis.summary.allowed import allowed_anomalies
 from zonelab.analysis.summary.cautions import cautions
 from zonelab.analysis.summary.left_behind import listed_by, overload_explains_all, overload_words
@@ -29,6 +30,7 @@ _ALLOWED = (
 _NOT_TRIED = (MessageClass.NOT_DUE, MessageClass.UNSERVED)
 _MISSING = (MessageClass.LOST, MessageClass.STUCK, MessageClass.ABANDONED, *IN_DOUBT)
 _FAULTS_NAMED = 5
+_STRIKES_TOLD = 3
 _ONE_RUN = "One run is one example: another seed may show what this one did not."
 
 _CLAIMS = {
@@ -56,6 +58,7 @@ def _one_run(result: Result) -> Iterator[str]:
     verdict = result.verdict
     yield _HEADLINES[verdict.valid]
     yield f"{_tried(result)}, {_setting(result)}."
+    yield from _strikes(result)
     for name in verdict.violated:
         yield f"{_cases(name, result)}."
     for name in _ALLOWED:
@@ -98,6 +101,19 @@ def _setting(result: Result) -> str:
     disturbed = f"with {counted(len(faults), 'fault')} ({named})" if faults else calm
     zones = counted(len(info.zone_names), "zone")
     return f"in {digits(result.summary.load_s)} s, at {info.level}, over {zones}, {disturbed}"
+
+
+def _strikes(result: Result) -> Iterator[str]:
+    """Yield at which commands programs were hit, and which of them never came to theirs."""
+    programs = RunDirectory.open(result.directory).info.programs
+    strikes = [(process, one) for process, known in programs.items() for one in known.get("strikes", ())]
+    missed = [process for process, one in strikes if not one["hit"] and "command" not in one]
+    hit = [(process, one) for process, one in strikes if one["hit"] and one.get("command")]
+    yield from (f"{process} {strike_words(one)}." for process, one in hit[:_STRIKES_TOLD])
+    if len(hit) > _STRIKES_TOLD:
+        yield f"{len(hit) - _STRIKES_TOLD:,} more programs were hit at a command; run.json has them."
+    if missed:
+        yield f"The fault hit nothing of {listed(missed[:_STRIKES_TOLD])}: the command did not come while it lasted."
 
 
 def _cases(name: CaseClass, result: Result) -> str:

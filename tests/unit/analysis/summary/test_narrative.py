@@ -53,6 +53,25 @@ def test_a_valid_run_says_what_was_tried_and_that_it_is_one_example(tmp_path: Pa
     ]
 
 
+def test_a_run_of_programs_says_at_which_command_each_was_hit_and_which_was_not(tmp_path: Path) -> None:
+    hit = {"signal": "SIGKILL", "hit": True, "when": "applied", "command": "ZPOPMIN jobs"}
+    strikes = {"w-a-0": [hit], "w-b-0": [{"signal": "SIGSTOP", "hit": False}], "w-c-0": []}
+    programs = {name: {"program": "w", "zone": name[2], "strikes": of_one} for name, of_one in strikes.items()}
+    assert words(good(tmp_path / "run").write(programs=programs))[2:4] == [
+        "w-a-0 is killed when every zone has applied this command, without its answer: ZPOPMIN jobs.",
+        "The fault hit nothing of w-b-0: the command did not come while it lasted.",
+    ]
+    programs["w-a-0"]["strikes"] = [hit] * 5
+    told = words(good(tmp_path / "more").write(programs=programs))
+    assert told[2:5] == [told[2]] * 3
+    assert told[5] == "2 more programs were hit at a command; run.json has them."
+
+
+def test_programs_without_an_event_are_not_called_missing_consumers(tmp_path: Path) -> None:
+    silent = RunBuilder(tmp_path / "run", level="DC_ONE").write(programs={"w-a-0": {"program": "w", "zone": "a"}})
+    assert words(silent)[0] == "DC_ONE: no event is a begin, so nothing was delivered."
+
+
 def test_a_push_takes_from_when_it_was_to_begin_as_in_the_sentences_of_the_checker(tmp_path: Path) -> None:
     run = good(tmp_path / "run")
     for number in range(4, 40):
