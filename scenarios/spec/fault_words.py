@@ -21,7 +21,7 @@ _ALL = "all"
 
 
 def faults_in_words(texts: Sequence[str]) -> list[dict[str, Any]]:
-    """Return the faults of a scenario that ``texts`` say: KIND TARGET [AMOUNT] [OPTION VALUE]… [at TIME] [for TIME].
+    """Return the faults of a scenario that ``texts`` say: KIND TARGET [AMOUNT] [OPTION [VALUE]]… [at TIME] [for TIME].
 
     Raises ``NotAccepted``.
     """
@@ -48,10 +48,16 @@ def _fault(text: str, *, at_s: float) -> dict[str, Any]:
     fault: dict[str, Any] = {"kind": kind, "at_s": at_s, "for_s": FOR_S, **_place(one, target)}
     if one.amount_field in fields and rest and rest[0].lstrip("-").replace("-", "_") not in ("at", "for", *fields):
         fault[str(one.amount_field)] = _value(one, str(one.amount_field), rest.pop(0))
-    if len(rest) % 2:
-        raise NotAccepted(f"--fault: {text!r}: {rest[-1]!r} has no value; accepted: OPTION VALUE, at TIME, for TIME")
-    for word, value in zip(rest[::2], rest[1::2], strict=True):
+    while rest:
+        word = rest.pop(0)
         name = word.lstrip("-").replace("-", "_")
+        on_or_off = name in fields and fields[name].annotation is bool
+        if on_or_off and not (rest and isinstance(_value(one, name, rest[0]), bool)):
+            fault[name] = True
+            continue
+        if not rest:
+            raise NotAccepted(f"--fault: {text!r}: {word!r} has no value; accepted: OPTION VALUE, at TIME, for TIME")
+        value = rest.pop(0)
         if name == "for" or (name == "at" and ("at" not in fields or _is_time(value))):
             fault[f"{name}_s"] = parse_duration_s(value)
         elif name in fields:

@@ -22,6 +22,14 @@ SAID = {
     "cut b": {"kind": "cut", "isolate": "b", "at_s": 1.0, "for_s": 5.0},
     "cut a>b mode hold": {"kind": "cut", "one_way": "a>b", "mode": "hold", "at_s": 1.0, "for_s": 5.0},
     "slow c 10": {"kind": "slow", "zone": "c", "factor": 10, "at_s": 1.0, "for_s": 5.0},
+    "program_kill work zone b at 'LMOVE *' nonempty for 2s": {
+        "kind": "program_kill", "program": "work", "zone": "b", "at": "LMOVE *", "nonempty": True,
+        "at_s": 1.0, "for_s": 2.0,
+    },
+    "program_kill work cut restart false nonempty": {
+        "kind": "program_kill", "program": "work", "cut": True, "restart": False, "nonempty": True,
+        "at_s": 1.0, "for_s": 5.0,
+    },
     "coordinator_crash a for 500ms": {"kind": "coordinator_crash", "zone": "a", "at_s": 1.0, "for_s": 0.5},
 }  # fmt: skip
 
