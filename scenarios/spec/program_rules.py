@@ -14,7 +14,9 @@ _REPLACED = ("queue", "consumers", "clients", "sink", "workload")
 def program_problems(scenario: Scenario) -> Iterator[Problem]:
     """Yield what cannot be, beside ``programs``."""
     if scenario.arm is Arm.SIM:
-        yield Problem.of("arm", scenario.arm.value, "real, as programs run beside real servers: --on process")
+        yield Problem(
+            "programs", "cannot be simulated: they run beside real servers (--on process, if the verb has it)"
+        )
         return
     for name in _REPLACED:
         if getattr(scenario, name) != type(scenario).model_fields[name].default:

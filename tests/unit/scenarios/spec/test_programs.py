@@ -23,7 +23,6 @@ faults:
 """
 
 REFUSED = {
-    "arm=sim": "arm: got 'sim'; accepted: real, as programs run beside real servers: --on process",
     "programs.work.command=node {ulr}": (
         "programs.work.command[1]: got '{ulr}' in '{ulr}'; accepted: "
         "{url}, {host}, {port}, {zone}, {index}, {seed}, {events}, {home}, {python}"
@@ -79,6 +78,13 @@ def test_a_mistake_is_one_line(file: str, change: str) -> None:
     with pytest.raises(ScenarioError) as refused:
         load_scenario(file, overrides=[change])
     assert refused.value.lines == (f"--set: {REFUSED[change]}",)
+
+
+def test_programs_cannot_be_simulated_whoever_asked_for_it(file: str) -> None:
+    with pytest.raises(ScenarioError) as refused:
+        load_scenario(file, overrides=["arm=sim"])
+    told = "programs: cannot be simulated: they run beside real servers (--on process, if the verb has it)"
+    assert refused.value.lines == (f"{file}: {told}",)
 
 
 def test_a_command_is_split_as_a_shell_would_before_places_are_filled(file: str, tmp_path: Path) -> None:
