@@ -194,7 +194,8 @@ def _evaluate_programs(
         return
     if on is None:
         raise NotAccepted(SIMULATES_NONE)
-    for option, value in {**excluded, "--junit": options.junit, "--master": options.where.master}.items():
+    where = {"--master": options.where.master, "--jobs": options.where.jobs > 1}
+    for option, value in {**excluded, "--junit": options.junit, **where}.items():
         if value:
             raise NotAccepted(f"{option} and --on exclude each other")
     from zonelab.app.verbs.evaluate_programs import evaluate_programs

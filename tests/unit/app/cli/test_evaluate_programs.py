@@ -31,6 +31,7 @@ ON = ("--on", "process")
         ((*ON, "--runs", "3"), {}, "--runs: got 3; accepted: at least 4, 2 of each of 2 kinds"),
         ((*ON, "--runs", "8", "--confirm", "process"), {}, "--confirm and --on exclude each other"),
         ((*ON, "--runs", "8", "--limit", "3"), {}, "--limit and --on exclude each other"),
+        ((*ON, "--runs", "8", "--jobs", "2"), {}, "--jobs and --on exclude each other"),
         (
             (*ON, "--runs", "8"),
             {"load": {"duration_s": 2}},
