@@ -131,7 +131,9 @@ def _override(document: dict[str, Any], text: str) -> str:
     try:
         value = read_yaml(value_text)
     except NotYaml as error:
-        raise ScenarioError([f"--set {text}: {error}"]) from None
+        torn = value_text[:1] == "{" and "not valid YAML" in str(error)
+        quoted = f"""; accepted for a text with braces: '{path}="{value_text}"'""" if torn else ""
+        raise ScenarioError([f"--set {text}: {error}{quoted}"]) from None
     node: Any = document
     for depth, step in enumerate(steps):
         _check_step(text, node, steps[:depth], step, last=depth == len(steps) - 1)

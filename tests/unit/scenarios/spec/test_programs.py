@@ -80,6 +80,15 @@ def test_a_mistake_is_one_line(file: str, change: str) -> None:
     assert refused.value.lines == (f"--set: {REFUSED[change]}",)
 
 
+def test_a_text_that_begins_with_a_brace_is_told_how_it_is_quoted(file: str) -> None:
+    with pytest.raises(ScenarioError) as refused:
+        load_scenario(file, overrides=["programs.work.env.W={zone}-{index}"])
+    (line,) = refused.value.lines
+    quoted = 'programs.work.env.W="{zone}-{index}"'
+    assert line.endswith(f"; accepted for a text with braces: '{quoted}'")
+    assert load_scenario(file, overrides=[quoted]).programs["work"].env["W"] == "{zone}-{index}"
+
+
 def test_programs_cannot_be_simulated_whoever_asked_for_it(file: str) -> None:
     with pytest.raises(ScenarioError) as refused:
         load_scenario(file, overrides=["arm=sim"])
