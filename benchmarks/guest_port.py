@@ -46,7 +46,7 @@ async def serve(level: Level, record: Path, told: Connection) -> None:
         own = await cluster.add_program("a", "guest")
         with closing(CommandRecord(record, wall_ns=time.time_ns, most=10**9)) as recorded:
             program = cluster.ports["a"].program("guest")
-            program.listen(recorded.add)
+            program.listen(recorded.connection)
             told.send((plain["plain"].address.port, cluster.port("a").port, own.port))
             await get_running_loop().run_in_executor(None, told.recv)
         told.send(program.commands)

@@ -176,7 +176,7 @@ class ProgramProcesses:
     def _record_commands(self, name: str, zone: str) -> None:
         record = CommandRecord(self._events.commands_path(name), wall_ns=self._wall_ns)
         self._records.append(record)
-        self._cluster.ports[zone].program(name).listen(record.add)
+        self._cluster.ports[zone].program(name).listen(record.connection)
 
     def _add(self, program: str, section: Program, values: dict[str, str]) -> None:
         name = process_name(program, values["zone"], int(values["index"]))

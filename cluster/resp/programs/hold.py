@@ -1,6 +1,7 @@
 """Hold of a program at a point among its commands: until the point, at it, and what becomes of the program."""
 
 import asyncio
+import re
 from collections import deque
 from collections.abc import Collection, Iterable
 from dataclasses import asdict, dataclass
@@ -12,8 +13,9 @@ from zonelab.cluster.resp.programs.session import ProgramSession
 from zonelab.cluster.resp.protocol import wire
 
 _EARLIER_MAX = 6
-_SHOWN_WORDS = 8
+SHOWN_WORDS = 8
 _SHOWN_LENGTH = 40
+_UNUSUAL = re.compile("[^ -~]")
 
 
 class HoldState(StrEnum):
@@ -221,13 +223,22 @@ class PointHold:
 
 def shortened(command: bytes) -> str:
     """``command``, which is in wire form, as a line whose words are cut short."""
-    words, count = wire.beginning(command, _SHOWN_WORDS)
-    line = " ".join(_shown(word) for word in words)
-    return f"{line} … ({count} words)" if count > _SHOWN_WORDS else line
+    return shown_words(*wire.beginning(command, SHOWN_WORDS))
 
 
-def _shown(word: bytes) -> str:
-    text = word[: _SHOWN_LENGTH + 1].decode("utf-8", "replace")
-    if not text.isprintable():
-        text = "".join(character if character.isprintable() else "\N{REPLACEMENT CHARACTER}" for character in text)
-    return f"{text[:_SHOWN_LENGTH]}…" if len(word) > _SHOWN_LENGTH else text
+def shown_words(words: list[bytes], count: int) -> str:
+    """Return a command of ``count`` words, of which ``words`` are the first, as ``shortened`` does."""
+    line = " ".join([_cut(word) for word in words[:SHOWN_WORDS]])
+    if not line.isprintable():
+        line = _UNUSUAL.sub(_printable, line)
+    return f"{line} … ({count} words)" if count > SHOWN_WORDS else line
+
+
+def _cut(word: bytes) -> str:
+    if len(word) <= _SHOWN_LENGTH:
+        return word.decode("utf-8", "replace")
+    return word[: _SHOWN_LENGTH + 1].decode("utf-8", "replace")[:_SHOWN_LENGTH] + "…"
+
+
+def _printable(character: re.Match[str]) -> str:
+    return character[0] if character[0].isprintable() else "\N{REPLACEMENT CHARACTER}"

@@ -8,8 +8,8 @@ from zonelab.cluster.resp.programs.point import CommandPoint
 from zonelab.cluster.resp.programs.session import ProgramSession
 from zonelab.cluster.zone import Address, ClusterError
 
-CommandListener = Callable[[str, bytes], None]
-"""Takes a command in wire form and the address that it came from."""
+CommandListener = Callable[[str], Callable[[bytes], None]]
+"""Returns what takes the bytes of one connection, which comes from the address given."""
 
 
 class PortProgram:
@@ -59,9 +59,8 @@ class PortProgram:
         return self.hold
 
     def listen(self, listener: CommandListener) -> None:
-        """Call ``listener`` for each command from now on, given the program's end of the connection."""
+        """Let ``listener`` have what arrives at connections that are made from now on, given the program's end."""
         self._listener = listener
-        self.watched = True
 
     def hit(self, *, peers: Collection[str] | None = None, keep: bool = False) -> None:
         """Say what was hit, as in ``PointHold.hit``. Raises ``ClusterError`` if it is not held."""
@@ -81,6 +80,8 @@ class PortProgram:
 
     def came(self, session: ProgramSession) -> None:
         self._sessions[session] = None
+        if self._listener is not None:
+            session.hear = self._listener(session.peer)
         if self._frozen:
             session.hold()
 
@@ -88,11 +89,6 @@ class PortProgram:
         if session in self._sessions:
             del self._sessions[session]
             self._commands_left += session.commands
-
-    def hear(self, session: ProgramSession, commands: list[bytes]) -> None:
-        if self._listener is not None:
-            for command in commands:
-                self._listener(session.peer, command)
 
     def take(self, session: ProgramSession, commands: list[bytes]) -> None:
         if self.hold is not None and not self.hold.is_over:
@@ -113,5 +109,5 @@ class PortProgram:
 
     def ended(self, hold: PointHold) -> None:
         if hold is self.hold:
-            self.watched = self._listener is not None
+            self.watched = False
             self.thaw()

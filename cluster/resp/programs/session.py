@@ -1,6 +1,7 @@
 """Connection of a program that has an address of its own: it can be held, and its answers withheld."""
 
 import asyncio
+from collections.abc import Callable
 from typing import Protocol
 
 import hiredis
@@ -34,9 +35,6 @@ class ConnectedProgram(Protocol):
     def left(self, session: "ProgramSession") -> None:
         """``session`` is gone."""
 
-    def hear(self, session: "ProgramSession", commands: list[bytes]) -> None:
-        """``session`` has sent ``commands``."""
-
     def take(self, session: "ProgramSession", commands: list[bytes]) -> None:
         """Take what ``session`` has sent, while the program is watched."""
 
@@ -48,11 +46,13 @@ class ProgramSession(ConnectionSession):
     commands and goes to the program first, which passes it on with ``forward``.
     """
 
-    __slots__ = ("_cutter", "_later", "_pending", "_withheld", "program")
+    __slots__ = ("_cutter", "_later", "_pending", "_withheld", "hear", "program")
 
     def __init__(self, host: PortHost, program: ConnectedProgram) -> None:
         super().__init__(host, dispatch)
         self.program = program
+        self.hear: Callable[[bytes], None] | None = None
+        """Takes what has arrived; what arrives while the connection is held comes when it goes on."""
         self._cutter: CommandScanner | None = None
         self._pending: list[bytes] = []  # commands that wait until the connection is no longer held
         self._later: bytearray | None = None  # what has arrived since it is held
@@ -88,12 +88,15 @@ class ProgramSession(ConnectionSession):
             self._cutter.admit()
 
     def data_received(self, data: bytes) -> None:
+        hear = self.hear if self._later is None else None
         if self.program.watched or self._cutter is not None or self._later is not None:
             if self.single == ARRIVED:
                 self.host.singles.take()
             self._cut(data)
         else:
             super().data_received(data)
+        if hear is not None:
+            hear(data)
 
     def write(self, data: bytes) -> None:
         if self._withheld is None:
@@ -180,8 +183,7 @@ class ProgramSession(ConnectionSession):
             self._cutter = CommandScanner(
                 self.host.settings.commands, guest=not self.authenticated, unpacker=self.host.unpacker
             )
-        commands, wrong = _cut_off(self._cutter, data)
-        self.program.hear(self, commands)
+        commands, wrong = cut_off(self._cutter, data)
         if self.program.watched:
             self.program.take(self, commands)
         else:
@@ -192,7 +194,7 @@ class ProgramSession(ConnectionSession):
             self._cutter = None
 
 
-def _cut_off(scanner: CommandScanner, data: bytes) -> tuple[list[bytes], str | None]:
+def cut_off(scanner: CommandScanner, data: bytes) -> tuple[list[bytes], str | None]:
     """Return the commands that are complete with ``data``, and what is wrong with what follows them."""
     scanner.feed(data)
     commands: list[bytes] = []

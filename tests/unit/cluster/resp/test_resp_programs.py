@@ -203,20 +203,30 @@ async def test_a_point_names_the_commands_before_it(lab):
 
 
 @in_lab
-async def test_commands_are_heard_once_whether_there_is_a_point_or_not(lab):
-    heard = []
-    lab.program.listen(lambda peer, command: heard.append((peer, wire.arguments(command))))
-    client = await connected(lab.program)
-    assert await client.ask(b"SET", b"a", b"1") == b"OK"
-    lab.program.arm(CommandPoint(at="SET c *", when=Moment.APPLIED, cut=True))
-    client.send_raw(commands_of("SET b 2", "SET c 3", "SET d 4"))
-    await reached(lab.program)
-    lab.program.disarm()
-    assert [await client.reply() for _ in range(3)] == [b"OK"] * 3
-    assert await client.ask(b"SET", b"e", b"5") == b"OK"
-    assert [words[1] for _, words in heard] == [b"a", b"b", b"c", b"d", b"e"]
-    assert {peer for peer, _ in heard} == {session.peer for session in lab.program.sessions}
-    assert lab.program.commands == 5
+async def test_what_arrives_is_heard_once_whether_there_is_a_point_or_not(lab):
+    heard = {}
+    lab.program.listen(lambda peer: heard.setdefault(peer, []).append)
+    client, second = await connected(lab.program), await connected(lab.program)
+    for one in (client, second, client):
+        assert await one.ask(b"SET", b"a", b"1") == b"OK"
+    assert [one.single for one in lab.program.sessions] == [QUIET, QUIET], "who is heard keeps the short way"
+    client.send_raw(commands_of("SET b 2")[:9])
+    await until(lambda: sum(map(len, heard.values())) == 4)
+    lab.program.arm(CommandPoint(at="SET d *", when=Moment.APPLIED, cut=True))
+    client.send_raw(commands_of("SET b 2")[9:])
+    assert await client.reply() == b"OK"
+    client.send_raw(commands_of("SET c 3", "SET d 4", "SET e 5"))
+    where = await reached(lab.program)
+    for one in (client, second):
+        one.send_raw(commands_of("SET f 6"))
+    lab.program.hit(peers=[where.peer])
+    assert await client.closed()
+    assert await second.reply() == b"OK"
+    sent = commands_of(
+        "SET a 1", "SET a 1", "SET b 2", "SET c 3", "SET d 4", "SET e 5"
+    )  # not what came when it was held
+    assert [b"".join(pieces) for pieces in heard.values()] == [sent, commands_of("SET a 1", "SET f 6")]
+    assert next(iter(heard)) == where.peer
 
 
 @in_lab
