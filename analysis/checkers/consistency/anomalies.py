@@ -18,7 +18,7 @@ class Anomaly(CaseClass):
     MONOTONIC_READS = "monotonic_reads", "a client's read went back behind what it had read before"
     MONOTONIC_WRITES = "monotonic_writes", "two writes of one client, seen in the other order"
     LOST_ADD = "lost_add", "the addition was confirmed, and no zone holds the member at rest"
-    VANISHED = "vanished", "a member that an earlier read had shown was missing in a later one"
+    VANISHED = "vanished", "a read that missed a member that an earlier read had shown"
     TWO_OWNERS = "two_owners", "a lock that was granted more than once"
     NO_OWNER = "no_owner", "a lock that was granted to nobody and is taken all the same"
     DUPLICATE_NUMBER = "duplicate_number", "a number that was given out more than once"

@@ -10,6 +10,7 @@ from zonelab.analysis.checkers.consistency.linear_shrink import smallest_violati
 from zonelab.analysis.checkers.consistency.linear_timeline import timeline
 from zonelab.analysis.checkers.consistency.section import Counterexample
 from zonelab.analysis.checkers.judgement import Case
+from zonelab.analysis.number_text import listed
 from zonelab.analysis.runs.accesses import Access, FinalContents
 
 VALUES_NAMED = 8
@@ -166,8 +167,12 @@ def applied_in_spite(key: str, updates: Iterable[Access], shown: set[str | None]
 
 
 def in_words(at_rest: Mapping[str, tuple[str, ...]]) -> str:
-    """``a: x; b: nil``; long values are cut."""
-    return "; ".join(f"{zone}: {_first(values) or 'nil'}" for zone, values in at_rest.items())
+    """Return which zones hold what, as ``a and c hold x; b holds nothing``; long values are cut."""
+    holders = {values: [zone for zone in at_rest if at_rest[zone] == values] for values in at_rest.values()}
+    return "; ".join(
+        f"{listed(zones)} {'hold' if len(zones) > 1 else 'holds'} {_first(values) or 'nothing'}"
+        for values, zones in holders.items()
+    )
 
 
 def _differing(at_rest: Mapping[str, tuple[str, ...]]) -> str:

@@ -81,6 +81,8 @@ def _judge_read(
     missed = [{member: why for member, why in part.items() if member not in have} for part in owed]
     counted.update((read.zone, EVERYWHERE))
     for (name, hits), part in zip(missing.items(), missed, strict=True):
-        hits.update((read.zone, EVERYWHERE) if part else ())
-        for member, why in part.items():
-            findings.add(name, Case(key=key, ops=(why.op, read.op), zone=read.zone, detail=member))
+        if part:
+            hits.update((read.zone, EVERYWHERE))
+            member, why = next(iter(part.items()))  # due for the longest time
+            more = f" and {len(part) - 1} more" if len(part) > 1 else ""
+            findings.add(name, Case(key=key, ops=(why.op, read.op), zone=read.zone, detail=f"missed {member}{more}"))

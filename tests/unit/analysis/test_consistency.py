@@ -208,10 +208,11 @@ def members(*names):
 def test_sets_confirmed_additions_must_be_shown_and_kept():
     story = Story(SET).at_rest(a="x y", b="x y", c="x y").add("add", 0, argument="x").add("add", 10, argument="y")
     assert story.add("members", 20, **members("x", "y")).counts() == {}
-    verdict = story.add("members", 30, zone="b", **members("y")).verdict()
+    verdict = story.add("members", 30, zone="b", **members()).verdict()
     assert {name: count for name, count in verdict.counts.items() if count} == {"stale_read": 1, "vanished": 1}
     for name in ("stale_read", "vanished"):  # of reads, whatever number of members one misses
         assert (verdict.shares[name]["b"].hits, verdict.shares[name]["all"].trials) == (1, 2)
+        assert verdict.cases[name][0].detail == "missed x and 1 more"
     assert story.add("members", 40, **members("x", "y", "q")).counts()["unwritten"] == 1
 
 

@@ -61,7 +61,10 @@ ANSWERS = {
         *("lock-race at DC_QUORUM, lock workload", "Valid, with 321 no owner (21.4% of 1,500)", "without a fault"),
         *("No zone was out during the load.", "no owner: 321 seen in a, b and c from 0.12 to 15.06 s"),
         "321 × a lock that was granted to nobody and is taken all the same (no owner), which this scenario allows.",
-        *("no owner, 321 of 321 like this: key 1: a: a1; b: b1; c: c1", "every zone granted it to another client"),
+        *(
+            "no owner, 321 of 321 like this: key 1: a holds a1; b holds b1; c holds c1",
+            "every zone granted it to another client",
+        ),
         "zonelab hunt",
     ],
     "order-states": [
