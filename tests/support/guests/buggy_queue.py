@@ -3,32 +3,27 @@
     buggy_queue.py push URL BUG COUNT
     buggy_queue.py work URL BUG
 
-Bugs: lost, double, early, resurrected, early-ack, forgotten, lock, poison.
+Bugs: lost, double, early, resurrected, early-ack, forgotten, lock, poison. What is active for longest is put back when
+a worker has seen it there for a second.
 """
 
 import sys
 import time
 
-import sound_queue
-from sound_queue import LEASE_MS, event, now_ms, stopping, until_answered
+from sound_queue import event, now_ms, push, stopping, until_answered
 
-SHORT_MS = 100
+role, _, bug, *_ = sys.argv[1:]
+PATIENCE_MS = 300 if bug == "double" else 1_000
+SAID = {"lease_ms": 10_000} if bug == "double" else {}
 POISON = "job-7"
-since = {}
+seen = None, 0
 
 
-def push(count, bug):
-    for number in range(count):
-        job, delay_ms = f"job-{number}", number % 3 * 200
-        event("push", job, delay_ms=delay_ms)
-        until_answered("ZADD", "due", now_ms() + (0 if bug == "early" else delay_ms), job)
-        event("accepted", job)
-        time.sleep(0.01)
-        if stopping:
-            return
+def keep(job, delay_ms):
+    until_answered("ZADD", "due", now_ms() + (0 if bug == "early" else delay_ms), job)
 
 
-def promote(bug):
+def promote():
     """Move what is due to the list; who forgets the delay first loses the job in between."""
     for job in until_answered("ZRANGEBYSCORE", "due", "-inf", now_ms(), "LIMIT", 0, 1):
         if bug == "forgotten":
@@ -39,63 +34,69 @@ def promote(bug):
             until_answered("EVAL", move, 2, "due", "waiting", job)
 
 
-def active():
-    """Return what is being worked on, and begin to count how long each has been."""
-    asked_ms = now_ms()
-    return {job: since.setdefault(job, asked_ms) for job in until_answered("LRANGE", "active", 0, -1)}
+def take():
+    if bug == "lost":
+        return until_answered("LPOP", "waiting")
+    return until_answered("LMOVE", "waiting", "active", "LEFT", "RIGHT")
 
 
-def overdue(seen):
-    return [job for job, first_ms in seen.items() if now_ms() - first_ms > LEASE_MS]
+def oldest():
+    """Return what is active for longest, and since when this worker has seen that."""
+    global seen
+    job = until_answered("LINDEX", "active", 0)
+    if job != seen[0]:
+        seen = job, now_ms()
+    return seen
 
 
-def reclaim(bug):
-    """Put back what has been active for too long, under a lock; by the bug of that name nobody frees a dead one's."""
+def put_back(job, since_ms):
+    """Let ``job`` wait again if it is late; by the bug ``resurrected`` although it is no longer active."""
+    if job and now_ms() - since_ms > PATIENCE_MS and (drop(job) or bug == "resurrected"):
+        until_answered("RPUSH", "waiting", job)
+
+
+def reclaim():
+    """Put back what is late, by the bug ``lock`` under a lock that nobody frees if its holder dies."""
     if bug == "lock" and not until_answered("SET", "reclaiming", 1, "NX"):
         return
-    for job in overdue(active()):
-        if until_answered("LREM", "active", 1, job):
-            until_answered("RPUSH", "waiting", job)
+    put_back(*oldest())
     if bug == "lock":
         until_answered("DEL", "reclaiming")
 
 
-def finish(job, bug):
+def drop(job):
+    return until_answered("LREM", "active", 1, job)
+
+
+def finish(job):
     until_answered("INCR", "worked")  # stands for the work
-    since.pop(job, None)
     if bug == "poison" and job == POISON:
         event("failed", job)
-        if until_answered("LREM", "active", 1, job):
+        if drop(job):
             until_answered("RPUSH", "waiting", job)
     else:
-        until_answered("LREM", "active", 1, job)
+        drop(job)
         event("end", job)
 
 
-def work(bug):
+def work():
     while not stopping:
-        promote(bug)
-        take = ("LPOP", "waiting") if bug == "lost" else ("LMOVE", "waiting", "active", "LEFT", "RIGHT")
-        job = until_answered(*take)
+        promote()
+        job = take()
         if job is None:
-            reclaim(bug)
+            reclaim()
             time.sleep(0.01)
             continue
-        event("begin", job)
+        event("begin", job, **SAID)
         if bug == "early-ack":
-            until_answered("LREM", "active", 1, job)
-        if bug == "resurrected":  # who puts back by a list that was read before the work
-            seen = active()
-            finish(job, bug)
-            for late in overdue(seen):
-                until_answered("RPUSH", "waiting", late)
+            drop(job)
+        if bug == "resurrected":
+            late = oldest()
+            finish(job)
+            put_back(*late)
         else:
-            reclaim(bug)
-            finish(job, bug)
+            reclaim()
+            finish(job)
 
 
-role, _, bug, *count = sys.argv[1:]
-if bug == "double":
-    sound_queue.push(int(count[0])) if role == "push" else sound_queue.work(SHORT_MS)
-else:
-    push(int(count[0]), bug) if role == "push" else work(bug)
+push(keep, 2_000 if bug == "early" else 200) if role == "push" else work()

@@ -1,11 +1,12 @@
-// The queue of sound_queue.py with the standard library: sound_queue push URL [BUG] COUNT | work URL [BUG]
+// The queue of sound_queue.py with the standard library: sound_queue push URL COUNT | work URL
 package main
 
 import (
 	"bufio"
 	"encoding/json"
+	"errors"
 	"fmt"
-	"io"
+	"maps"
 	"net"
 	"os"
 	"strconv"
@@ -16,9 +17,8 @@ import (
 const leaseMs = 1000
 const pushScript = `if redis.call('HSETNX', KEYS[2], ARGV[1], 'new') == 1 then
 redis.call('ZADD', KEYS[1], ARGV[2], ARGV[1]) end return 1`
-const first = `local id = redis.call('ZRANGEBYSCORE', KEYS[1], '-inf', ARGV[1], 'LIMIT', 0, 1)[1] if id then `
-const take = first + `redis.call('ZADD', KEYS[1], ARGV[2], id) end return id`
-const takeOut = first + `redis.call('ZREM', KEYS[1], id) end return id`
+const take = `local id = redis.call('ZRANGEBYSCORE', KEYS[1], '-inf', ARGV[1], 'LIMIT', 0, 1)[1]
+if id then redis.call('ZADD', KEYS[1], ARGV[2], id) end return id`
 const ack = `if redis.call('ZSCORE', KEYS[1], ARGV[1]) == ARGV[2] then
 redis.call('ZREM', KEYS[1], ARGV[1]) redis.call('HSET', KEYS[2], ARGV[1], ARGV[2]) end
 return redis.call('HGET', KEYS[2], ARGV[1]) == ARGV[2] and 1 or 0`
@@ -29,85 +29,84 @@ var reader *bufio.Reader
 
 func event(op, id string, more map[string]any) {
 	line := map[string]any{"op": op, "id": id, "t_ns": time.Now().UnixNano()}
-	for name, value := range more {
-		line[name] = value
-	}
-	text, _ := json.Marshal(line)
-	os.Stdout.Write(append(text, '\n'))
+	maps.Copy(line, more)
+	json.NewEncoder(os.Stdout).Encode(line)
 }
 
-// answer returns the reply and whether there is one; nil is "".
-func answer(packed string) (reply string, ok bool) {
+// reply returns the next answer, and the first element of an array; nil is "".
+func reply() (string, error) {
+	line, err := reader.ReadString('\n')
+	line = strings.TrimSpace(line)
+	switch {
+	case err != nil:
+		return "", err
+	case line[0] == '-':
+		return "", errors.New(line)
+	case line == "$-1" || line == "*0":
+		return "", nil
+	case line[0] == '$' || line[0] == '*':
+		return reply()
+	}
+	return strings.TrimLeft(line, ":+"), nil
+}
+
+func answer(packed string) (string, error) {
 	if connection == nil {
 		made, err := net.Dial("tcp", strings.TrimPrefix(os.Args[2], "redis://"))
 		if err != nil {
-			return "", false
+			return "", err
 		}
 		connection, reader = made, bufio.NewReader(made)
 	}
 	fmt.Fprint(connection, packed)
-	line, err := reader.ReadString('\n')
-	if err == nil && line[0] == '$' && line[1] != '-' {
-		length, _ := strconv.Atoi(strings.TrimSpace(line[1:]))
-		text := make([]byte, length+2)
-		if _, err = io.ReadFull(reader, text); err == nil {
-			return string(text[:length]), true
-		}
-	}
+	text, err := reply()
 	if err != nil {
 		connection.Close()
 		connection = nil
-		return "", false
 	}
-	if line[0] == '$' {
-		return "", true
-	}
-	return strings.TrimSpace(line[1:]), line[0] != '-'
+	return text, err
 }
 
-func untilAnswered(script string, given ...any) string {
-	words := []string{"EVAL", script, "2", "due", "jobs"}
-	for _, one := range given {
-		words = append(words, fmt.Sprint(one))
-	}
+func untilAnswered(words ...any) string {
 	packed := fmt.Sprintf("*%d\r\n", len(words))
 	for _, word := range words {
-		packed += fmt.Sprintf("$%d\r\n%s\r\n", len(word), word)
+		packed += fmt.Sprintf("$%d\r\n%v\r\n", len(fmt.Sprint(word)), word)
 	}
 	for {
-		if reply, ok := answer(packed); ok {
-			return reply
+		if text, err := answer(packed); err == nil {
+			return text
 		}
 		time.Sleep(20 * time.Millisecond)
 	}
 }
 
-func push(count int) {
+func script(text string, given ...any) string {
+	return untilAnswered(append([]any{"EVAL", text, 2, "due", "jobs"}, given...)...)
+}
+
+func push(keep func(job string, delayMs int64), stepMs int) {
+	count, _ := strconv.Atoi(os.Args[len(os.Args)-1])
 	for number := range count {
-		job, delay := fmt.Sprintf("job-%d", number), int64(number%3*200)
-		event("push", job, map[string]any{"delay_ms": delay})
-		untilAnswered(pushScript, job, time.Now().UnixMilli()+delay)
+		job, delayMs := fmt.Sprintf("job-%d", number), int64(number%3*stepMs)
+		event("push", job, map[string]any{"delay_ms": delayMs})
+		keep(job, delayMs)
 		event("accepted", job, nil)
 		time.Sleep(10 * time.Millisecond)
 	}
 }
 
-func work(bug string) {
-	script := take
-	if bug == "lost" {
-		script = takeOut
-	}
+func work() {
 	for {
 		end := time.Now().UnixMilli() + leaseMs
-		job := untilAnswered(script, time.Now().UnixMilli(), end)
+		job := script(take, time.Now().UnixMilli(), end)
 		left := end - time.Now().UnixMilli()
 		if job == "" || left <= 0 {
 			time.Sleep(10 * time.Millisecond)
 			continue
 		}
 		event("begin", job, map[string]any{"lease_ms": left})
-		untilAnswered(worked)
-		if bug == "lost" || untilAnswered(ack, job, end) == "1" {
+		script(worked)
+		if script(ack, job, end) == "1" {
 			event("end", job, nil)
 		} else {
 			event("failed", job, nil)
@@ -115,12 +114,11 @@ func work(bug string) {
 	}
 }
 
-func main() {
-	last := os.Args[len(os.Args)-1]
-	if os.Args[1] == "push" {
-		count, _ := strconv.Atoi(last)
-		push(count)
-	} else {
-		work(last)
-	}
+var roles = map[string]func(){
+	"push": func() {
+		push(func(job string, delayMs int64) { script(pushScript, job, time.Now().UnixMilli()+delayMs) }, 200)
+	},
+	"work": work,
 }
+
+func main() { roles[os.Args[1]]() }

@@ -1,12 +1,11 @@
-// The queue of sound_queue.py without packages: node sound_queue.js push URL [BUG] COUNT | work URL [BUG]
+// The queue of sound_queue.py without packages: node sound_queue.js push URL COUNT | work URL
 const net = require("net");
 
 const LEASE_MS = 1000;
 const PUSH = `if redis.call('HSETNX', KEYS[2], ARGV[1], 'new') == 1 then
 redis.call('ZADD', KEYS[1], ARGV[2], ARGV[1]) end return 1`;
-const FIRST = "local id = redis.call('ZRANGEBYSCORE', KEYS[1], '-inf', ARGV[1], 'LIMIT', 0, 1)[1] if id then";
-const TAKE = `${FIRST} redis.call('ZADD', KEYS[1], ARGV[2], id) end return id`;
-const TAKE_OUT = `${FIRST} redis.call('ZREM', KEYS[1], id) end return id`;
+const TAKE = `local id = redis.call('ZRANGEBYSCORE', KEYS[1], '-inf', ARGV[1], 'LIMIT', 0, 1)[1]
+if id then redis.call('ZADD', KEYS[1], ARGV[2], id) end return id`;
 const ACK = `if redis.call('ZSCORE', KEYS[1], ARGV[1]) == ARGV[2] then
 redis.call('ZREM', KEYS[1], ARGV[1]) redis.call('HSET', KEYS[2], ARGV[1], ARGV[2]) end
 return redis.call('HGET', KEYS[2], ARGV[1]) == ARGV[2] and 1 or 0`;
@@ -14,6 +13,7 @@ const WORK = "return redis.call('HINCRBY', KEYS[2], 'worked', 1)";
 
 const [role, url, ...rest] = process.argv.slice(2);
 const sleep = (ms) => new Promise((done) => setTimeout(done, ms));
+const script = (text, ...given) => untilAnswered("EVAL", text, 2, "due", "jobs", ...given);
 
 function event(op, id, more = {}) {
   process.stdout.write(JSON.stringify({ op, id, t_ns: Date.now() * 1e6, ...more }) + "\n");
@@ -22,10 +22,11 @@ function event(op, id, more = {}) {
 let socket = null;
 let waiting = null;
 
+// An array counts as its first element.
 function answered(data) {
-  const [kind, text, next] = [data[0], ...data.slice(1).split("\r\n")];
-  const reply = kind === "$" ? (text === "-1" ? null : next) : text;
-  if (waiting) waiting(kind === "-" ? { error: text } : { reply });
+  const [head, ...texts] = data.split("\r\n");
+  const reply = "$*".includes(head[0]) ? (texts.at(-2) ?? null) : head.slice(1);
+  if (waiting) waiting(head[0] === "-" ? { error: head } : { reply });
 }
 
 function connect() {
@@ -35,9 +36,8 @@ function connect() {
   socket.on("close", () => { socket = null; if (waiting) waiting({ error: "closed" }); });
 }
 
-async function untilAnswered(script, ...given) {
-  const words = ["EVAL", script, "2", "due", "jobs", ...given.map(String)];
-  const packed = `*${words.length}\r\n` + words.map((word) => `$${Buffer.byteLength(word)}\r\n${word}\r\n`).join("");
+async function untilAnswered(...words) {
+  const packed = `*${words.length}\r\n` + words.map((word) => `$${Buffer.byteLength(`${word}`)}\r\n${word}\r\n`).join("");
   for (;;) {
     if (socket === null) connect();
     const { reply, error } = await new Promise((done) => { waiting = done; socket.write(packed); });
@@ -47,28 +47,28 @@ async function untilAnswered(script, ...given) {
   }
 }
 
-async function push(count) {
-  for (let number = 0; number < count; number++) {
-    const [job, delay] = [`job-${number}`, (number % 3) * 200];
+async function push(keep, step = 200) {
+  for (let number = 0; number < Number(rest.at(-1)); number++) {
+    const [job, delay] = [`job-${number}`, (number % 3) * step];
     event("push", job, { delay_ms: delay });
-    await untilAnswered(PUSH, job, Date.now() + delay);
+    await keep(job, delay);
     event("accepted", job);
     await sleep(10);
   }
   process.exit(0);
 }
 
-async function work(bug) {
+async function work() {
   for (;;) {
     const end = Date.now() + LEASE_MS;
-    const job = await untilAnswered(bug === "lost" ? TAKE_OUT : TAKE, Date.now(), end);
+    const job = await script(TAKE, Date.now(), end);
     const left = end - Date.now();
     if (job === null || left <= 0) { await sleep(10); continue; }
     event("begin", job, { lease_ms: left });
-    await untilAnswered(WORK);
-    event(bug === "lost" || (await untilAnswered(ACK, job, end)) === "1" ? "end" : "failed", job);
+    await script(WORK);
+    event((await script(ACK, job, end)) === "1" ? "end" : "failed", job);
   }
 }
 
-if (role === "push") push(Number(rest.at(-1)));
-else work(rest[0]);
+module.exports = { event, push, rest, role, sleep, untilAnswered };
+if (require.main === module) role === "push" ? push((job, delay) => script(PUSH, job, Date.now() + delay)) : work();

@@ -46,20 +46,26 @@ def script(text, *arguments):
     return until_answered("EVAL", text, 2, "due", "jobs", *arguments)
 
 
-def push(count):
-    for number in range(count):
-        job, delay_ms = f"job-{number}", number % 3 * 200
+def push(store, step_ms=200):
+    for number in range(int(sys.argv[-1])):
+        job, delay_ms = f"job-{number}", number % 3 * step_ms
         event("push", job, delay_ms=delay_ms)
-        script(PUSH, job, now_ms() + delay_ms)
+        store(job, delay_ms)
         event("accepted", job)
         time.sleep(0.01)
+        if stopping:
+            return
 
 
-def work(lease_ms=LEASE_MS):
+def keep(job, delay_ms):
+    script(PUSH, job, now_ms() + delay_ms)
+
+
+def work():
     while not stopping:
-        lease_end, said_end = now_ms() + lease_ms, now_ms() + LEASE_MS
+        lease_end = now_ms() + LEASE_MS
         job = script(TAKE, now_ms(), lease_end)
-        left_ms = said_end - now_ms()
+        left_ms = lease_end - now_ms()
         if job is None or left_ms <= 0:
             time.sleep(0.01)
             continue
@@ -72,4 +78,4 @@ stopping = []
 signal.signal(signal.SIGTERM, lambda *_: stopping.append(1))
 client = redis.Redis.from_url(sys.argv[2], decode_responses=True)
 if __name__ == "__main__":
-    push(int(sys.argv[3])) if sys.argv[1] == "push" else work()
+    push(keep) if sys.argv[1] == "push" else work()
