@@ -15,7 +15,7 @@ from zonelab.cluster.resp.busy_poll import BusyPoll
 from zonelab.cluster.resp.gradual_freeing import GradualFreeing
 from zonelab.cluster.resp.held_bytes import HeldBytes
 from zonelab.cluster.resp.protocol import wire
-from zonelab.cluster.resp.protocol.command_table import KINDS, CommandKind, CommandTable
+from zonelab.cluster.resp.protocol.command_table import KINDS, CommandDescription, CommandKind, CommandTable
 from zonelab.cluster.resp.protocol.remembered_scripts import RememberedScripts
 from zonelab.cluster.resp.protocol.subscription import Subscription
 from zonelab.cluster.resp.protocol.unpacker import Unpacker
@@ -165,8 +165,8 @@ class PortClient(ABC):
 
     __slots__ = (
         "_transport", "authenticated", "born_s", "closing", "commands", "coordinator", "has_written", "host",
-        "identity", "last_s", "library", "lost", "name", "plain", "protocol", "queue_failed", "queued", "queued_bytes",
-        "read_level", "subscription", "watching", "write_level",
+        "identity", "last_command", "last_s", "library", "lost", "name", "plain", "protocol", "queue_failed",
+        "queued", "queued_bytes", "read_level", "subscription", "watching", "write_level",
     )  # fmt: skip
 
     def __init__(self, host: PortHost) -> None:
@@ -189,6 +189,7 @@ class PortClient(ABC):
         """The connection is gone; nobody reads what it is sent."""
         self.plain = self.authenticated  # commands may go straight to the coordinator
         self.commands = 0
+        self.last_command: CommandDescription | None = None  # or one that is unknown
         self.has_written = False
         """Some zone may not have carried out all that this client has sent on the connections that clients share."""
         self.born_s = self.last_s = time.monotonic()

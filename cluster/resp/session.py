@@ -301,6 +301,7 @@ class ConnectionSession(WindowedClient):
                 room -= 1
                 spec = by_name.get(name)
                 if spec is not None and self.plain and spec.treatment is Treatment.FORWARD:
+                    self.last_command = spec
                     kind = spec.kind
                     if kind is run_kind:
                         run.append(raw)
@@ -331,6 +332,7 @@ class ConnectionSession(WindowedClient):
             return 0
         scanner.take_whole()
         self.commands += count
+        self.last_command = spec
         self._one = count == 1
         self._submit_packed(spec.kind, packed, count)
         return count

@@ -12,7 +12,7 @@ from typing import Protocol, cast, overload
 
 from zonelab.cluster.coordinators.coordinator import Coordinator
 from zonelab.cluster.resp.busy_poll import BusyPoll
-from zonelab.cluster.resp.protocol.command_table import CommandKind, CommandTable, Treatment
+from zonelab.cluster.resp.protocol.command_table import CommandDescription, CommandKind, CommandTable, Treatment
 from zonelab.cluster.resp.protocol.unpacker import Unpacker
 from zonelab.cluster.resp.reply_slots import ReplySlot
 from zonelab.cluster.resp.turn_batch import TurnBatch
@@ -42,6 +42,7 @@ class SingleClient(Protocol):
     commands: int
     has_written: bool
     in_flight: int
+    last_command: CommandDescription | None
     protocol: int
     read_level: Level
     single: int
@@ -189,6 +190,7 @@ class SingleCommands:
                 turn.add(run)
             client.has_written |= not kind.reads
             client.commands += 1
+            client.last_command = spec
             client.in_flight = 1
             client.single = ASKED
             client.slots.append(client.single_slot)
@@ -215,6 +217,7 @@ class SingleCommands:
         kind, sampled = spec.kind, self._sampled
         level = client.level_for(kind)
         client.commands += 1
+        client.last_command = spec
         client.in_flight = 1
         client.single = ASKED
         client.slots.append(client.single_slot)

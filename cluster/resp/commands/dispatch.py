@@ -26,6 +26,7 @@ _LEVEL_COMMAND = b"DYNO_CONFIG:CONN_CONSISTENCY"
 
 
 def dispatch(client: PortClient, spec: CommandDescription | None, raw: bytes) -> None:
+    client.last_command = spec
     arguments, count = wire.beginning(raw, _LOOKED_AT)
     if count > _LOOKED_AT and (count <= ARGUMENTS_MAX or client.host.coordinator.door is not None):
         arguments = wire.arguments(raw)
@@ -47,7 +48,7 @@ def dispatch(client: PortClient, spec: CommandDescription | None, raw: bytes) ->
         _refuse(client, _unknown_level(arguments) if sets_level else _unknown(arguments))
         return
     if spec.treatment is Treatment.CONTAINER or (spec.name in ("CLIENT", "COMMAND") and len(arguments) > 1):
-        found = client.host.table.find_subcommand(spec, arguments)
+        found = client.last_command = client.host.table.find_subcommand(spec, arguments)
         if found is None:
             wrong = f"unknown subcommand '{_shown(arguments[1])}'" if len(arguments) > 1 else _wrong_arity(spec)
             _refuse(client, f"ERR {wrong}. Try {spec.name} HELP." if len(arguments) > 1 else wrong)
