@@ -195,10 +195,6 @@ class Stream:
         last = self.between(0, ID_MAX, count=1, reverse=True)
         return last[0][0] if last else 0
 
-    def first_place(self) -> EntryId:
-        """Return the id with which the first block begins, be that entry deleted; ``ID_MAX`` without blocks."""
-        return self._firsts[0] if self._firsts else ID_MAX
-
     def remove(self, ids: Iterable[EntryId]) -> int:
         """Delete entries as XDEL does; return how many were there."""
         removed, first_too = 0, False
