@@ -63,12 +63,23 @@ class _ShardPerZone(ABC):
         await queue.start()
         return _ConsumerQueue(queue)
 
-    def _site(self, zone: str, wrap: Wrap) -> Site:
-        return site_of(self._testbed, tuple(self.shards), zone, level=self._scenario.setting, wrap=wrap)
-
-    @abstractmethod
     def _instance(self, zone: str, wrap: Wrap) -> DynoQueue | MultiQueue:
         """Return what one program of ``zone`` has; ``wrap`` is applied to each of its connections."""
+        settings = self._scenario.queue.of(ShardedSettings)
+        return self._made(
+            site_of(self._testbed, tuple(self.shards), zone, level=self._scenario.setting, wrap=wrap),
+            name=self._name,
+            prefix=self._prefix,
+            strategy=strategy_of(settings.sharding, zone),
+            unack_ms=settings.unack_ms,
+            unack_interval_ms=settings.unack_interval_ms,
+            compat=settings.compat,
+            without=self._without,
+        )
+
+    @abstractmethod
+    def _made(self, site: Site, **settings: Any) -> DynoQueue | MultiQueue:
+        """Make an instance for a program at ``site``."""
 
 
 class DynoUnderTest(_ShardPerZone):
@@ -98,18 +109,8 @@ class DynoUnderTest(_ShardPerZone):
     def final_state(self, zone: str) -> AsyncIterator[dict[str, Any]]:
         return v1_rows(self._testbed.direct(zone), self._keys, self.shards, zone=zone)
 
-    def _instance(self, zone: str, wrap: Wrap) -> DynoQueue:
-        settings = self._scenario.queue.of(ShardedSettings)
-        return v1_queue(
-            self._site(zone, wrap),
-            name=self._name,
-            prefix=self._prefix,
-            strategy=strategy_of(settings.sharding, zone),
-            unack_ms=settings.unack_ms,
-            unack_interval_ms=settings.unack_interval_ms,
-            compat=settings.compat,
-            without=self._without,
-        )
+    def _made(self, site: Site, **settings: Any) -> DynoQueue:
+        return v1_queue(site, **settings)
 
 
 class PipelinedUnderTest(_ShardPerZone):
@@ -139,18 +140,8 @@ class PipelinedUnderTest(_ShardPerZone):
     def final_state(self, zone: str) -> AsyncIterator[dict[str, Any]]:
         return v2_rows(self._testbed.direct(zone), self._keys, self.shards, zone=zone)
 
-    def _instance(self, zone: str, wrap: Wrap) -> MultiQueue:
-        settings = self._scenario.queue.of(ShardedSettings)
-        return v2_queue(
-            self._site(zone, wrap),
-            name=self._name,
-            prefix=self._prefix,
-            strategy=strategy_of(settings.sharding, zone),
-            unack_ms=settings.unack_ms,
-            unack_interval_ms=settings.unack_interval_ms,
-            compat=settings.compat,
-            without=self._without,
-        )
+    def _made(self, site: Site, **settings: Any) -> MultiQueue:
+        return v2_queue(site, **settings)
 
 
 def waiting_or_leased(holds: str, key: str, shard: str) -> Place:

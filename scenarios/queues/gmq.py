@@ -30,7 +30,7 @@ class GmqUnderTest(ListedJobsUnderTest):
             ttr_s=whole_seconds(queue.unack_ms),
             compat=queue.compat,
         )
-        self._keys = GmqKeys(prefix=self._settings.prefix)
+        self._keys: GmqKeys = GmqKeys(prefix=self._settings.prefix)
         self._program, self._programs = naming.program, count(1)
         self._cards: Mapping[str, GoChannel[DispatchedCard]] = {
             zone: GoChannel(testbed.runtime) for _, zone in self.services(scenario)
@@ -74,12 +74,6 @@ class GmqUnderTest(ListedJobsUnderTest):
 
     def _buckets(self) -> Sequence[Bucket]:
         return _buckets(self._keys, self._settings.buckets, self._settings.ttr_buckets)
-
-    def _ready_key(self, topic: str) -> str:
-        return self._keys.ready(topic)
-
-    def _job_key(self, job_id: str) -> str:
-        return self._keys.job(job_id)
 
 
 def _buckets(keys: GmqKeys, delayed: int, leased: int) -> Sequence[Bucket]:

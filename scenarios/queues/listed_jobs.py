@@ -2,7 +2,7 @@
 
 from abc import ABC, abstractmethod
 from collections.abc import AsyncIterator, Mapping, Sequence
-from typing import Any
+from typing import Any, Protocol
 
 from zonelab.cluster.testbed import Testbed
 from zonelab.engine.queue import Queue
@@ -17,8 +17,17 @@ Bucket = tuple[str, str]
 """A bucket: the place of its jobs in an end state, ``queue`` or ``unack``, and its key."""
 
 
+class JobKeys(Protocol):
+    """Keys of a queue's parts: of the ready list of a topic, and of a job."""
+
+    def ready(self, topic: str, /) -> str: ...
+    def job(self, job_id: str, /) -> str: ...
+
+
 class ListedJobsUnderTest(ABC):
     """Every topic is served by the first zone."""
+
+    _keys: JobKeys
 
     def __init__(self, testbed: Testbed, scenario: Scenario, *, topics: Sequence[str]) -> None:
         self._testbed, self._scenario = testbed, scenario
@@ -33,7 +42,7 @@ class ListedJobsUnderTest(ABC):
     async def depth(self, shard: str) -> Depth:
         """Return the depth of its ready list and of the buckets that all topics share."""
         direct, buckets = self._testbed.direct(self.shards[shard]), self._buckets()
-        keys = [("LLEN", self._ready_key(shard)), *(("ZCARD", key) for _, key in buckets)]
+        keys = [("LLEN", self._keys.ready(shard)), *(("ZCARD", key) for _, key in buckets)]
         ready, *sizes = await sizes_of(direct, keys)
         leased = sum(size for size, (place, _) in zip(sizes, buckets, strict=True) if place == "unack")
         return Depth(ready + sum(sizes) - leased, leased)
@@ -45,27 +54,21 @@ class ListedJobsUnderTest(ABC):
         for place, bucket in self._buckets():
             async for job_id, due_s in sorted_set(direct, bucket):
                 yield state_row(zone, place, job_id, shard=first, score=due_s * MS_PER_S, serving=serving)
-        lists = {topic: self._ready_key(topic) for topic in self.shards}
+        lists = {topic: self._keys.ready(topic) for topic in self.shards}
         for topic, key in lists.items():
             (ready,) = await direct.execute(("LRANGE", key, 0, -1))
             for raw in answer_of(ready):
                 yield state_row(zone, "queue", raw.decode(), shard=topic, serving=serving)
         others = {*(key for _, key in self._buckets()), *lists.values()}  # a prefix of jobs may be empty
-        async for key in keys_like(direct, self._job_key("*")):
+        async for key in keys_like(direct, self._keys.job("*")):
             if key not in others:
-                yield state_row(zone, "payload", key.removeprefix(self._job_key("")))
+                yield state_row(zone, "payload", key.removeprefix(self._keys.job("")))
 
     @abstractmethod
     def _instance(self, site: Site) -> Queue: ...
 
     @abstractmethod
     def _buckets(self) -> Sequence[Bucket]: ...
-
-    @abstractmethod
-    def _ready_key(self, topic: str) -> str: ...
-
-    @abstractmethod
-    def _job_key(self, job_id: str) -> str: ...
 
     def _site(self, zone: str, wrap: Wrap) -> Site:
         return site_of(self._testbed, self._scenario.zones, zone, level=self._scenario.setting, wrap=wrap)

@@ -31,7 +31,7 @@ class YouzanUnderTest(ListedJobsUnderTest):
             lock_ms=queue.lock_ms or queue.unack_ms,
             compat=queue.compat,
         )
-        self._keys = YouzanKeys(prefix=self._settings.prefix, compat=queue.compat)
+        self._keys: YouzanKeys = YouzanKeys(prefix=self._settings.prefix, compat=queue.compat)
         self._program, self._programs = naming.program, count(1)
 
     @staticmethod
@@ -69,12 +69,6 @@ class YouzanUnderTest(ListedJobsUnderTest):
 
     def _buckets(self) -> Sequence[Bucket]:
         return _buckets(self._keys, self._settings.buckets)
-
-    def _ready_key(self, topic: str) -> str:
-        return self._keys.ready(topic)
-
-    def _job_key(self, job_id: str) -> str:
-        return self._keys.job(job_id)
 
 
 def _buckets(keys: YouzanKeys, count: int) -> Sequence[Bucket]:
