@@ -311,10 +311,10 @@ def image(*, as_json: AsJson = False) -> None:
     """Build the images of container zones, their coordinators and gmq from the zonelab that is installed here."""
     require(Extra.DOCKER, asked="zonelab image")
     from zonelab.app.gmq_service.image import GMQ
-    from zonelab.cluster.admin.coordinator_image import build_coordinator_image
+    from zonelab.cluster.admin.coordinator_image import COORDINATOR
     from zonelab.cluster.real.zones.docker.zone_image import build_image
 
-    images = build_image(), build_coordinator_image(), GMQ.build()
+    images = build_image(), COORDINATOR.build(), GMQ.build()
     if as_json:
         print_json([{"image": built.name, "size_bytes": built.size_bytes} for built in images])
         return

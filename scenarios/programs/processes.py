@@ -17,7 +17,6 @@ from zonelab.scenarios.guests.environments import environment_of
 from zonelab.scenarios.guests.guest import load_guest
 from zonelab.scenarios.logs import LOGGER
 from zonelab.scenarios.programs import guardian
-from zonelab.scenarios.programs.addresses import address_of
 from zonelab.scenarios.programs.collected import CollectedEvents, EventSource
 from zonelab.scenarios.programs.command_record import CommandRecord
 from zonelab.scenarios.programs.command_strike import CommandStrike
@@ -166,7 +165,7 @@ class ProgramProcesses:
             for zone in section.zones(self._scenario.zones):
                 for index in range(section.count):
                     name = process_name(program, zone, index)
-                    address = await address_of(self._cluster, process=name, zone=zone, failover=section.failover)
+                    address = await self._cluster.add_program(zone, name, failover=section.failover)
                     if section.record_commands:
                         self._record_commands(name, zone)
                     values = {"host": address.host, "port": str(address.port), "zone": zone, "index": str(index)}

@@ -24,7 +24,7 @@ from support.compose import compose_command
 
 from zonelab.app.gmq_service.clients import BlockingGmqClient
 from zonelab.app.gmq_service.image import GMQ
-from zonelab.cluster.admin.coordinator_image import build_coordinator_image
+from zonelab.cluster.admin.coordinator_image import COORDINATOR
 from zonelab.cluster.real.zones.docker.zone_image import build_image
 from zonelab.cluster.real.zones.port import PortReservation
 
@@ -36,7 +36,7 @@ DEADLINE_S = 90
 
 @pytest.fixture(scope="module")
 def images():
-    return build_image(), build_coordinator_image(), GMQ.build()
+    return build_image(), COORDINATOR.build(), GMQ.build()
 
 
 class Composed:

@@ -9,7 +9,7 @@ import pytest
 import yaml
 
 from zonelab.app.gmq_service.image import GMQ
-from zonelab.cluster.admin.coordinator_image import coordinator_image
+from zonelab.cluster.admin.coordinator_image import COORDINATOR
 from zonelab.cluster.real.zones.docker.zone_image import (
     SERVER_PATH,
     USER_ID,
@@ -74,7 +74,7 @@ def test_without_ldd_the_error_says_so(monkeypatch, tmp_path):
 def test_the_compose_file_uses_the_images_that_are_built_and_publishes_on_loopback_the_ports_that_the_docs_name():
     text = (Path(__file__).parents[4] / "docker" / "compose.yaml").read_text()
     services = yaml.safe_load(re.sub(r"\$\{\w+:-(\d+)\}", r"\1", text))["services"].values()
-    assert {service["image"] for service in services} == {default_image(), coordinator_image(), GMQ.image}
+    assert {service["image"] for service in services} == {default_image(), COORDINATOR.image, GMQ.image}
     published = [port.rpartition(":")[0] for service in services for port in service["ports"]]
     zones = [base + zone for base in (7000, 7400, 8000) for zone in (1, 2, 3)]
     assert sorted(published) == [f"127.0.0.1:{port}" for port in sorted([*zones, 8000, 9277, 9503])]
