@@ -14,6 +14,7 @@ from zonelab.scenarios.errors import NotAccepted
 from zonelab.studies.evaluate.budget import FEWEST
 from zonelab.studies.evaluate.program_evaluation import ProgramAnswer, ProgramEvaluation
 from zonelab.studies.evaluate.program_rollout import ProgramRollout
+from zonelab.studies.evaluate.real_run import RealRuns
 from zonelab.studies.reporting.console import print_lines
 from zonelab.studies.reporting.report_table import Column, ReportTable
 
@@ -113,10 +114,8 @@ def evaluate_programs(
         raise NotAccepted(f"--runs: got {got}; accepted: at least {FEWEST * kinds}, {FEWEST} of each of {kinds} kinds")
     evaluation = ProgramEvaluation(
         rollout=rollout,
-        on=on,
+        real=RealRuns(on=on, runs=runs, command=command),
         repeats=budget_runs // kinds,
-        runs=runs,
-        command=command,
         first_seed=first_seed,
     )
     directory = evaluation.experiment.directory(runs)

@@ -75,7 +75,7 @@ def _load(base: Scenario, streams: Streams, messages: int) -> Load:
     explicit = base.workload is not None and base.workload.operations is not None
     if explicit or load.operations is not None:
         return load
-    rate_per_s = sum(load.rate_of(zone) for zone in base.zones)
+    rate_per_s = base.rate_per_s
     duration_s = min(load.duration_s, round(messages / rate_per_s, 3)) if rate_per_s else load.duration_s
     shortened = load.model_copy(update={"duration_s": duration_s})
     if base.queue.factory is not None and any(_service_faults(base)):
@@ -99,9 +99,7 @@ def _over_leases(base: Scenario, load: Load) -> Load:
     if load.duration_s >= wanted_s:
         return load
     part = load.duration_s / wanted_s
-    rates = load.rate_per_s
-    rate = {zone: each * part for zone, each in rates.items()} if isinstance(rates, dict) else rates * part
-    return load.model_copy(update={"duration_s": wanted_s, "rate_per_s": rate})
+    return load.at_rates(lambda rate: rate * part).model_copy(update={"duration_s": wanted_s})
 
 
 def _consumers(base: Scenario, random: Random) -> ConsumerSection:

@@ -161,7 +161,7 @@ def _links(scenario: Scenario) -> Iterator[Problem]:
 def _load(scenario: Scenario) -> Iterator[Problem]:
     load, queue = scenario.load, scenario.queue
     explicit = scenario.workload is not None and scenario.workload.operations is not None
-    pushed = sum(map(load.rate_of, scenario.zones)) * load.duration_s
+    pushed = scenario.rate_per_s * load.duration_s
     if pushed > MESSAGES_MAX:
         yield Problem.of("load", f"about {pushed:.3g} messages", f"rates and a duration for at most {MESSAGES_MAX}")
     if load.operations is not None:

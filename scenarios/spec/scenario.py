@@ -6,6 +6,7 @@ name. Reading files, overrides and error lines is in ``zonelab.scenarios.spec.re
 """
 
 import re
+from collections.abc import Callable
 from enum import StrEnum
 from typing import Annotated, Any
 
@@ -152,6 +153,12 @@ class Load(Section):
     def rate_of(self, zone: str) -> float:
         return self.rate_per_s.get(zone, 0.0) if isinstance(self.rate_per_s, dict) else self.rate_per_s
 
+    def at_rates(self, change: Callable[[float], float]) -> "Load":
+        """Return this load with what ``change`` makes of every rate."""
+        rate = self.rate_per_s
+        rates = {zone: change(one) for zone, one in rate.items()} if isinstance(rate, dict) else change(rate)
+        return self.model_copy(update={"rate_per_s": rates})
+
 
 class ConsumerSection(Section):
     per_zone: Annotated[int, Field(strict=True, ge=0, le=CLIENTS_MAX)] = 2
@@ -269,6 +276,11 @@ class Scenario(Section):
     @property
     def zones(self) -> tuple[str, ...]:
         return self.topology.zones
+
+    @property
+    def rate_per_s(self) -> float:
+        """Return the messages a second of all zones; 0 if the load has no rate."""
+        return sum(map(self.load.rate_of, self.zones))
 
     @property
     def setting(self) -> Setting:

@@ -64,12 +64,10 @@ def thinned(scenario: Scenario, k: int) -> ThinnedScenario:
     consumers, load = scenario.consumers, scenario.load
     left = consumers.per_zone // k
     factor = consumers.per_zone / left
-    rate = load.rate_per_s
-    rates = {zone: one / factor for zone, one in rate.items()} if isinstance(rate, dict) else rate / factor
     keys = load.keys and load.keys.model_copy(update={"count": load.keys.count // k})
     changed: dict[str, Any] = {
         "consumers": consumers.model_copy(update={"per_zone": left}),
-        "load": load.model_copy(update={"rate_per_s": rates, "keys": keys}),
+        "load": load.at_rates(lambda rate: rate / factor).model_copy(update={"keys": keys}),
         "replication": _replication(scenario, factor),
     }
     if isinstance(scenario.queue, FifoQueueSettings):

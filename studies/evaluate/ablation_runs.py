@@ -15,7 +15,7 @@ from zonelab.studies.evaluate.ablations import PAIRS_LEAST, Ablations, ablations
 from zonelab.studies.evaluate.budget import Budget
 from zonelab.studies.evaluate.evaluation import Evaluation, EvaluationRounds
 from zonelab.studies.evaluate.one_run import measured
-from zonelab.studies.evaluate.rollout import Rollout
+from zonelab.studies.evaluate.rollout import Rollout, run_name
 from zonelab.studies.guarantees.mechanisms import ClusterMechanism, mechanisms_of, parse_ablation
 from zonelab.studies.many_runs.experiment import Experiment
 from zonelab.studies.many_runs.task import Key, RunTask
@@ -54,10 +54,7 @@ class AblatedMeasure:
         scenario = self.rollout.run(setting, cell, seed)
         whole = mechanism == NOTHING_OFF
         make = queue_under_test if whole else parse_ablation(mechanism, engine=scenario.queue.engine).make_queue
-        trial = attempt(scenario, make_queue=make)
-        if trial.verdict is None:
-            raise RuntimeError(trial.run.record.error or "the lab failed")
-        found = measured(trial)
+        found = measured(attempt(scenario, make_queue=make))
         return replace(found, numbers={**found.numbers, **self.rollout.scale(setting, cell).numbers()})
 
 
@@ -169,4 +166,4 @@ class AblationRuns:
         return runs
 
     def _named(self, setting: int, mechanism: str, cell: RunKind) -> str:
-        return f"{self.evaluation.rollout.settings[setting].name} without {mechanism}, {cell}"
+        return run_name(f"{self.evaluation.rollout.settings[setting].name} without {mechanism}", cell)

@@ -22,7 +22,7 @@ from zonelab.scenarios.spec.simulation import ServiceSection
 from zonelab.studies.evaluate.confirmation import Confirmation, ConfirmationRow
 from zonelab.studies.evaluate.evaluation import Evaluation, EvaluationRounds
 from zonelab.studies.evaluate.real_run import OVERLOADED, RealRuns, RealRunsEnded
-from zonelab.studies.evaluate.rollout import Rollout
+from zonelab.studies.evaluate.rollout import Rollout, run_name
 from zonelab.studies.many_runs.state import RunState
 from zonelab.studies.many_runs.task import FinishedTask, Key
 from zonelab.studies.reporting.progress import Display, RunBar
@@ -140,7 +140,7 @@ class ConfirmationRuns:
         return None
 
     def _key(self, setting: str, cell: RunKind, seed: int) -> Key:
-        return f"{self.real.on}: {setting}, {cell}", seed
+        return f"{self.real.on}: {run_name(setting, cell)}", seed
 
     def _rows(self, name: str, outcomes: Outcomes, known: Mapping[Key, Observation]) -> Iterator[ConfirmationRow]:
         for cell in self._cells():

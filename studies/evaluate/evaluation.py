@@ -7,9 +7,8 @@ from math import ceil
 
 from zonelab.analysis.observation import Observation
 from zonelab.analysis.rates.decisions import PLANNED, UNPLANNED_LOOKS_MAX, UNSEEN_RUNS, ObjectiveJudgement, error_at
-from zonelab.analysis.rates.figures import SettingRates, rates_of
+from zonelab.analysis.rates.figures import SettingRates
 from zonelab.analysis.rates.objectives import Objective
-from zonelab.analysis.rates.outcomes import Outcomes
 from zonelab.analysis.rates.recommendation import Recommendation, recommend
 from zonelab.analysis.rates.year import RunKind
 from zonelab.scenarios.spec.evaluate import AcceptedOpen
@@ -18,7 +17,7 @@ from zonelab.studies.evaluate.allotment import KNOWN_PART, RunCosts, by_spread, 
 from zonelab.studies.evaluate.budget import DAY_S, FEWEST, LEAST, Budget, load_size_s
 from zonelab.studies.evaluate.first_stages import FirstStage, first_stages, without_broken
 from zonelab.studies.evaluate.one_run import EvaluationMeasure
-from zonelab.studies.evaluate.rollout import Rollout
+from zonelab.studies.evaluate.rollout import Rollout, run_name
 from zonelab.studies.evaluate.run_prices import RunPrices, cost_s
 from zonelab.studies.many_runs.experiment import Experiment
 from zonelab.studies.many_runs.run_all import IN_THIS_PROCESS, AllRuns
@@ -99,7 +98,7 @@ class Evaluation:
         self._end_s = begin_s + budget.seconds if budget.seconds is not None else float("inf")
         self._counts, self._going_on = dict.fromkeys(cells, 0), [one.name for one in self.rollout.settings]
         self._done = AllRuns()
-        self._rates = self._measured(self._done)
+        self._rates = self.rollout.measured(self._done.results)
         looks, look, going_on = budget.looks(len(stages)), 0, True
         for number, stage in enumerate(stages):
             going_on = going_on and self._of_stage(stage, state)
@@ -159,11 +158,11 @@ class Evaluation:
         """
         self._end_s = float("inf")
         done = self._made(counts, settings, state)
-        return self._measured(done), done.complete
+        return self.rollout.measured(done.results), done.complete
 
     def kept(self, state: RunState) -> Mapping[str, SettingRates]:
         """Return what the runs that are there say of each setting, without a new one."""
-        return self._measured(AllRuns(results=state.results))
+        return self.rollout.measured(state.results)
 
     def _afford(self, budget: Budget, cell: RunKind, state: RunState) -> None:
         """Learn what a run takes: of runs that are there, or of one that is made; raises ``NotAccepted``.
@@ -334,7 +333,7 @@ class Evaluation:
         except _TimeIsUp:
             done = AllRuns(complete=True)
             wanted = {
-                (_named(name, cell), seed)
+                (run_name(name, cell), seed)
                 for cell, seed in self.rollout.in_turn(counts, first=self.first_seed)
                 for name in names
             }
@@ -342,7 +341,7 @@ class Evaluation:
         self._done.results.update(done.results)
         self._done.failures.update(done.failures)
         self._done.complete = done.complete
-        self._rates = self._measured(self._done)
+        self._rates = self.rollout.measured(self._done.results)
         return done.complete and self.now_s() < self._end_s
 
     def _show(self, done: int, total: int) -> None:
@@ -362,23 +361,11 @@ class Evaluation:
     ) -> AllRuns:
         places = {setting.name: place for place, setting in enumerate(self.rollout.settings)}
         tasks = [
-            RunTask(_named(setting, cell), seed, (places[setting], cell, seed))
+            RunTask(run_name(setting, cell), seed, (places[setting], cell, seed))
             for cell, seed in self.rollout.in_turn(counts, first=self.first_seed)
             for setting in settings
         ]
         return self.experiment.run(tasks, workers=self.workers, state=state, progress=self._show, on_finished=self._pay)
-
-    def _measured(self, done: AllRuns) -> dict[str, SettingRates]:
-        by_name: dict[str, dict[int, Observation]] = {}
-        for (name, seed), outcome in done.results.items():
-            by_name.setdefault(name, {})[seed] = outcome
-        outcomes = {
-            setting.name: Outcomes(
-                {cell: by_name.get(_named(setting.name, cell), {}) for cell in self.rollout.year.cells}
-            )
-            for setting in self.rollout.settings
-        }
-        return rates_of(outcomes, self.rollout.year)
 
     def _decided(self, look: int, looks: int | None) -> Recommendation:
         evaluate = self.rollout.evaluate
@@ -391,7 +378,3 @@ class Evaluation:
             accepts_unseen=evaluate.accept is AcceptedOpen.UNSEEN,
         )
         return self._found
-
-
-def _named(setting: str, cell: RunKind) -> str:
-    return f"{setting}, {cell}"

@@ -57,17 +57,20 @@ class EvaluationMeasure:
         """Raises ``RuntimeError`` if there is no verdict."""
         setting, cell, seed = which
         begin_s = time.process_time()
-        trial = attempt(self.rollout.run(setting, cell, seed))
-        if trial.verdict is None:
-            raise RuntimeError(trial.run.record.error or "the lab failed")
-        found, scale = measured(trial), self.rollout.scale(setting, cell).numbers()
+        found = measured(attempt(self.rollout.run(setting, cell, seed)))
+        scale = self.rollout.scale(setting, cell).numbers()
         took_s = time.process_time() - begin_s
         return replace(found, numbers={**found.numbers, **scale, PROCESSOR_S: took_s})
 
 
 def measured(trial: Trial) -> Observation:
-    """Return what the run showed, the times of its operations and what they cost."""
+    """Return what the run showed, the times of its operations and what they cost.
+
+    Raises ``RuntimeError`` if there is no verdict.
+    """
     record = trial.run.record
+    if trial.verdict is None:
+        raise RuntimeError(record.error or "the lab failed")
     return _with_figures(
         trial.observation(),
         trial.tables(OPERATIONS_NAME, OPERATIONS).batch(),

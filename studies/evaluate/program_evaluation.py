@@ -6,19 +6,17 @@ from pathlib import Path
 
 from zonelab.analysis.observation import Observation
 from zonelab.analysis.rates.decisions import ERROR
-from zonelab.analysis.rates.figures import SettingRates, rates_of
+from zonelab.analysis.rates.figures import SettingRates
 from zonelab.analysis.rates.objectives import CASES, Figure, Objective, TimedOperation
-from zonelab.analysis.rates.outcomes import Outcomes
 from zonelab.analysis.rates.recommendation import Recommendation, recommend
 from zonelab.analysis.rates.year import RunKind
 from zonelab.analysis.runs.directory import RunDirectory
 from zonelab.analysis.runs.errors import RunError
-from zonelab.scenarios.arms import ZoneKind
-from zonelab.scenarios.run.on_servers import run_on_servers
 from zonelab.scenarios.spec.evaluate import AcceptedOpen
 from zonelab.studies.evaluate.one_run import measured_run
 from zonelab.studies.evaluate.program_rollout import ProgramRollout
-from zonelab.studies.evaluate.real_run import RealRunsEnded, RunReal
+from zonelab.studies.evaluate.real_run import RealRuns, RealRunsEnded
+from zonelab.studies.evaluate.rollout import run_name
 from zonelab.studies.many_runs.experiment import Experiment
 from zonelab.studies.many_runs.state import RunState
 from zonelab.studies.many_runs.task import FinishedTask, Key
@@ -50,18 +48,12 @@ class ProgramAnswer:
 
 @dataclass(frozen=True, kw_only=True)
 class ProgramEvaluation:
-    """Makes ``repeats`` runs of each kind and setting of ``rollout``, one at a time, and keeps them.
-
-    ``runs``: where their directories are made. ``command``: what they were made by.
-    """
+    """Makes ``repeats`` runs of each kind and setting of ``rollout``, one at a time, and keeps them."""
 
     rollout: ProgramRollout
-    on: ZoneKind
+    real: RealRuns
     repeats: int
-    runs: Path
-    command: str
     first_seed: int = 1
-    run_real: RunReal = run_on_servers
 
     @property
     def experiment(self) -> Experiment[Key]:
@@ -71,7 +63,7 @@ class ProgramEvaluation:
             verb="evaluate",
             name=self.rollout.scenario.name,
             measure=_never,
-            decided_by=(str(self.on), *identities(self.rollout.settings), *faults),
+            decided_by=(str(self.real.on), *identities(self.rollout.settings), *faults),
         )
 
     def answer(self, state: RunState) -> ProgramAnswer:
@@ -93,7 +85,7 @@ class ProgramEvaluation:
             for kind in cells:
                 seed = self.rollout.seeds(kind, self.repeats, first=self.first_seed)[number]
                 for place, setting in enumerate(self.rollout.settings):
-                    yield (_named(setting.name, kind), seed), (place, kind, seed)
+                    yield (run_name(setting.name, kind), seed), (place, kind, seed)
 
     def _make(self, state: RunState, left_out: list[str]) -> None:
         planned = {key: which for key, which in self._planned() if key not in state.results}
@@ -101,32 +93,21 @@ class ProgramEvaluation:
         with Display() as shown:
             shown.announce("evaluate", list(scenarios.values()))
             for key, scenario in scenarios.items():
-                shown.begin(f"{key[0]}, seed {key[1]}")
-                directory, record = self.run_real(
-                    scenario, kind=self.on, runs=self.runs, watcher=shown, command=self.command
-                )
-                shown.done(record.status)
-                if record.status != "complete":
-                    reason = f"{record.error}; see {directory / 'lab.log'}"
-                    raise RealRunsEnded(None if record.status == "interrupted" else reason)
+                title = f"{key[0]}, seed {key[1]}"
+                directory = self.real.made(scenario, title=title, shown=shown)
+                shown.done("complete")
                 run = _observed(directory)
                 if run.problem is None:
                     state.add(FinishedTask(key=key, result=run))
                 else:
-                    left_out.append(f"{key[0]}, seed {key[1]}: {run.problem}; see {directory}")
+                    left_out.append(f"{title}: {run.problem}; see {directory}")
 
     def _decided(
         self, state: RunState, left_out: Sequence[str], *, complete: bool, failure: str | None
     ) -> ProgramAnswer:
         year, evaluate = self.rollout.year, self.rollout.evaluate
-        by_name: dict[str, dict[int, Observation]] = {}
-        for (name, seed), run in state.results.items():
-            by_name.setdefault(name, {})[seed] = run
-        outcomes = {
-            one.name: Outcomes({kind: by_name.get(_named(one.name, kind), {}) for kind in year.cells})
-            for one in self.rollout.settings
-        }
-        measured = rates_of(outcomes, year)
+        measured = self.rollout.measured(state.results)
+        outcomes = {name: one.outcomes for name, one in measured.items()}
         made = [run for one in outcomes.values() for by_seed in one.runs.values() for run in by_seed.values()]
         unjudged = [one for one in evaluate.objectives if not _is_judged(one.figure, made)]
         found = recommend(
@@ -171,10 +152,6 @@ def _is_judged(figure: Figure, runs: Sequence[Observation]) -> bool:
     if figure.operation is not None:
         return figure.operation not in silent and any(run.samples.get(figure.operation) for run in runs)
     return not figure.counts_cases or figure.name not in CASES or not set(CASES[figure.name]) <= silent
-
-
-def _named(setting: str, kind: RunKind) -> str:
-    return f"{setting}, {kind}"
 
 
 def _never(which: Key) -> Observation:

@@ -2,30 +2,23 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 from zonelab.analysis.rates.year import NO_FAULT, RunKind, Year
 from zonelab.scenarios.arms import Arm
-from zonelab.scenarios.errors import NotAccepted, ScenarioError
-from zonelab.scenarios.spec.evaluate import Evaluate, ExpectedFaults, LoadTimes
-from zonelab.scenarios.spec.reading import load_scenario, scenario_of
+from zonelab.scenarios.errors import NotAccepted
+from zonelab.scenarios.spec.evaluate import ExpectedFaults, LoadTimes
+from zonelab.scenarios.spec.reading import scenario_of
 from zonelab.scenarios.spec.scenario import Scenario
-from zonelab.studies.evaluate.rollout import SEEDS_OF_CELL, lacking, placed, vary_words
-from zonelab.studies.sweep.settings import Setting, settings_of
+from zonelab.studies.evaluate.rollout import RolloutSettings, placed
 
 SIMULATES_NONE = "programs: cannot be simulated, so they are evaluated on real servers only: --on process"
 
 
 @dataclass(frozen=True)
-class ProgramRollout:
-    """Rollout of ``scenario``. ``settings``: in the order of the file; their scenarios have no faults.
-
-    A class of faults is run at the one length that it has in a year, which has to fit into the load.
-    """
-
-    scenario: Scenario
-    evaluate: Evaluate
-    settings: tuple[Setting, ...]
+class ProgramRollout(RolloutSettings):
+    """A class of faults is run at the one length that it has in a year, which has to fit into the load."""
 
     @classmethod
     def load(cls, source: str, *, overrides: Sequence[str] = ()) -> "ProgramRollout":
@@ -33,30 +26,16 @@ class ProgramRollout:
 
         Raises ``ScenarioError`` if a setting or a fault is no valid scenario, ``NotAccepted`` if a fault is too long.
         """
-        base = load_scenario(source, overrides=[*overrides, f"arm={Arm.REAL}"])
-        if lines := list(lacking(base)):
-            raise ScenarioError([f"{source}: {line}" for line in lines])
-        assert base.evaluate is not None
-        settings = settings_of(source, vary=vary_words(base.evaluate), overrides=overrides, arm=Arm.REAL)
-        plain = tuple(
-            Setting(name=one.name.replace('"', ""), scenario=one.scenario.model_copy(update={"evaluate": None}))
-            for one in settings
-        )
-        rollout = cls(base, base.evaluate, plain)
+        rollout = cls._read(source, overrides, Arm.REAL)
         rollout._check(source)
         return rollout
 
-    @property
+    @cached_property
     def year(self) -> Year:
         """Return the year, each class of whose faults has one length."""
         times = LoadTimes(run_s=self.scenario.load.duration_s, grows=False)
         faults = tuple(_of_one_length(one).yearly(name, times) for name, one in self.evaluate.faults.items())
         return Year(run_s=times.run_s, faults=faults)
-
-    def seeds(self, kind: RunKind, count: int, *, first: int) -> range:
-        """Return the seeds of runs of ``kind``: each kind has its own."""
-        begin = first + self.year.cells.index(kind) * SEEDS_OF_CELL
-        return range(begin, begin + count)
 
     def run(self, setting: int, kind: RunKind, seed: int) -> Scenario:
         """Return the scenario of one run, its fault where ``seed`` says. Raises ``ScenarioError``."""

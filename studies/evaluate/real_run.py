@@ -50,15 +50,19 @@ class RealRuns:
 
         Raises ``RealRunsEnded``, ``OSError``.
         """
+        found = _measured(self.made(scenario, title=title, shown=shown), title=scenario.level)
+        shown.done("measured" if found.problem is None else "busy machine")
+        return found
+
+    def made(self, scenario: Scenario, *, title: str, shown: Display) -> Path:
+        """Make a run and return its directory, before ``shown`` has its end. Raises ``RealRunsEnded``, ``OSError``."""
         shown.begin(title)
         directory, record = self.run_real(scenario, kind=self.on, runs=self.runs, watcher=shown, command=self.command)
         if record.status != "complete":
             shown.done(record.status)
             reason = f"{record.error}; see {directory / 'lab.log'}"
             raise RealRunsEnded(None if record.status == "interrupted" else reason)
-        found = _measured(directory, title=scenario.level)
-        shown.done("measured" if found.problem is None else "busy machine")
-        return found
+        return directory
 
 
 def _measured(directory: Path, *, title: str) -> Observation:

@@ -329,7 +329,7 @@ class EvaluationResult:
             ],
             "rates": self._given_faults.to_json(row.setting),
             "faults": [cost.to_json() for cost in fault_costs(self.done.measured[row.setting])],
-            "year": {str(figure): _json(value) for figure, value in values.items()},
+            "year": {str(figure): value.to_json() for figure, value in values.items()},
             "told": {str(figure): self._year.told(row.setting, figure) for figure, value in values.items()},
         }
 
@@ -349,8 +349,3 @@ class EvaluationResult:
 
 
 _STYLES = {ObjectiveStatus.MET: "green", ObjectiveStatus.NOT_MET: "red", ObjectiveStatus.OPEN: "yellow"}
-
-
-def _json(value: Estimate) -> dict[str, float | None]:
-    ends = {name: float(getattr(value, name)) for name in ("value", "low", "high")}
-    return {name: None if abs(end) == float("inf") else end for name, end in ends.items()}

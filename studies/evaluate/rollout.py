@@ -2,16 +2,20 @@
 
 import json
 import re
+from abc import abstractmethod
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from math import inf
-from typing import Any
+from typing import Any, Self
 
 from pydantic import TypeAdapter
 
-from zonelab.analysis.rates.outcomes import RunScale
+from zonelab.analysis.observation import Observation
+from zonelab.analysis.rates.figures import SettingRates, rates_of
+from zonelab.analysis.rates.outcomes import Outcomes, RunScale
 from zonelab.analysis.rates.year import RunKind, Year
+from zonelab.scenarios.arms import Arm
 from zonelab.scenarios.errors import ScenarioError
 from zonelab.scenarios.faults.catalogue import CLASSES, AnyFault
 from zonelab.scenarios.faults.fault import Targets
@@ -21,6 +25,7 @@ from zonelab.scenarios.spec.reading import load_scenario, scenario_of
 from zonelab.scenarios.spec.scenario import Scenario
 from zonelab.scenarios.spec.thinning import MESSAGES_MAX, thinned, thinning_for, thinning_for_messages
 from zonelab.studies.evaluate.thresholds import passed
+from zonelab.studies.many_runs.task import Key
 from zonelab.studies.sweep.settings import Setting, settings_of
 
 UNTHINNED_MESSAGES_MAX = 10_000
@@ -40,7 +45,7 @@ _PLAIN = re.compile(r"[A-Za-z][\w.+*:-]*")
 
 
 @dataclass(frozen=True)
-class Rollout:
+class RolloutSettings:
     """``settings``: in the order of the file; their scenarios have neither faults nor the section itself."""
 
     scenario: Scenario
@@ -48,24 +53,56 @@ class Rollout:
     settings: tuple[Setting, ...]
 
     @classmethod
-    def load(cls, source: str, *, overrides: Sequence[str] = ()) -> "Rollout":
-        """Raises ``ScenarioError`` if a setting or a fault is no valid scenario."""
-        base = load_scenario(source, overrides=[*overrides, "arm=sim"])
-        if lines := list(lacking(base)):
+    def _read(cls, source: str, overrides: Sequence[str], arm: Arm) -> Self:
+        base = load_scenario(source, overrides=[*overrides, f"arm={arm}"])
+        if lines := list(_lacking(base)):
             raise ScenarioError([f"{source}: {line}" for line in lines])
         evaluate = base.evaluate
         assert evaluate is not None
+        vary = [f"{path}={','.join(map(_written, values))}" for path, values in evaluate.vary.items()]
         try:
-            varied = settings_of(source, vary=vary_words(evaluate), overrides=overrides)
+            varied = settings_of(source, vary=vary, overrides=overrides, arm=arm)
         except ScenarioError as error:
             problems = [line.replace("--vary", f"{source}: evaluate.vary", 1) for line in error.lines]
             raise ScenarioError(problems) from None
-        settings = tuple(
+        settings = (
             Setting(name=one.name.replace('"', ""), scenario=one.scenario.model_copy(update={"evaluate": None}))
             for one in varied
         )
-        rollout = cls(base, evaluate, settings)
-        for place in range(len(settings)):
+        return cls(base, evaluate, tuple(settings))
+
+    @property
+    @abstractmethod
+    def year(self) -> Year:
+        """Return the year, with the kinds of runs that are made of each setting."""
+
+    def seeds(self, cell: RunKind, count: int, *, first: int) -> range:
+        """Return the seeds of runs of a kind: each kind has its own."""
+        begin = first + self.year.cells.index(cell) * SEEDS_OF_CELL
+        return range(begin, begin + count)
+
+    def measured(self, results: Mapping[Key, Observation]) -> dict[str, SettingRates]:
+        """Return what runs, by ``run_name`` and seed, say of each setting."""
+        by_name: dict[str, dict[int, Observation]] = {}
+        for (name, seed), run in results.items():
+            by_name.setdefault(name, {})[seed] = run
+        year = self.year
+        outcomes = {
+            one.name: Outcomes({cell: by_name.get(run_name(one.name, cell), {}) for cell in year.cells})
+            for one in self.settings
+        }
+        return rates_of(outcomes, year)
+
+
+@dataclass(frozen=True)
+class Rollout(RolloutSettings):
+    """A rollout whose runs are simulated."""
+
+    @classmethod
+    def load(cls, source: str, *, overrides: Sequence[str] = ()) -> "Rollout":
+        """Raises ``ScenarioError`` if a setting or a fault is no valid scenario."""
+        rollout = cls._read(source, overrides, Arm.SIM)
+        for place in range(len(rollout.settings)):
             rollout._check_faults(place, source)
         return rollout
 
@@ -79,7 +116,7 @@ class Rollout:
         """The year, whose runs are thinned where one of the load as it is would have too many messages or consumers."""
         year = self.evaluate.year(self.times)
         every = [one.scenario for one in self.settings]
-        rate_per_s = max(map(_rate_per_s, every))
+        rate_per_s = max(one.rate_per_s for one in every)
         fit = min(UNTHINNED_MESSAGES_MAX, max(MESSAGES_MAX, year.run_s * rate_per_s))
         longest = {one.name: year.load_s(one.cells[-1]) * rate_per_s for one in year.faults}
 
@@ -136,10 +173,6 @@ class Rollout:
             shortened_by=self._load_s(setting, cell) / self._loaded(setting, cell).load.duration_s,
         )
 
-    def seeds(self, cell: RunKind, count: int, *, first: int) -> range:
-        begin = first + self.year.cells.index(cell) * SEEDS_OF_CELL
-        return range(begin, begin + count)
-
     def in_turn(self, counts: Mapping[RunKind, int], *, first: int) -> list[tuple[RunKind, int]]:
         """Return kinds and seeds of runs of all kinds in proportion, so that what Ctrl-C leaves is of all kinds."""
         places = [
@@ -152,7 +185,7 @@ class Rollout:
     def _loaded(self, setting: int, cell: RunKind) -> Scenario:
         """The scenario of a setting with as much load as a run of this kind has."""
         made = thinned(self.settings[setting].scenario, cell.thinning).scenario
-        load_s, rate_per_s = self._load_s(setting, cell), _rate_per_s(made)
+        load_s, rate_per_s = self._load_s(setting, cell), made.rate_per_s
         if cell == self.year.calm:
             load_s = min(load_s, UNTHINNED_MESSAGES_MAX / rate_per_s) if rate_per_s else load_s
         return made.model_copy(update={"load": made.load.model_copy(update={"duration_s": load_s})})
@@ -190,7 +223,12 @@ class Rollout:
                 raise ScenarioError(lines) from None
 
 
-def lacking(scenario: Scenario) -> Iterator[str]:
+def run_name(setting: str, cell: RunKind) -> str:
+    """Return the name of the runs of a kind with a setting, which tells results apart."""
+    return f"{setting}, {cell}"
+
+
+def _lacking(scenario: Scenario) -> Iterator[str]:
     """Yield what keeps a scenario from being evaluated. Programs push by themselves, without ``load.rate_per_s``."""
     if scenario.evaluate is None:
         example = "" if scenario.programs else ", see zonelab new rollout"
@@ -207,16 +245,6 @@ def pushes(scenario: Scenario) -> bool:
     """Return whether any zone pushes messages."""
     load = scenario.load
     return bool(load.arrivals or load.operations or any(map(load.rate_of, scenario.zones)))
-
-
-def vary_words(evaluate: Evaluate) -> list[str]:
-    """Return what is varied as ``--vary`` has it."""
-    return [f"{path}={','.join(map(_written, values))}" for path, values in evaluate.vary.items()]
-
-
-def _rate_per_s(scenario: Scenario) -> float:
-    """Return the messages a second of all zones; 0 if the load has no rate."""
-    return sum(map(scenario.load.rate_of, scenario.zones))
 
 
 def _written(value: Any) -> str:

@@ -37,7 +37,7 @@ def short_rollout(rollout: Rollout) -> Rollout:
 
 def _thinning(scenarios: list[Scenario]) -> int:
     """Return the least thinning with which no run has more than ``RATE_PER_S``, or the largest that there is."""
-    wanted = max(ceil(sum(map(one.load.rate_of, one.zones)) / RATE_PER_S) for one in scenarios)
+    wanted = max(ceil(one.rate_per_s / RATE_PER_S) for one in scenarios)
     most = min(map(most_thinned, scenarios))
     found = [k for k in range(1, most + 1) if not any(refusal(one, k) for one in scenarios)]
     return min((k for k in found if k >= wanted), default=found[-1])

@@ -64,9 +64,7 @@ class InputEnd:
 def scaled(scenario: Scenario, what: str, factor: float) -> Scenario:
     """Return ``scenario`` with so many times the rate, the lag or the work. Raises ``ScenarioError``."""
     if what == "rate":
-        rate = scenario.load.rate_per_s
-        rates = {zone: one * factor for zone, one in rate.items()} if isinstance(rate, dict) else rate * factor
-        return scenario.model_copy(update={"load": scenario.load.model_copy(update={"rate_per_s": rates})})
+        return scenario.model_copy(update={"load": scenario.load.at_rates(lambda rate: rate * factor)})
     if what == "work":
         work = {"processing": _times(scenario.consumers.processing, factor, "work")}
         return scenario.model_copy(update={"consumers": scenario.consumers.model_copy(update=work)})

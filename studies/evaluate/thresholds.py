@@ -16,6 +16,5 @@ def _thresholds(scenario: Scenario) -> Iterator[tuple[str, float]]:
     yield "the lease", scenario.queue.unack_ms / 1000
     if replication.anti_entropy is not None:
         yield "retention of anti-entropy", replication.anti_entropy.retention_s
-    rate_per_s = sum(map(scenario.load.rate_of, scenario.zones))
-    if replication.hinted_handoff is not None and rate_per_s:  # each message is one write at least
-        yield "the queue of hints", replication.hinted_handoff.queue / rate_per_s
+    if replication.hinted_handoff is not None and scenario.rate_per_s:  # each message is one write at least
+        yield "the queue of hints", replication.hinted_handoff.queue / scenario.rate_per_s

@@ -54,7 +54,7 @@ class YearlyCost:
         """``commands``: a message; ``outcomes``: of runs, which show these and bytes in parts. None if the load of
         ``scenario`` has no rate, as nothing says what a year has.
         """
-        rate_per_s = sum(map(scenario.load.rate_of, scenario.zones))
+        rate_per_s = scenario.rate_per_s
         if not rate_per_s or scenario.load.operations is not None or scenario.load.arrivals is not None:
             return None
         longest = max(year.faults, key=lambda one: one.lasts_s, default=None)
