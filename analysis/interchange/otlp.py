@@ -12,8 +12,9 @@ from hashlib import blake2b
 from itertools import islice
 from typing import Any, NamedTuple, TextIO
 
-from zonelab.analysis.interchange.run_events import INVOKE, RunEvent, delivery_of, run_events
+from zonelab.analysis.interchange.run_events import INVOKE, RunEvent, run_events
 from zonelab.analysis.runs.directory import RunDirectory
+from zonelab.analysis.stories.lease_ends import delivery_of
 
 SPANS_A_LINE = 1_000
 
@@ -109,7 +110,7 @@ class _Spans:
         return span
 
     def _parent(self, begun: RunEvent, ended: RunEvent, row: Mapping[str, Any]) -> str | None:
-        message, number = row["message_id"], delivery_of(ended, dict(row))
+        message, number = row["message_id"], delivery_of(row)
         if begun.f not in ("push", "pop") and number is not None:
             delivery = self._span_id(number, message)
             if delivery in self._deliveries[message]:

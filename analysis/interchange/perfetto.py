@@ -8,8 +8,9 @@ from itertools import count
 from typing import Any, BinaryIO
 
 from zonelab.analysis.interchange.perfetto_packets import Flows, PerfettoFile
-from zonelab.analysis.interchange.run_events import INVOKE, RunEvent, delivery_of, run_events, values_by_operation
+from zonelab.analysis.interchange.run_events import INVOKE, RunEvent, run_events, values_by_operation
 from zonelab.analysis.runs.directory import RunDirectory
+from zonelab.analysis.stories.lease_ends import delivery_of
 
 MESSAGES_NAMED = 10
 """Messages of one operation that its slice names."""
@@ -113,7 +114,7 @@ class _OperationSlices:
         delivered: set[tuple[str, int]] = set()
         for event in run_events(self._run):
             for row in event.messages:
-                message, number = row["message_id"], delivery_of(event, row)
+                message, number = row["message_id"], delivery_of(row)
                 if event.f == "push" and event.type == INVOKE:
                     pushed.setdefault(message, event.op_id)
                 elif event.delivers and number is not None and (message, number) not in delivered:
@@ -154,7 +155,7 @@ class _OperationSlices:
     def _end(self, event: RunEvent) -> None:
         track = self._open.pop(event.op_id)
         for row in event.messages if event.delivers else ():
-            key = row["message_id"], delivery_of(event, row) or 0
+            key = row["message_id"], delivery_of(row) or 0
             flows = Flows(out=self._out.get(key, ()), into=self._into.get(key, ()))
             self._tracks.file.instant(track, event.time_ns, row["message_id"], category="delivery", flows=flows)
         arguments: dict[str, str | int] = {"outcome": event.type}

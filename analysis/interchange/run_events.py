@@ -48,12 +48,6 @@ def run_events(run: StorySource) -> Iterator[RunEvent]:
         )
 
 
-def delivery_of(event: RunEvent, row: dict[str, Any]) -> int | None:
-    """Return the number of the delivery that a row is about: without one of its own, a delivery has that of its pop."""
-    number: int | None = event.op_id if event.f == "pop" and row["delivery"] is None else row["delivery"]
-    return number
-
-
 def values_by_operation(run: RunDirectory) -> dict[int, dict[str, Any]]:
     """Return what each operation of a workload brought and got, by ``op_id``. Raises ``RunError``."""
     table = run.table(VALUES_NAME, VALUES)

@@ -180,6 +180,10 @@ class RunInfo(BaseModel):
         """The wall clock of the run at run time ``time_ns``, in whole milliseconds."""
         return (self.epoch_ns + time_ns) // NS_PER_MS
 
+    def run_ns(self, wall_ms: int) -> int:
+        """Return the run time at which the wall clock of the run is ``wall_ms``."""
+        return wall_ms * NS_PER_MS - self.epoch_ns
+
 
 def opened_info(path: Path) -> tuple[Path, RunInfo]:
     """The directory that ``path``, which may be a link such as ``latest``, leads to, and its ``run.json`` as written.

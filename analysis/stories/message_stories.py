@@ -11,6 +11,7 @@ from typing import Any, Self
 
 from zonelab.analysis.checkers.judgement import Case
 from zonelab.analysis.runs.fault_bands import FaultBand
+from zonelab.analysis.stories.lease_ends import LeaseEnds, delivery_of
 from zonelab.analysis.stories.lines import (
     CLOCK,
     STORIES_MAX,
@@ -24,7 +25,7 @@ from zonelab.analysis.stories.lines import (
     with_faults,
 )
 from zonelab.analysis.stories.program_paths import program_lines
-from zonelab.analysis.units import NS_PER_MS, NS_PER_S
+from zonelab.analysis.units import NS_PER_S
 
 _COLUMNS = (
     *("index", "time_ns", "process", "f", "type", "op_id", "message_id"),
@@ -129,46 +130,27 @@ class _MessageTeller:
             return f"{row['f']}{of} …"
         words = f"{row['f']}{of}: {outcome_words(row)}"
         if row["f"] == "pop" and row["type"] == "ok":
-            words = f"pop: gets it, delivery {_delivery(row)}"
+            words = f"pop: gets it, delivery {delivery_of(row)}"
         if row["f"] == "push" and row["due_ms"] is not None:
             words += f"; due at {self._seconds(row['due_ms'])} s"
         leased = row["f"] != "ack" and row["lease_end_ms"] is not None
         return words + (f"; lease until {self._seconds(row['lease_end_ms'])} s" if leased else "")
 
     def _due(self, rows: Sequence[Mapping[str, Any]]) -> Iterator[Line]:
-        """Told if it came after the push that the queue confirmed."""
+        """Yield the due time, if it came after the push that the queue confirmed."""
         for row in rows:
             if row["f"] == "push" and row["type"] == "ok" and row["due_ms"] is not None:
-                due_ns = self._run_ns(row["due_ms"])
+                due_ns = self.run.info.run_ns(row["due_ms"])
                 if due_ns > row["time_ns"]:
                     yield Line(due_ns, CLOCK, "it is due")
                 return
 
     def _lease_ends(self, rows: Sequence[Mapping[str, Any]]) -> Iterator[Line]:
-        """The last end that was confirmed for each delivery, unless the run, or an ack, ended before."""
-        ends: dict[int, int] = {}
+        ends = LeaseEnds(self.run.info)
         for row in rows:
-            number = _delivery(row)
-            if row["type"] != "ok" or number is None:
-                continue
-            if row["f"] == "ack":
-                if row["time_ns"] < ends.get(number, 0):
-                    del ends[number]
-            elif row["lease_end_ms"] is not None:
-                ends[number] = self._run_ns(row["lease_end_ms"])
-        last_ns = max((end for _, end in self.run.info.phases.values()), default=0)
-        for number, end_ns in ends.items():
-            if end_ns <= last_ns:
-                yield Line(end_ns, CLOCK, f"the lease of delivery {number} ends")
-
-    def _run_ns(self, wall_ms: int) -> int:
-        return wall_ms * NS_PER_MS - self.run.info.epoch_ns
+            ends.note(row)
+        for one in ends.over():
+            yield Line(one.time_ns, CLOCK, f"the lease of delivery {one.delivery} ends")
 
     def _seconds(self, wall_ms: int) -> str:
-        return f"{self._run_ns(wall_ms) / NS_PER_S:.3f}"
-
-
-def _delivery(row: Mapping[str, Any]) -> int | None:
-    """Without a number of its own, a delivery has that of its pop."""
-    number: int | None = row["op_id"] if row["f"] == "pop" and row["delivery"] is None else row["delivery"]
-    return number
+        return f"{self.run.info.run_ns(wall_ms) / NS_PER_S:.3f}"

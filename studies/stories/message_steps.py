@@ -6,17 +6,17 @@ the zones to it. Numbers that differ from run to run, such as those of deliverie
 
 import re
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 from typing import Any
 
-from zonelab.analysis.interchange.run_events import INVOKE, RunEvent, delivery_of, run_events
+from zonelab.analysis.interchange.run_events import INVOKE, RunEvent, run_events
+from zonelab.analysis.stories.lease_ends import LeaseEnds
 from zonelab.analysis.stories.lines import StorySource
 from zonelab.cluster.commands.routes import is_write
 from zonelab.cluster.connections.failures import ZoneFailure
 from zonelab.engine.ports import Reply, ServerError
-from zonelab.engine.units import NS_PER_MS
 from zonelab.scenarios.run.command_log import SentCommand
 
 _TOKEN = re.compile(r"[\w-]+")
@@ -44,11 +44,6 @@ class MessageStep:
     who: str
     words: str
 
-    @property
-    def signature(self) -> tuple[str, str]:
-        """Kind and words: equal in two runs if the step is the same in both, whoever did it and when."""
-        return self.kind, self.words
-
 
 def message_steps(run: StorySource, commands: Iterable[SentCommand] = ()) -> dict[str, list[MessageStep]]:
     """Return the steps of each message of a run in the order of time; ``commands``: what its coordinators sent.
@@ -56,13 +51,14 @@ def message_steps(run: StorySource, commands: Iterable[SentCommand] = ()) -> dic
     Raises ``RunError``.
     """
     steps: dict[str, list[MessageStep]] = defaultdict(list)
-    leases = _Leases(run)
+    leases = LeaseEnds(run.info)
     for event in run_events(run):
         for row in event.messages if event.type != INVOKE else ():
             steps[row["message_id"]].append(_of_client(event, row))
-            leases.note(event, row)
-    for message_id, step in leases.ended():
-        steps[message_id].append(step)
+            leases.note(row)
+    for one in leases.over():
+        ended = MessageStep(time_ns=one.time_ns, kind=StepKind.LEASE, who=one.process, words="its lease ends")
+        steps[one.message_id].append(ended)
     known = frozenset(steps)
     for sent in commands:
         if is_write(sent.command):
@@ -78,32 +74,6 @@ def _of_client(event: RunEvent, row: Mapping[str, Any]) -> MessageStep:
     words = f"gets it in {event.zone}" if event.delivers else f"{event.f}: {words}"
     words += f" ({event.error})" if event.error else ""
     return MessageStep(time_ns=event.time_ns, kind=kind, who=event.process, words=words)
-
-
-class _Leases:
-    """Leases that ended with no ack of their holder confirmed before."""
-
-    def __init__(self, run: StorySource) -> None:
-        self._info = run.info
-        self._open: dict[tuple[str, int], tuple[int, str]] = {}
-
-    def note(self, event: RunEvent, row: Mapping[str, Any]) -> None:
-        number = delivery_of(event, dict(row))
-        if event.type != "ok" or number is None:
-            return
-        key = row["message_id"], number
-        if event.f == "ack":
-            if key in self._open and event.time_ns < self._open[key][0]:
-                del self._open[key]
-        elif row["lease_end_ms"] is not None:
-            self._open[key] = row["lease_end_ms"] * NS_PER_MS - self._info.epoch_ns, event.process
-
-    def ended(self) -> Iterator[tuple[str, MessageStep]]:
-        last_ns = self._info.end_ns or 0
-        for (message_id, _), (end_ns, holder) in self._open.items():
-            if end_ns <= last_ns:
-                words = "its lease ends"
-                yield message_id, MessageStep(time_ns=end_ns, kind=StepKind.LEASE, who=holder, words=words)
 
 
 def _named(sent: SentCommand, known: frozenset[str]) -> list[str]:
@@ -142,5 +112,5 @@ def _answer(reply: Reply) -> str:
 
 
 def step_texts(steps: Sequence[MessageStep]) -> list[tuple[str, str]]:
-    """Return the signatures of ``steps``."""
-    return [step.signature for step in steps]
+    """Return kind and words of each step: equal in two runs if it is the same in both, whoever did it and when."""
+    return [(step.kind, step.words) for step in steps]
