@@ -1,7 +1,7 @@
 """Values of single inputs from which on the answer is another one: found by bisection, without new runs."""
 
 from collections.abc import Collection, Iterator
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from typing import Any
 
 from zonelab.analysis.rates.rollout_question import RolloutQuestion, WeightInput, weight_inputs
@@ -33,15 +33,7 @@ class DecisiveInput:
         return f"{self.what}: {self.now} → {self.then} makes it {self.answer}"
 
     def to_json(self) -> dict[str, Any]:
-        return {
-            "what": self.what,
-            "now": self.now,
-            "then": self.then,
-            "answer": self.answer,
-            "factor": self.factor,
-            "low": self.low,
-            "high": self.high,
-        }
+        return asdict(self)
 
 
 def changes(question: RolloutQuestion, *, alike: Collection[str] = ()) -> Iterator[DecisiveInput]:

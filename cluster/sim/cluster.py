@@ -1,6 +1,6 @@
 """The simulated testbed: simulated servers as zones, with the same links and coordinators between them as real ones."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 
@@ -8,11 +8,10 @@ from zonelab.cluster.client.connection import ClientConnection
 from zonelab.cluster.client.place import ClientPlace
 from zonelab.cluster.clock import NodeClock
 from zonelab.cluster.coordinators.direct import SingleZoneReads
-from zonelab.cluster.sim.changes import ServerChanges
 from zonelab.cluster.sim.first_answers import SimCoordinator
 from zonelab.cluster.sim.runtime import SimRuntime
 from zonelab.cluster.sim.schedule import Schedule
-from zonelab.cluster.sim.server import ServerSettings
+from zonelab.cluster.sim.server import ServerSettings, SimServer
 from zonelab.cluster.sim.station import Station, StationSettings
 from zonelab.cluster.sim.subscriber import subscribe
 from zonelab.cluster.sim.upstream import BehindCoordinator, SimUpstream
@@ -22,6 +21,24 @@ from zonelab.cluster.wiring.network import Network
 from zonelab.cluster.wiring.settings import NetworkSettings
 from zonelab.cluster.zone import ClusterError
 from zonelab.engine.ports import Connection
+
+
+class ServerChanges:
+    """``Changes`` for the clients of the zone ``own`` among ``servers``."""
+
+    def __init__(self, servers: Mapping[str, SimServer], *, own: str) -> None:
+        self._own = servers[own]
+        self._all = list(servers.values())
+
+    def listen(self, keys: Sequence[bytes], changed: Callable[[], None], *, everywhere: bool) -> Callable[[], None]:
+        stops = [server.listen(keys, changed) for server in (self._all if everywhere else [self._own])]
+
+        def stop() -> None:
+            for one in stops:
+                one()
+
+        return stop
+
 
 EPOCH_NS = 1_700_000_000_000_000_000
 """Wall clock at run time 0, in Unix time, if nothing else is set: 14 November 2023, 22:13:20 UTC."""

@@ -1,7 +1,7 @@
 """Brief for whoever decides, read first: the proof, the runner-up, the cost, what would change it, what is left out."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from math import log
 from typing import Any
 
@@ -26,13 +26,7 @@ class DecisionBrief:
     left_out: tuple[str, ...]
 
     def to_json(self) -> dict[str, Any]:
-        return {
-            "proof": self.proof,
-            "runner_up": self.runner_up,
-            "costs": list(self.costs),
-            "change": self.change,
-            "left_out": list(self.left_out),
-        }
+        return asdict(self)
 
 
 def runner_up(found: Recommendation) -> str | None:

@@ -24,7 +24,6 @@ from zonelab.scenarios.spec.load_times import load_times
 from zonelab.scenarios.spec.reading import load_scenario, scenario_of
 from zonelab.scenarios.spec.scenario import Scenario
 from zonelab.scenarios.spec.thinning import MESSAGES_MAX, thinned, thinning_for, thinning_for_messages
-from zonelab.studies.evaluate.thresholds import passed
 from zonelab.studies.many_runs.task import Key
 from zonelab.studies.sweep.settings import Setting, settings_of
 
@@ -274,3 +273,18 @@ def placed(fault: Mapping[str, Any], targets: Targets, seed: int) -> dict[str, A
         name: places[name][seed % len(places[name])] if value == ANY and places.get(name) else value
         for name, value in fault.items()
     }
+
+
+def passed(scenarios: Sequence[Scenario], *, longest_s: float, lasts_s: float) -> str:
+    """Return which times of ``scenarios`` lie between the longest simulated outage and the real one, in words."""
+    times = dict.fromkeys((name, at_s) for one in scenarios for name, at_s in _thresholds(one))
+    return " and ".join(f"{name} ({at_s:g} s)" for name, at_s in times if longest_s < at_s <= lasts_s)
+
+
+def _thresholds(scenario: Scenario) -> Iterator[tuple[str, float]]:
+    replication = scenario.replication
+    yield "the lease", scenario.queue.unack_ms / 1000
+    if replication.anti_entropy is not None:
+        yield "retention of anti-entropy", replication.anti_entropy.retention_s
+    if replication.hinted_handoff is not None and scenario.rate_per_s:  # each message is one write at least
+        yield "the queue of hints", replication.hinted_handoff.queue / scenario.rate_per_s

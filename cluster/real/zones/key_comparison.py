@@ -7,7 +7,7 @@ Times to live are compared apart, as they are counted from when each server got 
 import asyncio
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from hashlib import sha256
 from typing import Any
 
@@ -79,16 +79,7 @@ class KeyComparison:
     complete: bool = True
 
     def to_json(self) -> dict[str, Any]:
-        return {
-            "compared": self.compared,
-            "differing": self.differing,
-            "changing": self.changing,
-            "ttls": self.ttls,
-            "lengths_only": self.lengths_only,
-            "unread": self.unread,
-            "complete": self.complete,
-            "sentences": list(self.sentences()),
-        }
+        return {**asdict(self), "sentences": list(self.sentences())}
 
     def sentences(self) -> Iterator[str]:
         """The findings for people, the number of keys first."""

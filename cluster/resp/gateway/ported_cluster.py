@@ -2,12 +2,14 @@
 
 import asyncio
 import logging
+from collections.abc import Sequence
 
 from zonelab.cluster.real.cluster import RealCluster, RealSettings, Servers
 from zonelab.cluster.real.zones.port import PortReservation
-from zonelab.cluster.resp.gateway.failover_address import FailoverAddress
 from zonelab.cluster.resp.gateway.introduction import Introduction, introduced
 from zonelab.cluster.resp.gateway.zone_port import ZonePort
+from zonelab.cluster.resp.programs.program import PortProgram
+from zonelab.cluster.resp.programs.session import ProgramSession
 from zonelab.cluster.resp.protocol.upstream import GatheredWrites, RawUpstream
 from zonelab.cluster.resp.protocol.wire_codec import WireCodec
 from zonelab.cluster.resp.server import RespServer
@@ -141,3 +143,40 @@ class _DyingPort:
             await self._server.start()
         except ClusterError as error:
             LOGGER.error("a coordinator's port did not come back: %s", error)
+
+
+class FailoverAddress:
+    """Listener for the connections of ``program``, each at the first of ``ports`` that listens when it is made.
+
+    It stays as long as it is, whatever port dies: a client that connects again is at the next one. While none listens,
+    connections are closed at once.
+    """
+
+    def __init__(self, program: PortProgram, ports: Sequence[RespServer]) -> None:
+        self._program = program
+        self._ports = ports
+        self._listener: asyncio.Server | None = None
+
+    async def listen(self, port: int) -> None:
+        """Listen at ``port`` of the ports' host. Raises ``ClusterError``."""
+        home = self._ports[0]
+        self._listener = await home.listener(self._session, port)
+        self._program.address = home.address_of(self._listener)
+
+    def close(self) -> None:
+        if self._listener is not None:
+            self._listener.close()
+
+    def _session(self) -> asyncio.BaseProtocol:
+        for port in self._ports:
+            if port.listens:
+                return ProgramSession(port, self._program)
+        return _Closed()
+
+
+class _Closed(asyncio.Protocol):
+    """Connection that is closed as soon as it is made."""
+
+    def connection_made(self, transport: asyncio.BaseTransport) -> None:
+        assert isinstance(transport, asyncio.Transport)
+        transport.abort()

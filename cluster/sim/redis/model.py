@@ -30,7 +30,7 @@ _ARGUMENTS_SHOWN = 128
 """Characters of the arguments in the error for an unknown command."""
 
 OnWrite = Callable[[list[Args]], None]
-"""Told the commands, each with its name, by which one command or script changed the key space."""
+"""Listener for the commands, each with its name, by which one command or script changed the key space."""
 
 _WRONG_NUMBER_IN_SCRIPT = "ERR Wrong number of args calling command from script"
 _ABORTED = "EXECABORT Transaction discarded because of previous errors."

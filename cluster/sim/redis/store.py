@@ -2,16 +2,37 @@
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from heapq import heappop, heappush
 from random import Random
 from typing import TypeVar
 
 from zonelab.cluster.event_flags import EventFlags
 from zonelab.cluster.sim.redis.channels import Channels
-from zonelab.cluster.sim.redis.expiry_queue import ExpiryQueue
 from zonelab.cluster.sim.redis.keyspace_events import KeyspaceEvents
 from zonelab.cluster.sim.redis.reply import WRONG_TYPE, CommandError
 from zonelab.cluster.sim.redis.stream_value import Stream
 from zonelab.cluster.sim.redis.values import ExpiringHash, HashValue, SortedSet, Value
+
+
+class ExpiryQueue:
+    """Times in ms and their keys. A time that was taken back stays until it is over."""
+
+    def __init__(self) -> None:
+        self._heap: list[tuple[int, bytes]] = []
+
+    def __len__(self) -> int:
+        return len(self._heap)
+
+    def add(self, when_ms: int, key: bytes) -> None:
+        heappush(self._heap, (when_ms, key))
+
+    def take_before(self, now_ms: int) -> list[bytes]:
+        """Remove and return the keys whose times are over, each once, the earliest first."""
+        over: dict[bytes, None] = {}
+        while self._heap and self._heap[0][0] < now_ms:
+            over[heappop(self._heap)[1]] = None
+        return list(over)
+
 
 V = TypeVar("V", bound=Value)
 

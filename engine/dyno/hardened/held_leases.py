@@ -34,7 +34,7 @@ class HeldLeases:
         self._context = context
         self._held_leases: dict[tuple[str, str], HeldLease] = {}
         self.on_extended: Callable[[str, int], None] | None = None
-        """Told the id and the new end of every lease that the heartbeat moved."""
+        """Listener for the id and the new end of every lease that the heartbeat moved."""
 
     def add(self, lease: HardenedLease) -> None:
         self._held_leases[lease.id, lease.token] = HeldLease(lease, self._context.runtime.now_ns())

@@ -2,6 +2,7 @@
 in.
 """
 
+import json
 from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import replace
@@ -31,7 +32,6 @@ from zonelab.engine.queue import Queue
 from zonelab.engine.units import NS_PER_MS
 from zonelab.scenarios.queues.end_state import answer_of, sorted_set, state_row
 from zonelab.scenarios.queues.ordered.fifo_resizing import ResizeProgram
-from zonelab.scenarios.queues.ordered.fifo_state import cursor_row, dead_row, log_row
 from zonelab.scenarios.queues.ordered.order_observer import OrderObserver
 from zonelab.scenarios.queues.under_test import OF_A_RUN, Depth, QueueNames, Site, Wrap, site_of
 from zonelab.scenarios.spec.ordered.fifo_settings import FifoQueueSettings
@@ -304,3 +304,28 @@ class _Sender:
 
     async def close(self) -> None:
         """Close; what is in the logs stays there."""
+
+
+def log_row(zone: str, partition: str, entry: LogEntry) -> dict[str, Any]:
+    record = entry.record
+    return {
+        "place": "log",
+        "zone": zone,
+        "partition": partition,
+        "offset": entry.offset,
+        "key": record.key,
+        "message_id": record.id,
+        "producer": record.producer,
+        "sequence": record.sequence,
+    }
+
+
+def cursor_row(zone: str, group: str, partition: str, cursor: int) -> dict[str, Any]:
+    return {"place": "cursor", "zone": zone, "group": group, "partition": partition, "offset": cursor}
+
+
+def dead_row(zone: str, group: str, member: str) -> dict[str, Any]:
+    """``member``: as ``zonelab.engine.fifo.zones.dead_letters`` writes it."""
+    message_id, partition, offset, _ = json.loads(member.partition(" ")[2])
+    columns = {"group": group, "partition": partition, "offset": offset, "message_id": message_id}
+    return {"place": "dead", "zone": zone, **columns}
