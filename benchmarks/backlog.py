@@ -1,4 +1,4 @@
-"""What a backlog costs in every engine and mode, on one process zone: memory a message, drain rate, worst lateness.
+"""Cost of a backlog in every engine and mode, on one process zone: memory a message, drain rate, worst lateness.
 
 Consumers are away while messages pile up, half of them delayed by a second; then five consumers drain them. Memory is
 what the server counts as used (``used_memory``), before and after, so it includes what the queue itself keeps. The
@@ -35,7 +35,7 @@ SETS = 2_000
 POPPED = [name for name, one in ENGINES.items() if not any(mode.features.groups for mode in one.modes.values())]
 """Not those that hand their messages to groups of listeners."""
 PATIENCE_S = 60
-"""So long without a delivery ends a drain."""
+"""Time without a delivery that ends a drain."""
 
 
 def one_zone(engine: str, mode: str) -> Scenario:
@@ -66,7 +66,7 @@ async def sets_a_second(cluster: RealCluster) -> float:
 
 
 async def drained(queues: list[Queue], due_s: dict[str, float]) -> tuple[int, float, float]:
-    """How many deliveries, in how many seconds from the first to the last, and the worst lateness in seconds."""
+    """Return the deliveries, the seconds from the first to the last, and the worst lateness in seconds."""
     begin = last = perf_counter()
     late_s, left = 0.0, dict(due_s)
 

@@ -1,4 +1,4 @@
-"""What a figure was measured on."""
+"""Machine and program that a figure was measured on."""
 
 import os
 import platform

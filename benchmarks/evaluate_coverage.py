@@ -1,4 +1,4 @@
-"""Whether the intervals of ``zonelab evaluate`` cover the truth, and planted rollouts get their answer.
+"""Coverage of the truth by the intervals of ``zonelab evaluate``, and answers to planted rollouts.
 
     python benchmarks/evaluate_coverage.py [--evaluations 1000] [--seeds 20] [--seed 1]
 

@@ -1,4 +1,4 @@
-"""How long a partition of ordered messages has no owner when its owner leaves, dies, stands still, or another joins.
+"""Time for which a partition of ordered messages has no owner: its owner leaves, dies, stands still, or another joins.
 
 A try: member m works on a partition, n is a member too, something happens to m, and the time until its successor begins
 a message is taken. Tries begin at drawn times, side by side on one cluster. RocketMQ's modes run on one zone with the
@@ -65,7 +65,7 @@ REVOKED_S = 0.7
 
 GIVEN_UP_S = 60
 MESSAGES = {GroupMode.ROCKETMQ_4_9: 400, GroupMode.ROCKETMQ_5_3: 400, GroupMode.FENCED: 150}
-"""What an inbox holds without an offset costs its owner more than in proportion, so there are fewer."""
+"""Messages of an inbox without an offset, which cost its owner more than in proportion, so there are fewer."""
 
 
 @dataclass(frozen=True)

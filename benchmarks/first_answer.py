@@ -1,4 +1,4 @@
-"""Who answers first where links have no lag, and where they have that of the loopback; and what that lag is.
+"""First zone to answer where links have no lag, and where they have that of the loopback; and what that lag is.
 
     python benchmarks/first_answer.py [--lags 0 loopback] [--commands 2000]
 
@@ -54,7 +54,7 @@ def main() -> None:
 
 
 def one_way_us(gap_us: int) -> list[float]:
-    """Of each message the time from before it is written until it has been read; both clocks are the machine's."""
+    """Return for each message the time from before it is written until it has been read, by the machine's clock."""
     with socket.create_server(("127.0.0.1", 0)) as listening:
         sender = os.fork()
         if sender == 0:

@@ -63,7 +63,7 @@ async def gigabyte(port: int, connections: int) -> None:
 
 
 async def wrong_kinds(port: int, connections: int) -> None:
-    """As many as it answers, one at a time."""
+    """Push as many as it answers, one at a time."""
     reader, writer = await asyncio.open_connection("127.0.0.1", port)
     while True:
         writer.write(b'{"method":"Service.Push","params":[{"id":5}],"id":1}\n{"method":"No.Such","id":2}\n')
@@ -122,7 +122,7 @@ async def good(client: GmqClient, name: str, seconds: float) -> list[float]:
 
 
 async def newcomer(address: str, name: str) -> dict[str, Any]:
-    """How often one who comes now is sent away, and how long it takes until its push is answered."""
+    """Return how often a new client is sent away, and how long it takes until its push is answered."""
     begin_s, refused = perf_counter(), 0
     while True:
         try:

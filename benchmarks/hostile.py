@@ -1,4 +1,4 @@
-"""Whether one client of a zone's RESP port can harm another: attacks beside a good client, at two levels.
+"""Harm that one client of a zone's RESP port can do to another: attacks beside a good client, at two levels.
 
 Prints a line of JSON an attack: the good client's worst answer and its errors, the longest turn of the port's loop, the
 most processor time between two looks 5 ms apart (to which a busy machine does not add), and the port's memory at rest
@@ -144,7 +144,7 @@ def attack(one: Attack, port: int, seconds: float) -> None:
 
 
 class Turns:
-    """How long the loop's longest turn was since it was last asked, on the clock and in processor time."""
+    """Return the length of the loop's longest turn since it was last asked, on the clock and in processor time."""
 
     def __init__(self, loop: asyncio.AbstractEventLoop) -> None:
         self._loop = loop

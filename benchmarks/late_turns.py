@@ -35,7 +35,7 @@ READ_EVERY_S = 0.2
 
 @dataclass
 class Turn:
-    """What one turn did: every exchange, the ids that were acknowledged, and the zones' view once it is late."""
+    """Course of one turn: every exchange, the ids that were acknowledged, and the zones' view once it is late."""
 
     name: str
     messages: int

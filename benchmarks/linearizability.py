@@ -1,4 +1,4 @@
-"""How fast the linearizability checker is, on easy, spoilt and hard histories, and how much memory it takes.
+"""Speed and memory of the linearizability checker on easy, spoilt and hard histories.
 
     python benchmarks/linearizability.py [--operations 100000]
 

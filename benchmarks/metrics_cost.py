@@ -1,4 +1,4 @@
-"""What metrics cost a queue: the time of one operation without them, with them, and of one scrape.
+"""Cost of metrics for a queue: the time of one operation without them, with them, and of one scrape.
 
 The operation is ``get`` of the pipelined queue on a connection that answers at once, so the whole of its time is the
 queue's own. Turns alternate, and the least time of each counts, since a busy machine only adds.

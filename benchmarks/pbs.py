@@ -1,4 +1,4 @@
-"""How long a prediction of staleness takes, beside sorting as many numbers as it draws.
+"""Time that a prediction of staleness takes, beside sorting as many numbers as it draws.
 
 ``python benchmarks/pbs.py [--trials 1000000] [--turns 5]`` draws a million writes and reads on three replicas for each
 model of the paper. It prints medians of seconds, by the clock and of a processor, for one quorum and for all nine with
@@ -26,7 +26,7 @@ LEGS = 4
 
 
 def took_s(work: Callable[[], object]) -> tuple[float, float]:
-    """Of the clock, and of a processor, which a busy machine leaves nearly alone."""
+    """Seconds of the clock, and of a processor, which a busy machine leaves nearly alone."""
     clock, processor = perf_counter(), process_time()
     work()
     return perf_counter() - clock, process_time() - processor

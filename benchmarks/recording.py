@@ -1,4 +1,4 @@
-"""What recording a history in segments costs beside recording it in one file: rows a second and the longest pause.
+"""Cost of recording a history in segments beside recording it in one file: rows a second and the longest pause.
 
 Both write the same operations in turns in the same run, each first in every other turn; the ratio is the median of the
 turns' ratios, beside the least and the largest. Segments are cut at every ``--cut-rows`` rows: by default as many as a

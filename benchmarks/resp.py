@@ -1,4 +1,4 @@
-"""What a zone's RESP port costs: redis-benchmark against it and against one plain server, in turns, in the same run.
+"""Cost of a zone's RESP port: redis-benchmark against it and against one plain server, in turns, in the same run.
 
 Prints one JSON document: for every level, load and command the requests per second of both and their ratio, as median
 and range over the repetitions, beside the ratio measured with Dynomite, the gateway's processor time per request, and

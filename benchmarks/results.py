@@ -140,7 +140,7 @@ def draw(points: Sequence[tuple[float, Sequence[float]]]) -> None:
 
 
 def restarts(seeds: range) -> str:
-    """What is owed and not delivered in zone-crash, by how the zone's server comes back."""
+    """Return what is owed and not delivered in zone-crash, by how the zone's server comes back."""
     lines = []
     for level in LEVELS:
         for how in ("keep", "warm", "wipe"):
@@ -219,7 +219,7 @@ def arms(level: str, scenario: Scenario, seeds: range, real: int, *, by_law: str
 
 
 def real_medians(scenario: Scenario, seeds: range) -> tuple[list[Mapping[str, float]], bool]:
-    """Of runs on real servers, and whether the machine was busy in any of them."""
+    """Return the medians of runs on real servers, and whether the machine was busy in any of them."""
     found, busy = [], False
     with TemporaryDirectory(prefix="zonelab-results-") as folder:
         for seed in seeds:

@@ -1,4 +1,4 @@
-"""How long a queue of the real RocketMQ has no owner: what ``fifo_handover.py`` is compared with.
+"""Time for which a queue of the real RocketMQ has no owner: what ``fifo_handover.py`` is compared with.
 
 Needs Linux, Java 17 and Maven, which downloads RocketMQ. A name server, one broker and the clients of a try run on this
 machine. Divided by 20 are the leases (3 s at the broker, 1.5 s at a client), renewal and rebalance (1 s), heartbeat
@@ -157,7 +157,7 @@ class Rocketmq:
             "waitTimeMillsInSendQueue=60000\nregisterNameServerPeriod=10000\n"
         )
         self.one_producer = threading.Lock()
-        """Of topics that are made at the same time the name server may never hear."""
+        """Lock of whoever makes a topic: of those that are made at the same time the name server may never hear."""
         self._programs = ExitStack()
         self._clients: list[Program] = []
 
