@@ -318,6 +318,7 @@ class DynoQueue(BackgroundQueue):
 
     @timed("size")
     async def shard_sizes(self) -> dict[str, ShardSize]:
+        """Return how many messages of each shard wait and are leased."""
         sizes = {}
         for shard in self.settings.shards:
             waiting = await self._local.zcard(self.keys.queue_of(shard))

@@ -12,9 +12,9 @@ import pytest
 from support.engine.dyno import SettableClock, make_queue
 
 from zonelab.engine.dyno import DynoQueue, LocalOnly, ShardSize
+from zonelab.engine.dyno.v1.blocking import BlockingDynoQueue, BlockingQueue
 from zonelab.engine.message import Message
 from zonelab.engine.ports import Unavailable
-from zonelab.engine.sync import BlockingDynoQueue, BlockingQueue
 
 
 def operations(kind):

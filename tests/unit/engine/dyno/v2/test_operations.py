@@ -9,10 +9,10 @@ from support.engine.dyno_bench import ids
 from support.engine.dyno_v2 import LEASE_MS, Refusing
 
 from zonelab.engine.dyno import DynoQueue, PayloadError
+from zonelab.engine.dyno.v1.blocking import BlockingDynoQueue, BlockingQueue
 from zonelab.engine.dyno.v2 import UnsupportedOperation
 from zonelab.engine.message import Message
 from zonelab.engine.ports import Indeterminate, ServerError
-from zonelab.engine.sync import BlockingDynoQueue, BlockingQueue
 
 MS = 1_000_000
 
