@@ -66,7 +66,8 @@ def attempts(log: EventLog) -> tuple[Spans, list[EventProblem]]:
     """Return the attempts to work on messages, and the ends that have no begin.
 
     An end belongs to the last begin of its message and program, and attempt if all events of work say theirs, that
-    nothing has ended. An end without a begin is an attempt of its own: the message was worked on.
+    nothing has ended. An end without a begin is an attempt of its own: the message was worked on. It is none where an
+    attempt with a begin has finished the message: that may be all there was.
     """
     events = _of_messages(log, BEGIN, EFFECT)
     keys = _attempt_keys(log, events)
@@ -90,7 +91,8 @@ def attempts(log: EventLog) -> tuple[Spans, list[EventProblem]]:
         EventProblem(event=int(event), words=f"{_name(log, event)} ends here, and its begin is not in the log")
         for event in events[alone]
     ]
-    kept = begins | alone
+    finished = begins & (end != NONE) & (log.op[end] == END)
+    kept = begins | (alone & ~np.isin(log.id[events], log.id[events[finished]]))
     return Spans(begin=events[kept], end=end[kept]), problems
 
 

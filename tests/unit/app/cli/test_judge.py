@@ -148,6 +148,18 @@ def test_an_id_of_two_messages_is_judged_as_none_of_them(judge, again, more):
     assert "m2 is pushed again" in _doubts(told)[0]
 
 
+@pytest.mark.parametrize("again", [(9, "end", "m", "w1"), (9, "end", "m", "w2"), (9, "failed", "m", "w1")])
+def test_an_end_that_is_said_twice_is_no_second_run(judge, again):
+    code, told = judge([*sound("m"), again])
+    assert (code, _counts(told)) == (2, {})
+    assert "m ends here, and its begin is not in the log" in _doubts(told)[0]
+
+
+def test_an_end_that_another_program_says_finishes_a_message(judge):
+    code, told = judge([*sound("m")[:3], (9, "end", "m", "w2")])
+    assert (code, "abandoned" in _counts(told)) == (2, False)
+
+
 def test_an_id_of_two_messages_hides_nothing_of_others(judge):
     code, told = judge([*sound("m1")[:2], *sound("m2"), (9, "push", "m2", "p")])
     assert (code, _counts(told)) == (1, {"lost": 1})
