@@ -42,7 +42,7 @@ class IdFinder:
         self._by_end: dict[bytes, list[bytes]] = defaultdict(list)
         for one in self._long:
             self._by_end[one[-_ANCHOR:]].append(one)
-        self._ends = np.array(sorted(self._by_end), dtype=f"S{_ANCHOR}").view(np.uint64)
+        self._ends = np.sort(np.array(list(self._by_end), dtype=f"S{_ANCHOR}").view(np.uint64))
 
     def found(self, data: bytes) -> dict[str, str]:
         """Return the ids in ``data``, each with how it is encoded there; the plainest if in several ways."""
@@ -67,7 +67,8 @@ class IdFinder:
             octets = np.frombuffer(view, np.uint8)
             windows = np.lib.stride_tricks.sliding_window_view(octets, _ANCHOR)
             numbers = np.ascontiguousarray(windows).view(np.uint64).ravel()
-            for at in np.flatnonzero(np.isin(numbers, self._ends)).tolist():
+            near = np.searchsorted(self._ends, numbers).clip(max=len(self._ends) - 1)
+            for at in np.flatnonzero(self._ends[near] == numbers).tolist():
                 end = at + _ANCHOR
                 yield from (one for one in self._by_end[view[at:end]] if view[max(0, end - len(one)) : end] == one)
 
