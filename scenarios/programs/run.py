@@ -19,7 +19,7 @@ from zonelab.scenarios.faults.fault import Stage
 from zonelab.scenarios.faults.schedule import plan_faults
 from zonelab.scenarios.programs.collected import CollectedEvents
 from zonelab.scenarios.programs.processes import ProgramProcesses
-from zonelab.scenarios.programs.unfinished import PROOF_IDS, UnfinishedSearch, unfinished_in
+from zonelab.scenarios.programs.unfinished import PROOF_IDS, UnfinishedSearch, finished_in, unfinished_in
 from zonelab.scenarios.run_files.tables import DEPTH_NAME, FINAL_STATE_NAME, OPERATIONS_NAME
 from zonelab.scenarios.run_phases import RunContext, RunPhases
 
@@ -105,10 +105,11 @@ class ProgramRun(RunPhases):
         with closing(self._tables(FINAL_STATE_NAME, FINAL_STATE)) as table:
             try:
                 logs = self._events.logs()
-                unfinished = unfinished_in(read_events(logs)) if logs else []
+                log = read_events(logs) if logs else None
             except EventError:
                 return  # the history, which is written next, says it
-            for row in await self._search.rows(unfinished):
+            unfinished, finished = ([], []) if log is None else (unfinished_in(log), finished_in(log))
+            for row in await self._search.rows(unfinished, finished=finished):
                 table.append(row)
             self._record.unread_zones += self._search.unread
             if not self._search.known:
@@ -158,8 +159,8 @@ class ProgramRun(RunPhases):
         self._record.doubts += history.doubts
         shards = {SHARD: self._scenario.zones[0]}
         self._record.shards = shards
-        unstated = tuple(dict.fromkeys((*history.unstated, MessageClass.ORPHAN, MessageClass.PHANTOM)))
-        history = replace(history, unstated=unstated)  # which of its keys belong together, only an adapter could say
+        unseen = (MessageClass.PHANTOM,) if self._search.judges_orphans else (MessageClass.ORPHAN, MessageClass.PHANTOM)
+        history = replace(history, unstated=tuple(dict.fromkeys((*history.unstated, *unseen))))
         self._record.queue = queue_info(history, shards=shards, end_state=self._search.known)
         self._append(history)
 

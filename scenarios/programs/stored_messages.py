@@ -37,6 +37,8 @@ class StoredMessage:
     encoding: str
     describes: bool
     """It is under the message's own name, as a key or a field is: no worker finds the message there."""
+    expires: bool = False
+    """The key has a time to live, as that of a result or a lock has."""
     score: float | None = None
 
     @property
@@ -45,6 +47,11 @@ class StoredMessage:
         if self.describes:
             return "payload"
         return "dead" if _DEAD.search(self.key.encode("utf-8", "surrogatepass")) else "queue"
+
+    @property
+    def stays(self) -> bool:
+        """Return whether it is the message's own key or field, for ever."""
+        return self.kind in _NAMED and not self.expires
 
     def __str__(self) -> str:
         return f"{self.key!r} ({self.kind}{'' if self.encoding == 'plain' else f', {self.encoding}'})"
@@ -73,6 +80,7 @@ class _KeySearch:
         self._finder = finder
         self._bounds = bounds
         self._result = ZoneSearch()
+        self._expiring: set[bytes] = set()
 
     async def search(self) -> ZoneSearch:
         cursor: Any = 0
@@ -96,7 +104,9 @@ class _KeySearch:
         if not keys:
             return
         self._result.keys += len(keys)
-        types = await self._direct.execute(*(("TYPE", key) for key in keys))
+        asked = await self._direct.execute(*(("TYPE", key) for key in keys), *(("PTTL", key) for key in keys))
+        types, left_ms = asked[: len(keys)], asked[len(keys) :]
+        self._expiring = {key for key, left in zip(keys, left_ms, strict=True) if isinstance(left, int) and left >= 0}
         known = [(key, _READINGS[kind]) for key, kind in zip(keys, map(_text, types), strict=True) if kind in _READINGS]
         self._result.complete &= all(_text(kind) in (*_READINGS, "none") for kind in types)
         for key in keys:
@@ -135,6 +145,7 @@ class _KeySearch:
                 kind=element.kind,
                 encoding=encoding,
                 score=element.score,
+                expires=key in self._expiring,
                 describes=element.kind in _DESCRIBING or one in named,
             )
             for one, encoding in found.items()
@@ -147,7 +158,8 @@ class _KeySearch:
         return reply
 
 
-_DESCRIBING = ("key", "string", "field")
+_NAMED = ("key", "field")
+_DESCRIBING = (*_NAMED, "string")
 
 
 class _Element(NamedTuple):

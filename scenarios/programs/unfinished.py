@@ -1,5 +1,6 @@
-"""Whereabouts of messages that a run's programs have not finished, and what may be concluded if they are nowhere."""
+"""Whereabouts of messages that a run's programs have not finished, and what is left of those that they have."""
 
+from collections import Counter
 from collections.abc import Callable, Collection, Iterator, Sequence
 from typing import Any
 
@@ -19,12 +20,18 @@ PROOF_IDS = 200
 
 _PROOF_BOUNDS = SearchBounds(keys=5_000, bytes=8 * 1024 * 1024)
 _TOLD_MAX = 1_000
+_PLACES_TOLD = 20
 
 
 def unfinished_in(log: EventLog) -> list[str]:
     """Return the ids of messages that were accepted and have not ended, in the order in which they were first named."""
     accepted, ended = (np.unique(log.id[log.op == op]) for op in (ACCEPTED, END))
     return [log.ids[number].as_py() for number in np.setdiff1d(accepted, ended).tolist()]
+
+
+def finished_in(log: EventLog) -> list[str]:
+    """Return the ids of messages that have ended, in the order in which they were first named."""
+    return [log.ids[number].as_py() for number in np.unique(log.id[log.op == END]).tolist()]
 
 
 class UnfinishedSearch:
@@ -38,6 +45,7 @@ class UnfinishedSearch:
         self._direct = direct
         self._zones = zones
         self._ids: Collection[str] = ()
+        self._finished: frozenset[str] = frozenset()
         self._results: dict[str, ZoneSearch] = {}
         self._proof: tuple[str, StoredMessage] | None = None
         self._searched = False
@@ -53,6 +61,12 @@ class UnfinishedSearch:
     def known(self) -> bool:
         """Return whether what it did not find at the end is nowhere."""
         return self._searched and (self.proved or not self._ids)
+
+    @property
+    def judges_orphans(self) -> bool:
+        """Return whether it would have found what is left of a finished message."""
+        whole = all(zone in self._results and self._results[zone].complete for zone in self._zones)
+        return (whole and self.proved) or any(map(self._left, self._results.values()))
 
     @property
     def unproved(self) -> str:
@@ -72,20 +86,22 @@ class UnfinishedSearch:
             return
         self._take_proof(zone, found)
 
-    async def rows(self, ids: Sequence[str]) -> list[dict[str, Any]]:
-        """Search every zone at the end for ``ids``, and return rows of the end state."""
-        self._ids, finder = ids, IdFinder(ids)
-        for zone in self._zones if ids else ():
+    async def rows(self, ids: Sequence[str], *, finished: Sequence[str] = ()) -> list[dict[str, Any]]:
+        """Search every zone at the end for ``ids``, and for what is left of ``finished``; return the end state."""
+        self._ids, self._finished = ids, frozenset(finished)
+        finder = IdFinder([*ids, *finished])
+        unread = self.unread if ids else []  # of a run that has finished all, nothing depends on it
+        for zone in self._zones if ids or finished else ():
             try:
                 self._results[zone] = await search_zone(self._direct(zone), finder)
             except (PortError, ServerError) as error:
                 LOGGER.warning("zone %s could not be searched: %s", zone, error)
-                self.unread.append(zone)
+                unread.append(zone)
                 continue
             self._take_proof(zone, self._results[zone])
             if not self._results[zone].complete:
                 LOGGER.warning("zone %s holds more than is searched, or a kind of key that cannot be", zone)
-                self.unread.append(zone)
+                unread.append(zone)
         self._searched = True
         return list(self._rows())
 
@@ -95,7 +111,10 @@ class UnfinishedSearch:
             {"id": one.message_id, "zone": zone, "place": one.place, "where": str(one)}
             for zone, result in self._results.items()
             for one in result.stored
+            if one.message_id not in self._finished
         ]
+        left = [one for result in self._results.values() for one in self._left(result)]
+        where = Counter(str(one).replace(one.message_id, "ID") for one in left)
         somewhere = {one["id"] for one in stored if one["place"] != "payload"}
         nowhere = [one for one in self._ids if one not in somewhere]
         return {
@@ -103,6 +122,9 @@ class UnfinishedSearch:
             "nowhere": len(nowhere) if self.known and not self.unread else None,
             "nowhere_ids": nowhere[:_TOLD_MAX] if self.known and not self.unread else [],
             "stored": stored[:_TOLD_MAX],
+            "finished": len(self._finished),
+            "left_behind": len({one.message_id for one in left}),
+            "left_behind_where": dict(where.most_common(_PLACES_TOLD)),
             "proof": None
             if self._proof is None
             else f"{self._proof[1].message_id} in zone {self._proof[0]}: {self._proof[1]}",
@@ -114,14 +136,24 @@ class UnfinishedSearch:
 
     def _take_proof(self, zone: str, result: ZoneSearch) -> None:
         for one in result.stored:
-            if self._proof is None and one.place != "payload":
+            if self._proof is None and one.place != "payload" and one.message_id not in self._finished:
                 self._proof = zone, one
+
+    def _left(self, result: ZoneSearch) -> list[StoredMessage]:
+        """Return what a zone keeps of finished messages that it lists nowhere: neither results that expire, nor jobs
+        in a list of finished ones.
+        """
+        listed = {one.message_id for one in result.stored if one.place != "payload"}
+        stays = [one for one in result.stored if one.stays and one.message_id not in listed]
+        return [one for one in stays if one.message_id in self._finished]
 
     def _rows(self) -> Iterator[dict[str, Any]]:
         for zone, result in self._results.items():
             places: dict[tuple[str, str], float | None] = {}
-            for one in result.stored:
-                places.setdefault((one.message_id, one.place), one.score)
+            unfinished = [one for one in result.stored if one.message_id not in self._finished]
+            for one in (*unfinished, *self._left(result)):
+                if one.place != "payload" or one.stays:
+                    places.setdefault((one.message_id, one.place), one.score)
             for (message_id, place), score in places.items():
                 shard = SHARD if place == "queue" else None
                 yield state_row(zone, place, message_id, shard=shard, score=score, serving=place == "queue")

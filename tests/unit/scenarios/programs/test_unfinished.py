@@ -3,16 +3,18 @@
 Method: a simulated server with one message planted in each part of each kind of key, and searches that miss a part.
 """
 
+import asyncio
 import base64
 import gzip
 import json
 import pickle
 import zlib
-from typing import Any
+from typing import Any, NoReturn
 
 import pytest
 from support.cluster.sim_lab import simulated_lab
 
+from zonelab.engine.ports import Unavailable
 from zonelab.scenarios.programs import stored_messages
 from zonelab.scenarios.programs.id_finder import IdFinder
 from zonelab.scenarios.programs.stored_messages import SearchBounds, StoredMessage, ZoneSearch, search_zone
@@ -94,6 +96,14 @@ def test_an_id_is_found_through_its_encodings(encoding: str, others: int) -> Non
     assert list(finder.found(ENCODED[encoding])) == [ID]
 
 
+def test_any_of_many_ids_is_found_whose_ends_are_in_any_order() -> None:
+    ids = [f"job-{number * 7_919 % 10_007:05}-of-many" for number in range(300)]
+    ids += [f"{number * 7_919 % 10_007:012}" for number in range(300)]
+    finder = IdFinder(ids)
+    assert {found for one in ids for found in finder.found(f"<{one}>".encode())} == set(ids)
+    assert finder.found(b"<job-99999-of-many> <999999999999> <zzzzzzzzzzzz>") == {}
+
+
 def test_an_id_that_is_escaped_is_found() -> None:
     assert list(IdFinder(["größe/1"]).found(json.dumps({"id": "größe/1"}).encode())) == ["größe/1"]
 
@@ -172,6 +182,65 @@ class TestUnfinishedSearch:
             assert lab.run(search.rows([])) == []
         assert search.known
         assert search.told()["searched"] == {}
+
+    def test_a_search_that_is_not_whole_leaves_a_run_that_has_finished_all_known(self) -> None:
+        def away(zone: str) -> NoReturn:
+            raise Unavailable(zone)
+
+        search = UnfinishedSearch(away, zones=("a",))
+        assert asyncio.run(search.rows([], finished=[ID])) == []
+        assert (search.known, search.unread, search.judges_orphans) == (True, [], False)
+
+
+def of_finished(*commands: tuple[str, ...], proved: bool = True) -> tuple[UnfinishedSearch, list[dict[str, Any]]]:
+    """Return the search of a zone in which ``commands`` were carried out, after two messages had ended."""
+    with simulated_lab("a") as lab:
+
+        async def searched() -> tuple[UnfinishedSearch, list[dict[str, Any]]]:
+            direct, search = lab.direct("a"), UnfinishedSearch(lab.direct, zones=("a",))
+            await direct.execute(("LPUSH", "waiting", "job-that-waits"))
+            if proved:
+                await search.prove("a", ["job-that-waits"])
+            await direct.execute(*commands)
+            return search, await search.rows([], finished=[ID, "another-id"])
+
+        return lab.run(searched())
+
+
+LEFT = {
+    "field": [("HSET", "jobs", ID, "x")],
+    "key": [("HSET", f"job:{ID}", "data", "x")],
+}
+KEPT_ON_PURPOSE = {
+    "result that expires": [("SET", f"celery-task-meta-{ID}", "x", "EX", "100")],
+    "list of finished ones": [("HSET", f"bull:q:{ID}", "data", "x"), ("ZADD", "bull:q:completed", "1", ID)],
+    "text under another name": [("SET", "latest", ID)],
+    "log": [("XADD", "events", "1-1", "job", ID)],
+}
+
+
+@pytest.mark.parametrize("commands", LEFT.values(), ids=LEFT)
+@pytest.mark.parametrize("proved", [True, False])
+def test_what_is_left_of_a_finished_message_is_an_orphan(commands: list[tuple[str, ...]], proved: bool) -> None:
+    search, rows = of_finished(*commands, proved=proved)
+    assert [(row["zone"], row["place"], row["message_id"], row["serving"]) for row in rows] == [
+        ("a", "payload", ID, False)
+    ]
+    told = search.told()
+    assert (told["finished"], told["left_behind"], told["stored"], told["nowhere"]) == (2, 1, [], 0)
+    assert sum(told["left_behind_where"].values()) == 1
+    assert search.judges_orphans
+
+
+@pytest.mark.parametrize("commands", KEPT_ON_PURPOSE.values(), ids=KEPT_ON_PURPOSE)
+def test_what_a_queue_keeps_of_finished_messages_on_purpose_is_none(commands: list[tuple[str, ...]]) -> None:
+    search, rows = of_finished(*commands)
+    assert (rows, search.told()["left_behind"], search.judges_orphans) == ([], 0, True)
+
+
+def test_that_nothing_is_left_needs_a_proof() -> None:
+    search, rows = of_finished(("ZADD", "completed", "1", ID), proved=False)
+    assert (rows, search.known, search.judges_orphans) == ([], True, False)
 
 
 def test_a_stored_message_says_where_it_is() -> None:
