@@ -22,7 +22,15 @@ def test_its_scenario_has_the_fault_and_its_control_has_not(name: str) -> None:
     broken, control = failure.run_of(failure.affected), failure.run_of(failure.affected, control=True)
     assert broken != control
     assert bool(broken.programs) is (broken.arm is Arm.REAL) is (name in OF_PROGRAMS)
-    assert set(failure.shows) <= {*broken.forbidden, *control.forbidden, "redelivered", "late", "overlap", "concurrent"}
+    assert set(failure.shows) <= {
+        *broken.forbidden,
+        *control.forbidden,
+        "redelivered",
+        "late",
+        "overlap",
+        "concurrent",
+        "orphan",
+    }
 
 
 @pytest.mark.parametrize("name", OF_PROGRAMS)
