@@ -34,7 +34,7 @@ final class Guest {
     }
 
     static void push(DynoQueue queue, String id) {
-        event("push", id, "");
+        event("push", id, ", \"delay_ms\": 0");
         queue.push(List.of(new Message(id, "work")));
         event("accepted", id, "");
     }
