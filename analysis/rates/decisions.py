@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from zonelab.analysis.number_text import counted, percent
+from zonelab.analysis.number_text import counted, listed, percent
 from zonelab.analysis.rates.case_parts import CaseParts
 from zonelab.analysis.rates.figures import SettingRates
 from zonelab.analysis.rates.needs import needed_runs
@@ -60,7 +60,8 @@ class ObjectiveJudgement:
     ``cases`` in ``messages`` of ``runs`` are what it rests on. ``unconfirmed``: where a time has no end, the share of
     operations that are never confirmed. ``at_ends``: ends of inputs at which it is not met. ``parts``: of losses of
     the year, what faults cost and what comes without one.
-    ``needs``: so many runs of each kind would decide it if the estimate is right;
+    ``lacking``: classes of faults, with or without a length, that it takes into account and that have no run, if it is
+    open. ``needs``: so many runs of each kind would decide it if the estimate is right;
     of none if that cannot be told.
     """
 
@@ -79,6 +80,7 @@ class ObjectiveJudgement:
     unconfirmed: float | None = None
     parts: CaseParts | None = None
     at_ends: tuple[str, ...] = ()
+    lacking: tuple[str, ...] = ()
     needs: Mapping[RunKind, int] = field(default_factory=dict)
 
     @property
@@ -88,13 +90,20 @@ class ObjectiveJudgement:
     @property
     def is_likely(self) -> bool:
         """Return whether it is met if the estimate is right, though that need not be proven."""
+        return self.is_possible and not self.lacking
+
+    @property
+    def is_possible(self) -> bool:
+        """Return the same by the runs that there are, though classes may have none."""
         return self.status is ObjectiveStatus.MET or (self.is_open and (self.unseen or self.ratio < 1))
 
     @property
     def seen(self) -> str:
         """The value that runs show, in the figure's unit; of cases that no run shows, in how many messages."""
+        if self.lacking:
+            return f"no run with {self._told_lacking} yet"
         if not self.runs:
-            return "no run yet" if self.objective.condition is None else f"no run with '{self.objective.condition}' yet"
+            return "no run yet"
         if self.parts is not None:
             return self._in_parts(self.parts)
         if self.objective.figure.counts_cases and not self.cases:
@@ -104,6 +113,11 @@ class ObjectiveJudgement:
         if self.unconfirmed is not None:
             return f"{percent(self.unconfirmed)} never confirmed"
         return self.objective.told(float(self.value.value))
+
+    @property
+    def _told_lacking(self) -> str:
+        first, *others = (f"'{name}'" for name in self.lacking)
+        return listed([first, *others]) if len(others) < 2 else f"{first} and {len(others)} other classes of faults"
 
     def _in_parts(self, parts: CaseParts) -> str:
         if not self.objective.per_year and not self.cases:
@@ -130,7 +144,7 @@ class ObjectiveJudgement:
         if self.objective.is_zero:
             return f"{self.seen}; {NO_PROOF}"
         limit = self.objective.told_limit
-        if not self.runs:
+        if self.lacking or not self.runs:
             return f"{self.seen}, bound {limit}"
         if self.upper == float("inf"):
             return f"{self.seen}, too few runs to bound it, bound {limit}"
@@ -142,12 +156,13 @@ class ObjectiveJudgement:
             "objective": str(self.objective),
             "status": str(self.status),
             **self.value.to_json(),
-            "ratio_to_bound": finite(self.ratio) if self.runs else None,
+            "ratio_to_bound": finite(self.ratio) if self.runs and not self.lacking else None,
             "upper": finite(self.upper),
             "unseen": self.unseen,
             "hidden": self.hidden,
             "passes": self.passes,
             "moved": self.moved,
+            "lacking": list(self.lacking),
             "runs": self.runs,
             "messages": self.messages,
             "unconfirmed": self.unconfirmed,
@@ -171,7 +186,17 @@ def error_at(look: int, looks: int | None) -> float:
 def judge(
     measured: SettingRates, objective: Objective, *, error: float, planned: float | None = None
 ) -> ObjectiveJudgement:
-    """``error``: how often one wrong decision may be made; ``planned``: at the look for which runs are planned."""
+    """``error``: how often one wrong decision may be made; ``planned``: at the look for which runs are planned.
+
+    What is open has no value while a class has no run.
+    """
+    judged = _judged(measured, objective, error=error, planned=planned)
+    lacking = measured.lacking(objective.figure, objective.condition) if judged.is_open else ()
+    return replace(judged, value=_ANYTHING, unseen=False, lacking=lacking) if lacking else judged
+
+
+def _judged(measured: SettingRates, objective: Objective, *, error: float, planned: float | None) -> ObjectiveJudgement:
+    """Judge by the runs that there are, as if classes without one cost nothing at least and anything at most."""
     figure, condition = objective.figure, objective.condition
     value = measured.value(figure, condition)
     outcomes = measured.outcomes

@@ -243,6 +243,20 @@ class SettingRates:
             found[cell] = float(abs(weight) * np.sqrt(max(sample.variance.max(initial=0.0), least)) / size)
         return found
 
+    def lacking(self, figure: Figure, condition: str | None) -> tuple[str, ...]:
+        """Return the classes of faults that ``figure`` takes into account and of which there is no run.
+
+        With the length, if there are runs of the class with another one only.
+        """
+        weights, runs = self.weights(figure, condition), self.outcomes.runs
+        found = [
+            fault.name if not any(map(runs.get, fault.cells)) else str(cell)
+            for fault in self.year.faults
+            for cell in fault.cells
+            if weights.get(cell) and not runs.get(cell)
+        ]
+        return tuple(dict.fromkeys(found))
+
     def weights(self, figure: Figure, condition: str | None) -> Weights:
         """Weights in ``figure``: of cases a year those of its faults only, without the rest of the year."""
         if not figure.a_year:

@@ -53,6 +53,16 @@ class SettingChoice:
         return all(one.is_likely for one in self.judged)
 
     @property
+    def is_possible(self) -> bool:
+        """Return the same by the runs that there are, though classes of faults may have none."""
+        return all(one.is_possible for one in self.judged)
+
+    @property
+    def is_known(self) -> bool:
+        """Return whether every objective that is open has a run of each of its classes of faults."""
+        return not any(one.lacking for one in self.judged)
+
+    @property
     def status(self) -> ObjectiveStatus:
         """Return the status of the setting: the worst of its objectives'."""
         order = (ObjectiveStatus.NOT_MET, ObjectiveStatus.OPEN, ObjectiveStatus.MET)
@@ -69,13 +79,15 @@ class SettingChoice:
 class Recommendation:
     """``recommended``: None if no setting qualifies. ``tied``: those that are alike in all that the file asks.
 
-    Settings with every objective met, or accepted, come before those of which that is only likely.
+    Settings with every objective met, or accepted, come before those of which that is only likely. ``leading``: the
+    recommended one; without one, the first of those that runs do not speak against, though classes of faults have none.
     ``undecided``: settings with an open objective. ``behind``: settings that would do, too, each with the figure of
     ``prefer`` of which it has more. ``slightly``: the same of tied ones, which have more by less than the tolerance.
     """
 
     rows: tuple[SettingChoice, ...]
     recommended: str | None
+    leading: str | None
     tied: tuple[str, ...]
     undecided: tuple[str, ...]
     prefer: tuple[Figure, ...]
@@ -107,16 +119,18 @@ def recommend(
     )
     proven = [row.setting for row in rows if row.is_proven]
     doing = proven or [row.setting for row in rows if row.is_likely]
-    tied, behind = preferred(settings, doing, prefer=prefer, alike_within=objectives)
-    best, slightly = _ordered(settings, [row for row in rows if row.setting in tied], prefer=prefer)
+    possible = doing or [row.setting for row in rows if row.is_possible]
+    alike, behind = preferred(settings, possible, prefer=prefer, alike_within=objectives)
+    best, slightly = _ordered(settings, [row for row in rows if row.setting in alike], prefer=prefer)
     return Recommendation(
         rows=rows,
-        recommended=best[0] if best else None,
-        tied=tuple(best[1:]),
+        recommended=best[0] if doing else None,
+        leading=best[0] if best else None,
+        tied=tuple(best[1:]) if doing else (),
         undecided=tuple(row.setting for row in rows if row.status is not ObjectiveStatus.NOT_MET and row.open),
         prefer=tuple(prefer),
-        behind=behind,
-        slightly=slightly,
+        behind=behind if doing else {},
+        slightly=slightly if doing else {},
     )
 
 

@@ -95,13 +95,14 @@ def run_evaluation(
         ends = inputs.made(done, directory) if done.complete else ()
         done = replace(done, found=at_every_end(done.found, ends))
         evaluate, found = rollout.evaluate, done.found
-        question = RolloutQuestion(settings=done.measured, objectives=evaluate.objectives, prefer=evaluate.prefer)
+        known = {row.setting: done.measured[row.setting] for row in found.rows if row.is_known}
+        question = RolloutQuestion(settings=known, objectives=evaluate.objectives, prefer=evaluate.prefer)
         alike = () if found.recommended is None else (found.recommended, *found.tied)
         result = EvaluationResult(
             rollout=rollout,
             done=done,
-            changes=tuple(changes(question, alike=alike)),
-            drawn=drawn_inputs(question),
+            changes=tuple(changes(question, alike=alike)) if known else (),
+            drawn=drawn_inputs(question) if known else None,
             values=of_year(done.measured, prefer=evaluate.prefer),
             directory=directory,
             command=command,
@@ -133,7 +134,7 @@ def run_evaluation(
 
 def _tell_first(bar: RunBar, found: Recommendation, after_s: float) -> None:
     """Print what is known after the first runs."""
-    chosen = found.recommended or "no setting yet"
+    chosen = found.leading or "no setting yet"
     rejected = [row.setting for row in found.rows if row.binding is not None]
     out = f"; {counted(len(rejected), 'setting')} rejected" if rejected else ""
     bar.tell(f"evaluate: first answer after {after_s:.0f} s, from few runs: {chosen}{out}; more runs are being made")

@@ -10,6 +10,8 @@ from zonelab.analysis.rates.recommendation import Recommendation, SettingChoice
 
 NO_CHANGE = "no rate, duration or bound by itself, changed by factors of up to 130"
 
+NO_RUN = "more runs: no setting has one of each class of faults yet, so no change was looked for"
+
 NOT_YET = "none is recommended; the nearest:"
 
 
@@ -32,15 +34,15 @@ class DecisionBrief:
 def runner_up(found: Recommendation) -> str | None:
     """Return the setting next to the recommended one: tied with it, behind it, or the one that misses by least.
 
-    None if there is no other.
+    Without a recommended one that which leads. None if there is no other.
     """
     others = [row for row in found.rows if row.setting != found.recommended]
     if not others:
         return None
 
-    def place(row: SettingChoice) -> tuple[bool, bool, bool, float]:
-        missed = row.binding.ratio if row.binding is not None else 0.0
-        return row.setting not in found.tied, row.setting not in found.behind, row.binding is not None, missed
+    def place(row: SettingChoice) -> tuple[bool, bool, bool, bool, float]:
+        name, missed = row.setting, row.binding.ratio if row.binding is not None else 0.0
+        return name != found.leading, name not in found.tied, name not in found.behind, row.binding is not None, missed
 
     return min(others, key=place).setting
 

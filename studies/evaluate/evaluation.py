@@ -298,16 +298,17 @@ class Evaluation:
         self._going_on = [name for name in self._going_on if name in kept]
 
     def _ranked(self) -> list[str]:
-        """Return the settings that go on, the recommended one first and the likely ones before the others."""
+        """Return the settings that go on, the leading one first and the likely ones before the others."""
         found = self._found
-        likely = {row.setting: row.is_likely for row in found.rows}
+        rows = {row.setting: row for row in found.rows}
         prefer = found.prefer[0]
 
-        def place(name: str) -> tuple[bool, bool, bool, float]:
+        def place(name: str) -> tuple[bool, bool, bool, bool, float]:
             return (
-                name != found.recommended,
+                name != found.leading,
                 name not in found.tied,
-                not likely[name],
+                not rows[name].is_likely,
+                not rows[name].is_possible,
                 self._rates[name].estimate(prefer),
             )
 

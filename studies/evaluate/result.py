@@ -18,7 +18,7 @@ from zonelab.analysis.rates.samples import Estimate
 from zonelab.engine.dyno.hardened import Hardening
 from zonelab.studies.evaluate.ablations import Ablations
 from zonelab.studies.evaluate.confirmation import Confirmation
-from zonelab.studies.evaluate.decision_brief import NOT_YET, DecisionBrief, nearest_change, runner_up
+from zonelab.studies.evaluate.decision_brief import NO_RUN, NOT_YET, DecisionBrief, nearest_change, runner_up
 from zonelab.studies.evaluate.drawn_told import drawn_json, drawn_sentences, drawn_table
 from zonelab.studies.evaluate.evaluation import EvaluationRounds
 from zonelab.studies.evaluate.given_faults import RatesGivenFaults
@@ -135,7 +135,7 @@ class EvaluationResult:
             proof=proof,
             runner_up=first,
             costs=tuple(self._cost.sentences()) if self._cost is not None else (),
-            change=nearest_change(self.changes),
+            change=nearest_change(self.changes) if any(row.is_known for row in found.rows) else NO_RUN,
             left_out=tuple(self.left_out),
         )
 

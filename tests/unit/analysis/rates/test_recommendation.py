@@ -136,21 +136,58 @@ def test_an_open_percentile_without_an_end_says_how_many_are_never_confirmed():
     assert str(judged) == "10.0% never confirmed, too few runs to bound it, bound 30ms"
 
 
-@pytest.mark.parametrize("claim", ["p99(push) < 30ms", "unavailable < 5s", "duplicates < 1e-2", "lost == 0"])
-def test_an_objective_on_a_class_without_a_run_has_no_value(claim):
-    rollout = ROLLOUTS["loss decides"]
-    whole = rollout.measured(1, runs=4)["quorum"]
-    calm = {cell: {} if cell.fault else runs for cell, runs in whole.outcomes.runs.items()}
-    objective = Objective.parsed(f"{claim} with {DOWN}")
-    for measured, is_known in ((whole, True), (SettingRates(Outcomes(calm), rollout.year), False)):
+def without_class(measured: SettingRates) -> SettingRates:
+    """The same setting before its first run with a fault."""
+    runs = {cell: {} if cell.fault else by_seed for cell, by_seed in measured.outcomes.runs.items()}
+    return SettingRates(Outcomes(runs), measured.year)
+
+
+@pytest.mark.parametrize("condition", [f" with {DOWN}", ""])
+@pytest.mark.parametrize(
+    "claim", ["p99(push) < 30ms", "avg(push) < 1s", "unavailable < 5s", "duplicates < 1e-2", "lost == 0"]
+)
+def test_an_objective_on_a_class_without_a_run_or_on_the_year_that_has_it_has_no_value(claim, condition):
+    claim = claim.replace("5s", "50h/year") if not condition else claim
+    whole = ROLLOUTS["loss decides"].measured(1, runs=4)["quorum"]
+    objective = Objective.parsed(claim + condition)
+    for measured, is_known in ((whole, True), (without_class(whole), False)):
         judged = judge(measured, objective, error=ERROR)
         assert str(judged).startswith(f"no run with '{DOWN}' yet") is not is_known
         told = judged.to_json()
         assert [told[name] is not None for name in ("value", "ratio_to_bound")] == [is_known, is_known]
+        assert told["lacking"] == ([] if is_known else [DOWN])
+        assert judged.is_likely is is_known
         if not is_known:
             assert judged.is_open
-            assert judged.is_likely
             assert not judged.unseen, "what was never run is not accepted as unseen"
+
+
+def test_a_length_that_decides_and_has_no_run_is_named():
+    whole = ROLLOUTS["loss decides"].measured(1, runs=4)["quorum"]
+    longest = whole.year.cells[-1]
+    runs = {cell: {} if cell == longest else by_seed for cell, by_seed in whole.outcomes.runs.items()}
+    judged = judge(SettingRates(Outcomes(runs), whole.year), Objective.parsed("duplicates < 1e-2"), error=ERROR)
+    assert str(judged).startswith(f"no run with '{DOWN} for 4 s' yet")
+
+
+def test_a_year_whose_other_runs_alone_break_a_bound_is_rejected_whatever_a_class_without_a_run_shows():
+    slow = without_class(ROLLOUTS["loss decides"].measured(1)["safe"])
+    judged = judge(slow, Objective.parsed("p99(push) < 1ms"), error=ERROR)
+    assert (judged.status, judged.lacking) == (ObjectiveStatus.NOT_MET, ())
+
+
+@pytest.mark.parametrize("claims", [(f"unavailable < 5s with {DOWN}",), ("unavailable < 50h/year", "lost == 0")])
+def test_a_setting_without_a_run_of_a_class_is_not_recommended_however_quick_it_is(claims):
+    """It comes first of all before any setting has such a run, and then after those that have."""
+    measured = ROLLOUTS["the cheapest does"].measured(1, runs=4)
+    objectives = [*map(Objective.parsed, claims)]
+    both = {**measured, "one": without_class(measured["one"])}
+    found = recommend(both, objectives, prefer=PREFER)
+    assert (found.recommended, found.leading, found.tied) == ("quorum", "quorum", ())
+    assert "one" in found.undecided
+    none = recommend({name: without_class(one) for name, one in both.items()}, objectives, prefer=PREFER)
+    assert (none.recommended, none.leading, none.tied) == (None, "one", ())
+    assert none.undecided == ("one", "quorum")
 
 
 def test_an_open_availability_says_what_is_left_at_least():

@@ -16,6 +16,7 @@ from zonelab.analysis.rates.decisions import ObjectiveStatus
 from zonelab.analysis.rates.year import NO_FAULT, RunKind
 from zonelab.studies.evaluate.allotment import RunCosts, for_needs
 from zonelab.studies.evaluate.budget import Budget
+from zonelab.studies.evaluate.decision_brief import runner_up
 from zonelab.studies.evaluate.evaluation import Evaluation, EvaluationRounds
 from zonelab.studies.evaluate.first_stages import first_stages
 from zonelab.studies.evaluate.one_run import PROCESSOR_S
@@ -81,6 +82,20 @@ def test_what_fits_is_done_and_the_budget_is_kept(seconds: float, tmp_path: Path
     if seconds > 200:
         assert done.left, "settings that are preferred least get no more runs"
         assert min(needed for needed in done.needs_s.values() if needed is not None) > seconds
+
+
+def test_without_a_run_of_a_class_none_is_recommended_and_one_leads(tmp_path: Path):
+    """40 s leave no time for the second class; the year of which it is a part has no figure until then."""
+    objectives = ["unavailable < 50h/year", f"p99(push) < 1s with {DOWN}"]
+    short = carried_out(tmp_path, Clock(), Budget(seconds=40.0), levels=LEVELS, objectives=objectives)
+    assert [cell.fault for cell, count in short.runs.items() if not count] == [CUT] * 3
+    of_year = [str(row.judged[0]) for row in short.found.rows]
+    assert all(told.startswith(f"no run with '{CUT}' yet, bound ") for told in of_year)
+    assert (short.found.recommended, short.found.leading in short.found.undecided) == (None, True)
+    assert runner_up(short.found) == short.found.leading
+    done = carried_out(tmp_path, Clock(), Budget(seconds=400.0), levels=LEVELS, objectives=objectives)
+    assert done.found.recommended == done.found.leading is not None
+    assert all(done.runs.values())
 
 
 def test_a_setting_that_is_rejected_gets_no_more_runs(tmp_path: Path):

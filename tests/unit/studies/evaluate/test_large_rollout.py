@@ -141,10 +141,14 @@ def test_the_first_answer_comes_within_a_minute_and_the_budget_is_kept():
 
 
 def test_three_seeds_agree():
-    """One of them on a machine half as fast: the same recommendation or a tie, nothing met here and not met there."""
+    """One of them on a machine half as fast: the same recommendation, a tie, or open for want of a run; and nothing met
+    here and not met there.
+    """
     found = [evaluated(seed, slower=slower)[1].found for seed, slower in ((1, 1.0), (1_001, 1.0), (2_001, 2.0))]
-    best = [{one.recommended, *one.tied} for one in found]
-    assert set.intersection(*best), "the same recommendation, or a tie"
+    without_runs = [[row.setting for row in one.rows if row.is_possible and not row.is_known] for one in found]
+    best = [{one.recommended, *one.tied, *others} for one, others in zip(found, without_runs, strict=True)]
+    assert set.intersection(*best), "nothing speaks against what another one recommends"
+    assert all(one.recommended for one in found)
     for rows in zip(*(one.rows for one in found), strict=True):
         for judged in zip(*(row.judged for row in rows), strict=True):
             assert not {ObjectiveStatus.MET, ObjectiveStatus.NOT_MET} <= {one.status for one in judged}
