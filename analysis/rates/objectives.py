@@ -103,6 +103,11 @@ class Figure:
         return self.name in _COUNTED
 
     @property
+    def is_part_of_messages(self) -> bool:
+        """Return whether it is a share of the messages, of which it counts each once at most."""
+        return not self.a_year and self.name in (LOSSES, *CASES[LOSSES])
+
+    @property
     def survives_thinning(self) -> bool:
         """Return whether runs with a part of the arrivals and of the consumers show it as all of them would."""
         median = self.percentile == 0.5 and self.operation in (

@@ -57,6 +57,14 @@ def test_a_year_is_the_edges_of_its_events_their_time_and_the_rest():
     assert float(measured.rate(DUPLICATES, "down").value) == pytest.approx((3 + 2 * 50) / (10 * 50))
 
 
+def test_no_more_messages_are_lost_than_there_are_while_each_may_be_delivered_again_more_than_once():
+    counts = {"lost": 1, "redelivered": 1}
+    runs = {seed: Observation(begun=10, counts=counts if seed else {}) for seed in (0, 1)}
+    measured = SettingRates(Outcomes({NO_FAULT: runs}), replace(YEAR, faults=()))
+    assert float(measured.rate(LOST).high) == 1
+    assert 1 < float(measured.rate(DUPLICATES).high) < np.inf
+
+
 @pytest.mark.parametrize("lasts_s", [0.5, 3.0, 50.0])
 def test_every_line_of_a_fault_is_exact_where_its_cost_grows_in_a_line(lasts_s: float):
     """A run with a fault of L seconds shows its edges, L times the cost of a second, and the rest as without it."""
