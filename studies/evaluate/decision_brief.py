@@ -10,7 +10,7 @@ from zonelab.analysis.rates.recommendation import Recommendation, SettingChoice
 
 NO_CHANGE = "no rate, duration or bound by itself, changed by factors of up to 130"
 
-NO_RUN = "more runs: no setting has one of each class of faults yet, so no change was looked for"
+NO_RUN = "not looked for: no setting has runs of each class of faults yet"
 
 NOT_YET = "none is recommended; the nearest:"
 
