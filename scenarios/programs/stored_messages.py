@@ -37,8 +37,8 @@ class StoredMessage:
     encoding: str
     describes: bool
     """It is under the message's own name, as a key or a field is: no worker finds the message there."""
-    expires: bool = False
-    """The key has a time to live, as that of a result or a lock has."""
+    stays: bool = False
+    """It is a key or a field whose name ends with the id, and the key has no time to live, as that of a result has."""
     score: float | None = None
 
     @property
@@ -47,11 +47,6 @@ class StoredMessage:
         if self.describes:
             return "payload"
         return "dead" if _DEAD.search(self.key.encode("utf-8", "surrogatepass")) else "queue"
-
-    @property
-    def stays(self) -> bool:
-        """Return whether it is the message's own key or field, for ever."""
-        return self.kind in _NAMED and not self.expires
 
     def __str__(self) -> str:
         return f"{self.key!r} ({self.kind}{'' if self.encoding == 'plain' else f', {self.encoding}'})"
@@ -137,6 +132,7 @@ class _KeySearch:
         if not (found := self._finder.found(element.data)):
             return
         named = {*named, *(self._finder.found(element.field) if element.field else ())}
+        stays = element.kind in _NAMED and key not in self._expiring
         shown = key.decode("utf-8", "backslashreplace")
         self._result.stored += [
             StoredMessage(
@@ -145,7 +141,7 @@ class _KeySearch:
                 kind=element.kind,
                 encoding=encoding,
                 score=element.score,
-                expires=key in self._expiring,
+                stays=stays and element.data.endswith(one.encode("utf-8", "surrogatepass")),
                 describes=element.kind in _DESCRIBING or one in named,
             )
             for one, encoding in found.items()

@@ -123,8 +123,8 @@ class UnfinishedSearch:
             "nowhere_ids": nowhere[:_TOLD_MAX] if self.known and not self.unread else [],
             "stored": stored[:_TOLD_MAX],
             "finished": len(self._finished),
-            "left_behind": len({one.message_id for one in left}),
-            "left_behind_where": dict(where.most_common(_PLACES_TOLD)),
+            "orphans": len({one.message_id for one in left}),
+            "orphans_where": dict(where.most_common(_PLACES_TOLD)),
             "proof": None
             if self._proof is None
             else f"{self._proof[1].message_id} in zone {self._proof[0]}: {self._proof[1]}",
@@ -141,8 +141,10 @@ class UnfinishedSearch:
 
     def _left(self, result: ZoneSearch) -> list[StoredMessage]:
         """Return what a zone keeps of finished messages that it lists nowhere: neither results that expire, nor jobs
-        in a list of finished ones.
+        in a list of finished ones. A zone that was not read whole may list them in what was not read.
         """
+        if not result.complete:
+            return []
         listed = {one.message_id for one in result.stored if one.place != "payload"}
         stays = [one for one in result.stored if one.stays and one.message_id not in listed]
         return [one for one in stays if one.message_id in self._finished]

@@ -15,7 +15,7 @@ import pytest
 from support.cluster.sim_lab import simulated_lab
 
 from zonelab.engine.ports import Unavailable
-from zonelab.scenarios.programs import stored_messages
+from zonelab.scenarios.programs import stored_messages, unfinished
 from zonelab.scenarios.programs.id_finder import IdFinder
 from zonelab.scenarios.programs.stored_messages import SearchBounds, StoredMessage, ZoneSearch, search_zone
 from zonelab.scenarios.programs.unfinished import UnfinishedSearch
@@ -216,6 +216,7 @@ KEPT_ON_PURPOSE = {
     "list of finished ones": [("HSET", f"bull:q:{ID}", "data", "x"), ("ZADD", "bull:q:completed", "1", ID)],
     "text under another name": [("SET", "latest", ID)],
     "log": [("XADD", "events", "1-1", "job", ID)],
+    "key of another name that has the id": [("HSET", f"job:{ID}:dependents", "data", "x")],
 }
 
 
@@ -227,15 +228,24 @@ def test_what_is_left_of_a_finished_message_is_an_orphan(commands: list[tuple[st
         ("a", "payload", ID, False)
     ]
     told = search.told()
-    assert (told["finished"], told["left_behind"], told["stored"], told["nowhere"]) == (2, 1, [], 0)
-    assert sum(told["left_behind_where"].values()) == 1
+    assert (told["finished"], told["orphans"], told["stored"], told["nowhere"]) == (2, 1, [], 0)
+    assert sum(told["orphans_where"].values()) == 1
     assert search.judges_orphans
 
 
 @pytest.mark.parametrize("commands", KEPT_ON_PURPOSE.values(), ids=KEPT_ON_PURPOSE)
 def test_what_a_queue_keeps_of_finished_messages_on_purpose_is_none(commands: list[tuple[str, ...]]) -> None:
     search, rows = of_finished(*commands)
-    assert (rows, search.told()["left_behind"], search.judges_orphans) == ([], 0, True)
+    assert (rows, search.told()["orphans"], search.judges_orphans) == ([], 0, True)
+
+
+def test_a_zone_that_was_not_read_whole_has_no_orphans_as_it_may_list_them_in_the_rest(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    cut = SearchBounds(keys=0)
+    monkeypatch.setattr(unfinished, "search_zone", lambda direct, finder, _=cut: search_zone(direct, finder, cut))
+    search, rows = of_finished(*LEFT["key"])
+    assert (rows, search.told()["orphans"], search.judges_orphans) == ([], 0, False)
 
 
 def test_that_nothing_is_left_needs_a_proof() -> None:
