@@ -66,8 +66,8 @@ def attempts(log: EventLog) -> tuple[Spans, list[EventProblem]]:
     """Return the attempts to work on messages, and the ends that have no begin.
 
     An end belongs to the last begin of its message and program, and attempt if all events of work say theirs, that
-    nothing has ended. An end without a begin is an attempt of its own: the message was worked on. It is none where an
-    attempt with a begin has finished the message: that may be all there was.
+    nothing has ended. An end without a begin is an attempt of its own: the message was worked on. It is none behind the
+    end of an attempt with a begin that has finished the message: that may be all there was.
     """
     events = _of_messages(log, BEGIN, EFFECT)
     keys = _attempt_keys(log, events)
@@ -92,7 +92,9 @@ def attempts(log: EventLog) -> tuple[Spans, list[EventProblem]]:
         for event in events[alone]
     ]
     finished = begins & (end != NONE) & (log.op[end] == END)
-    kept = begins | (alone & ~np.isin(log.id[events], log.id[events[finished]]))
+    first_end = np.full(len(log.ids), len(log))
+    np.minimum.at(first_end, log.id[events[finished]], end[finished])
+    kept = begins | (alone & (events < first_end[log.id[events]]))
     return Spans(begin=events[kept], end=end[kept]), problems
 
 

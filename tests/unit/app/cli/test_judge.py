@@ -155,6 +155,12 @@ def test_an_end_that_is_said_twice_is_no_second_run(judge, again):
     assert "m ends here, and its begin is not in the log" in _doubts(told)[0]
 
 
+def test_an_end_without_its_begin_that_is_followed_by_a_run_is_a_run_of_its_own(judge):
+    pushed, accepted, *_ = sound("m")
+    code, told = judge([pushed, accepted, (3, "end", "m", "w1"), (5, "begin", "m", "w2"), (6, "end", "m", "w2")])
+    assert (code, _counts(told)) == (1, {"resurrected": 1})
+
+
 def test_an_end_that_another_program_says_finishes_a_message(judge):
     code, told = judge([*sound("m")[:3], (9, "end", "m", "w2")])
     assert (code, "abandoned" in _counts(told)) == (2, False)
