@@ -44,7 +44,7 @@ def objective_bar(judged: Mapping[str, Any]) -> dict[str, float | None]:
     """
     bound = judged["bound"]
     if not bound:
-        possible = judged["cases"] or judged["lacking"]
+        possible = judged["cases"] or judged["lacking"] or not judged["runs"]
         beyond = None if possible else 0.0
         return {"low": 0.0, "high": 100.0 if possible else 0.0, "value": beyond, "upper": beyond, "bound": 0.0}
     value, high = (_place(judged[name], bound) for name in ("value", "high"))

@@ -47,12 +47,13 @@ def fault_costs(measured: SettingRates) -> list[FaultCost]:
                 load_s = sum(measured.year.load_s(cell) for cell in fault.cells) / len(fault.cells)
                 a_second = 1.0 if figure.name == UNAVAILABLE else messages / load_s
                 whole = measured.summed(figure, line.weights)
+                steady = _divided(measured.summed(figure, line.steady), a_second)
                 found.append(
                     FaultCost(
                         fault=fault.name,
                         figure=figure,
                         edges=measured.summed(figure, line.edges),
-                        steady=_divided(measured.summed(figure, line.steady), a_second),
+                        steady=steady.of_messages() if figure.is_part_of_messages else steady,
                         whole=whole,
                         clump=max(float(sample.clump) for sample in samples),
                         runs=runs,

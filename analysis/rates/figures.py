@@ -146,9 +146,8 @@ class SettingRates:
             ends = [end / size for end in (value, low, high)]
         if condition is None and not figure.is_mean and (seen := self._without_unseen()) is not self:
             ends[1] = np.maximum(ends[1], seen.rate(figure, at_s=at_s, confidence=confidence).low)
-        if figure.is_part_of_messages and np.isfinite(ends[2]):
-            ends[2] = np.minimum(ends[2], max(1.0, float(ends[0])))
-        return Estimate(*(ends if figure.percentile is None else [end.reshape(np.shape(at_s)) for end in ends]))
+        found = Estimate(*(ends if figure.percentile is None else [end.reshape(np.shape(at_s)) for end in ends]))
+        return found.of_messages() if figure.is_part_of_messages else found
 
     def bent(self, figure: Figure, *, at_s: float = 0.0) -> list[NonlinearFaults]:
         """Return the classes in which the third length contradicts the line."""

@@ -89,12 +89,13 @@ def _of(measured: SettingRates, fault: YearlyFaults) -> Iterator[RateGivenFault]
         if len(seen.intersection(CASES[name])) < (2 if len(CASES[name]) > 1 else 1):
             continue
         samples = [measured.outcomes.counted(cell, name) for cell in fault.cells]
-        cases, runs = measured.summed(Figure.parsed(name), each), sum(sample.units for sample in samples)
+        figure, runs = Figure.parsed(name), sum(sample.units for sample in samples)
+        cases = measured.summed(figure, each)
         rate = Estimate(cases.value / messages, cases.low / messages, cases.high / messages)
         yield RateGivenFault(
             fault=fault.name,
             figure=name,
-            rate=rate,
+            rate=rate.of_messages() if figure.is_part_of_messages else rate,
             design_effect=_design_effect(samples),
             runs=runs,
             runs_needed=runs_needed(rate, runs),

@@ -4,7 +4,7 @@ The unit is what is independent: a run, or a block of one. Its cases share its f
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from math import isfinite
 from typing import Self
 
@@ -81,6 +81,10 @@ class Estimate:
     value: Values
     low: Values
     high: Values
+
+    def of_messages(self) -> "Estimate":
+        """Return a share of messages that counts each once at most: a finite upper end is that of all of them."""
+        return replace(self, high=np.where(np.isfinite(self.high), np.minimum(self.high, 1.0), self.high))
 
     def to_json(self) -> dict[str, float | None]:
         """Return a single figure as JSON."""

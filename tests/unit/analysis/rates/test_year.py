@@ -282,6 +282,14 @@ def test_a_fault_costs_something_at_its_edges_and_something_while_it_lasts():
     assert cost.runs_needed > cost.runs
 
 
+def test_a_fault_loses_no_more_than_each_message_while_it_lasts_however_few_runs_there_are():
+    few = outcomes(lambda cell, seed: Observation(begun=10, counts={"lost": seed * cell.length_s}), runs=2)
+    measured = SettingRates(few, YEAR)
+    (cost,) = fault_costs(measured)
+    assert float(cost.steady.high) == 1
+    assert [float(one.rate.high) for one in rates_given_faults(measured)] == [1]
+
+
 @pytest.mark.parametrize("clump", [1, 5])
 def test_how_well_a_rate_given_a_fault_is_known_depends_on_how_its_cases_come(clump: int):
     """5 % of messages, one by one or five at a time: of as many runs the interval is wider by the root of five."""
