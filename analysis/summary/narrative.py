@@ -108,12 +108,20 @@ def _strikes(result: Result) -> Iterator[str]:
     programs = RunDirectory.open(result.directory).info.programs
     strikes = [(process, one) for process, known in programs.items() for one in known.get("strikes", ())]
     missed = [process for process, one in strikes if not one["hit"] and "command" not in one]
+    unheld = [process for process, one in strikes if not one["hit"] and "command" in one]
     hit = [(process, one) for process, one in strikes if one["hit"] and one.get("command")]
     yield from (f"{process} {strike_words(one)}." for process, one in hit[:_STRIKES_TOLD])
     if len(hit) > _STRIKES_TOLD:
         yield f"{len(hit) - _STRIKES_TOLD:,} more programs were hit at a command; run.json has them."
     if missed:
-        yield f"The fault hit nothing of {listed(missed[:_STRIKES_TOLD])}: the command did not come while it lasted."
+        yield f"The fault hit nothing of {_few(missed)}: the command did not come while it lasted."
+    if unheld:
+        yield f"The fault hit nothing of {_few(unheld)}: no process held the connection of the command."
+
+
+def _few(processes: Sequence[str]) -> str:
+    more = len(processes) - _STRIKES_TOLD
+    return listed([*processes[:_STRIKES_TOLD], *([f"{more:,} more"] if more > 0 else [])])
 
 
 def _cases(name: CaseClass, result: Result) -> str:

@@ -61,6 +61,10 @@ def test_a_run_of_programs_says_at_which_command_each_was_hit_and_which_was_not(
         "w-a-0 is killed when every zone has applied this command, without its answer: ZPOPMIN jobs.",
         "The fault hit nothing of w-b-0: the command did not come while it lasted.",
     ]
+    programs["w-b-0"]["strikes"] = [{"signal": "SIGKILL", "hit": False, "command": "ZPOPMIN jobs"}] * 4
+    assert words(good(tmp_path / "unheld").write(programs=programs))[3] == (
+        "The fault hit nothing of w-b-0, w-b-0, w-b-0 and 1 more: no process held the connection of the command."
+    )
     programs["w-a-0"]["strikes"] = [hit] * 5
     told = words(good(tmp_path / "more").write(programs=programs))
     assert told[2:5] == [told[2]] * 3
