@@ -98,6 +98,7 @@ def rows_table(rows: Sequence[MeasuredRow]) -> ReportTable[MeasuredRow]:
         Column("level", lambda row: row.level),
         Column("failing", lambda row: row.share, number=True),
         Column("share (95 %)", lambda row: share_interval(row.failing, row.runs), number=True),
+        Column("undecided", lambda row: row.undecided, number=True),
         Column("control", control_of, number=True),
         Column("date", lambda row: row.date),
     ]

@@ -39,8 +39,8 @@ def test_a_later_row_takes_the_place_of_the_same_version_and_level(tmp_path: Pat
 def test_a_control_stands_beside_its_version() -> None:
     text = rows_table([ROW, CONTROL, replace(ROW, zones=3, failing=0)]).to_markdown()
     assert text.splitlines()[2:] == [
-        "| rq-1716 | 2.12.0 | 1 | DC_ONE | 19 of 20 | 75.1% to 99.87% | 0 of 20 | 2026-11-29 |",
-        "| rq-1716 | 2.12.0 | 3 | DC_ONE | 0 of 20 | below 16.8% | – | 2026-11-29 |",
+        "| rq-1716 | 2.12.0 | 1 | DC_ONE | 19 of 20 | 75.1% to 99.87% | 0 | 0 of 20 | 2026-11-29 |",
+        "| rq-1716 | 2.12.0 | 3 | DC_ONE | 0 of 20 | below 16.8% | 0 | – | 2026-11-29 |",
     ]
 
 
