@@ -94,6 +94,7 @@ func finish(job string) {
 }
 
 func workBadly() {
+	println("ready")
 	for {
 		promote()
 		job := takeBadly()

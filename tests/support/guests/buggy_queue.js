@@ -54,6 +54,7 @@ async function finish(job) {
 }
 
 async function work() {
+  console.error("ready");
   for (;;) {
     await promote();
     const job = await take();

@@ -4,7 +4,7 @@
     buggy_queue.py work URL BUG
 
 Bugs: lost, double, early, resurrected, early-ack, forgotten, lock, poison. What is active for longest is put back when
-a worker has seen it there for a second.
+a worker has seen it there for a second; by the bug double, for 300 ms.
 """
 
 import sys
@@ -80,6 +80,7 @@ def finish(job):
 
 
 def work():
+    sys.stderr.write("ready\n")
     while not stopping:
         promote()
         job = take()

@@ -96,15 +96,17 @@ func push(keep func(job string, delayMs int64), stepMs int) {
 }
 
 func work() {
+	println("ready")
 	for {
 		end := time.Now().UnixMilli() + leaseMs
 		job := script(take, time.Now().UnixMilli(), end)
-		left := end - time.Now().UnixMilli()
+		now := time.Now()
+		left := end - now.UnixMilli()
 		if job == "" || left <= 0 {
 			time.Sleep(10 * time.Millisecond)
 			continue
 		}
-		event("begin", job, map[string]any{"lease_ms": left})
+		event("begin", job, map[string]any{"lease_ms": left, "t_ns": now.UnixNano()})
 		script(worked)
 		if script(ack, job, end) == "1" {
 			event("end", job, nil)

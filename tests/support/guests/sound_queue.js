@@ -59,12 +59,14 @@ async function push(keep, step = 200) {
 }
 
 async function work() {
+  console.error("ready");
   for (;;) {
     const end = Date.now() + LEASE_MS;
     const job = await script(TAKE, Date.now(), end);
-    const left = end - Date.now();
+    const now = Date.now();
+    const left = end - now;
     if (job === null || left <= 0) { await sleep(10); continue; }
-    event("begin", job, { lease_ms: left });
+    event("begin", job, { lease_ms: left, t_ns: now * 1e6 });
     await script(WORK);
     event((await script(ACK, job, end)) === "1" ? "end" : "failed", job);
   }

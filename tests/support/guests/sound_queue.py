@@ -62,14 +62,16 @@ def keep(job, delay_ms):
 
 
 def work():
+    sys.stderr.write("ready\n")
     while not stopping:
         lease_end = now_ms() + LEASE_MS
         job = script(TAKE, now_ms(), lease_end)
-        left_ms = lease_end - now_ms()
+        begun_ns = time.time_ns()
+        left_ms = lease_end - begun_ns // 1_000_000
         if job is None or left_ms <= 0:
             time.sleep(0.01)
             continue
-        event("begin", job, lease_ms=left_ms)
+        event("begin", job, lease_ms=left_ms, t_ns=begun_ns)
         script(WORK)
         event("end" if script(ACK, job, lease_end) else "failed", job)
 
