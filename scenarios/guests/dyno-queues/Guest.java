@@ -51,9 +51,7 @@ final class Guest {
 
     /** Acknowledge the message, or with $FINISH remove it: what that returns says nothing of a message that was popped. */
     static boolean finish(DynoQueue queue, String id) {
-        if (!System.getenv().getOrDefault("FINISH", "ack").equals("remove")) return queue.ack(id);
-        queue.remove(id);
-        return true;
+        return "remove".equals(System.getenv("FINISH")) ? queue.remove(id) || true : queue.ack(id);
     }
 
     static void event(String op, String id, String more) {
