@@ -9,7 +9,7 @@ from zonelab.analysis.evaluation_page import objective_bar
 
 def judged(value: float | None, low: float, high: float | None, **changed: Any) -> dict[str, Any]:
     whole = {"status": "met", "value": value, "low": low, "high": high, "upper": high, "bound": 0.02}
-    whole |= {"cases": 0, "lacking": []}
+    whole |= {"cases": 0, "lacking": [], "runs": 20}
     return {**whole, **changed}
 
 
@@ -49,5 +49,6 @@ def test_a_claim_that_there_is_none_is_at_the_left_or_beyond_its_end(
 ) -> None:
     bar = objective_bar(judged(0.1, 0.0, 0.2, bound=0.0, cases=cases))
     assert (bar["value"], bar["high"], bar["bound"]) == (value, high, 0.0)
-    never_run = objective_bar(judged(None, 0.0, None, bound=0.0, cases=cases, lacking=["down"]))
-    assert (never_run["value"], never_run["high"]) == (None, 100.0)
+    for unknown in ({"lacking": ["down"]}, {"runs": 0}):
+        never_run = objective_bar(judged(None, 0.0, None, bound=0.0, cases=cases, **unknown))
+        assert (never_run["value"], never_run["high"]) == (None, 100.0)
