@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 FOLDER = "programs"
 """The folder of a run directory with what its programs wrote and sent."""
 
-_STRUCK = {"SIGKILL": "is killed", "SIGTERM": "is told to end", "SIGSTOP": "is stopped"}
+_STRUCK = {"SIGKILL": "is killed", "SIGTERM": "is asked to end", "SIGSTOP": "is stopped"}
 _WHEN = {
     "before": "before this command, which no zone gets",
     "applied": "when every zone has applied this command, without its answer",
