@@ -18,6 +18,7 @@ import time
 from asyncio import get_running_loop
 from collections.abc import Mapping, Sequence
 from contextlib import closing
+from functools import partial
 from multiprocessing.connection import Connection
 from pathlib import Path
 from statistics import median
@@ -46,7 +47,7 @@ async def serve(level: Level, record: Path, told: Connection) -> None:
         own = await cluster.add_program("a", "guest")
         with closing(CommandRecord(record, wall_ns=time.time_ns, most=10**9)) as recorded:
             program = cluster.ports["a"].program("guest")
-            program.listen(recorded.connection)
+            program.listen(partial(recorded.connection, program="guest"))
             told.send((plain["plain"].address.port, cluster.port("a").port, own.port))
             await get_running_loop().run_in_executor(None, told.recv)
         told.send(program.commands)

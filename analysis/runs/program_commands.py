@@ -18,9 +18,12 @@ _WHEN = {
 
 
 class SentByProgram(NamedTuple):
-    """A command that a process sent: run time, the address that it came from, and the words, cut short."""
+    """A command that a process sent: run time, program of the history, the address that it came from, and the words,
+    cut short.
+    """
 
     time_ns: int
+    program: str
     connection: str
     command: str
 
@@ -40,7 +43,8 @@ def sent_by(directory: Path, process: str, *, epoch_ns: int) -> Iterator[SentByP
         for line in file:
             try:
                 one = json.loads(line)
-                yield SentByProgram(one["t_ns"] - epoch_ns, one["connection"], one["command"])
+                program = one.get("program", process)  # older records lack it
+                yield SentByProgram(one["t_ns"] - epoch_ns, program, one["connection"], one["command"])
             except (ValueError, KeyError):
                 return
 

@@ -40,7 +40,8 @@ def program_lines(run: StorySource, message_id: str, rows: Sequence[Mapping[str,
     ]
     first = sorted(strikes, key=lambda one: int(one[1]["time_ns"]))[:STRIKES_MAX]
     struck = [line for process, strike in first for line in _strike_lines(run, process, strike)]
-    told = {(line.who, line.what) for line in struck} | {(name, f"  {strike['command']}") for name, strike in first}
+    at = {(strike.get("program", process), f"  {strike['command']}") for process, strike in first}
+    told = {(line.who, line.what) for line in struck} | at
     yield from (line for line in _naming(run, message_id) if (line.who, line.what) not in told)
     yield from struck
 
@@ -49,7 +50,7 @@ def _naming(run: StorySource, message_id: str) -> list[Line]:
     """Return the commands of all programs that name the message."""
     name = re.compile(rf"(?<![\w-]){re.escape(message_id)}(?![\w-])")
     found = [
-        Line(sent.time_ns, process, f"  {sent.command}")
+        Line(sent.time_ns, sent.program, f"  {sent.command}")
         for process in run.info.programs
         for sent in run.program_commands(process)
         if name.search(sent.command)
@@ -61,12 +62,13 @@ def _naming(run: StorySource, message_id: str) -> list[Line]:
 def _strike_lines(run: StorySource, process: str, strike: Mapping[str, Any]) -> Iterator[Line]:
     """Yield what a process sent before it was hit, at which command it was, and what would have come then."""
     at_ns, command, when = int(strike["time_ns"]), str(strike["command"]), str(strike.get("when", "before"))
+    program = str(strike.get("program", process))
     for before in list(strike.get("earlier", ()))[-_BEFORE:]:
-        yield Line(at_ns, process, f"  {before}")
-    yield Line(at_ns, process, strike_words(strike), kept=True)
+        yield Line(at_ns, program, f"  {before}")
+    yield Line(at_ns, program, strike_words(strike), kept=True)
     after = None if when == "before" else _usual_next(list(run.program_commands(process)), command, before_ns=at_ns)
     if after is not None:
-        yield Line(at_ns, process, f"after such a command it sends, as before: {after}", kept=True)
+        yield Line(at_ns, program, f"after such a command it sends, as before: {after}", kept=True)
 
 
 def _usual_next(sent: Sequence[SentByProgram], command: str, *, before_ns: int) -> str | None:

@@ -110,7 +110,7 @@ def _strikes(result: Result) -> Iterator[str]:
     missed = [process for process, one in strikes if not one["hit"] and "command" not in one]
     unheld = [process for process, one in strikes if not one["hit"] and "command" in one]
     hit = [(process, one) for process, one in strikes if one["hit"] and one.get("command")]
-    yield from (f"{process} {strike_words(one)}." for process, one in hit[:_STRIKES_TOLD])
+    yield from (f"{one.get('program', process)} {strike_words(one)}." for process, one in hit[:_STRIKES_TOLD])
     if len(hit) > _STRIKES_TOLD:
         yield f"{len(hit) - _STRIKES_TOLD:,} more programs were hit at a command; run.json has them."
     if missed:

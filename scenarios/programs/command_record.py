@@ -30,7 +30,7 @@ _UNUSUAL = (hiredis.HiredisError, AttributeError, TypeError)
 
 
 class CommandRecord:
-    """Record in the file ``path``: a line of JSON for each command, with time, connection and words cut short.
+    """Record in the file ``path``: a line of JSON for each command, with time, program, connection and words cut short.
 
     What arrives is kept as it is, and taken apart and written later, many commands at a time: to do so at once, on the
     way of each command, takes several times as long. ``wall_ns`` returns the time.
@@ -45,10 +45,10 @@ class CommandRecord:
         self._kept_bytes = 0
         self._flushing: asyncio.TimerHandle | None = None
 
-    def connection(self, peer: str) -> Callable[[bytes], None]:
-        """Return a function that records what arrives at one connection, which comes from the address ``peer``."""
-        scanner = CommandScanner(CommandLimits(), guest=False)
-        return partial(self._keep, encode_basestring(peer), scanner)
+    def connection(self, peer: str, *, program: str) -> Callable[[bytes], None]:
+        """Return a function that records what arrives at one connection, which ``program`` makes from ``peer``."""
+        sender = f'"program": {encode_basestring(program)}, "connection": {encode_basestring(peer)}'
+        return partial(self._keep, sender, CommandScanner(CommandLimits(), guest=False))
 
     def close(self) -> None:
         """Write what is left and close the file; what comes then is not recorded."""
@@ -58,10 +58,10 @@ class CommandRecord:
         self._left = -1
         self._file.close()
 
-    def _keep(self, peer: str, scanner: CommandScanner, data: bytes) -> None:
+    def _keep(self, sender: str, scanner: CommandScanner, data: bytes) -> None:
         if self._left < 0:
             return
-        self._kept.append((self._wall_ns(), peer, scanner, data))
+        self._kept.append((self._wall_ns(), sender, scanner, data))
         self._kept_bytes += len(data)
         loop = asyncio.get_running_loop()
         if self._flushing is None:
@@ -78,8 +78,8 @@ class CommandRecord:
     def _write(self) -> None:
         kept, self._kept = self._kept, []
         lines = [
-            f'{{"t_ns": {t_ns}, "connection": {peer}, "command": {encode_basestring(command)}}}\n'
-            for t_ns, peer, scanner, data in kept
+            f'{{"t_ns": {t_ns}, {sender}, "command": {encode_basestring(command)}}}\n'
+            for t_ns, sender, scanner, data in kept
             for command in self._commands(scanner, data)
         ]
         if self._left >= 0 and len(lines) > self._left:

@@ -122,6 +122,7 @@ class ProgramProcesses:
             marked=partial(self._marked, name),
             run_ns=self._cluster.runtime.now_ns,
         )
+        struck.record["program"] = self._events.program_of(name)
         self._strikes[name] = struck
         self.strikes.setdefault(name, []).append(struck.record)
         struck.begin()
@@ -175,7 +176,8 @@ class ProgramProcesses:
     def _record_commands(self, name: str, zone: str) -> None:
         record = CommandRecord(self._events.commands_path(name), wall_ns=self._wall_ns)
         self._records.append(record)
-        self._cluster.ports[zone].program(name).listen(record.connection)
+        port = self._cluster.ports[zone].program(name)
+        port.listen(lambda peer: record.connection(peer, program=self._events.program_of(name)))
 
     def _add(self, program: str, section: Program, values: dict[str, str]) -> None:
         name = process_name(program, values["zone"], int(values["index"]))

@@ -102,7 +102,8 @@ def test_a_worker_that_dies_over_its_third_job_is_started_again(tmp_path: Path, 
     verdict = run.check()
     assert (verdict.valid, verdict.reasons) == (True, ())
     assert verdict.totals.pushed == verdict.totals.acked == 40
-    programs = run.json("run.json")["programs"]
+    info = run.json("run.json")
+    programs = info["programs"]
     (strike,) = programs["worker-b-0"]["strikes"]
     assert (strike["signal"], strike["hit"]) == ("SIGKILL", True)
     assert strike["command"].startswith("EVAL local id = redis.call('ZRANGEBYSCORE'")
@@ -110,11 +111,13 @@ def test_a_worker_that_dies_over_its_third_job_is_started_again(tmp_path: Path, 
     (row,) = run.table("faults")
     assert json.loads(row["detail"]).items() >= strike.items(), "the table of faults says it, too"
     lines = (run.directory / "programs" / "worker-b-0.commands.jsonl").read_text().splitlines()
-    commands = [json.loads(line)["command"] for line in lines]
+    sent = [json.loads(line) for line in lines]
+    commands = [one["command"] for one in sent if one["program"] == strike["program"] == "worker-b-0"]
     assert strike["command"] in commands
+    again = [one["t_ns"] for one in sent if one["program"] == "worker-b-0.2"]
+    assert min(again) > info["epoch_ns"] + strike["time_ns"], "its commands and its events have one name"
     assert len(strike["earlier"]) == 6
     assert set(strike["earlier"]) <= set(commands)
-    info = run.json("run.json")
     assert list(info["deaths"]) == ["worker-b-0"]
     assert info["deaths"]["worker-b-0"] <= strike["time_ns"]
     assert {row["process"] for row in run.table("operations")} <= {
@@ -162,7 +165,7 @@ def test_only_the_process_that_holds_the_connection_dies(tmp_path: Path) -> None
 def test_a_worker_that_never_comes_to_the_command_lives_on(tmp_path: Path) -> None:
     run = ran(tmp_path, {"at": "FLUSHALL", "for_s": 0.5})
     programs = run.json("run.json")["programs"]
-    assert programs["worker-b-0"]["strikes"] == [{"signal": "SIGKILL", "hit": False}]
+    assert programs["worker-b-0"]["strikes"] == [{"signal": "SIGKILL", "hit": False, "program": "worker-b-0"}]
     assert run.check().valid
 
 

@@ -13,13 +13,13 @@ from zonelab.analysis.stories.program_paths import program_lines
 
 SENT = {
     "w-a-0": [
-        (10, "p1", "ZREM due job-3"),
-        (11, "p2", "PING"),
-        (12, "p1", "RPUSH waiting job-3"),
-        (20, "p1", "INCR worked"),
-        (30, "p1", "ZREM due job-12"),
+        (10, "w-a-0", "p1", "ZREM due job-3"),
+        (11, "w-a-0", "p2", "PING"),
+        (12, "w-a-0", "p1", "RPUSH waiting job-3"),
+        (20, "w-a-0", "p1", "INCR worked"),
+        (30, "w-a-0", "p1", "ZREM due job-12"),
     ],
-    "w-a-1": [(15, "p3", "GET job-1"), (40, "p3", "GET job-12")],
+    "w-a-1": [(15, "w-a-1", "p3", "GET job-1"), (40, "w-a-1", "p3", "GET job-12")],
 }
 STRIKE = {
     "signal": "SIGKILL",
@@ -76,8 +76,20 @@ def test_a_strike_before_the_message_or_at_another_program_is_not_told(
     assert told(rows, strike, sent={}) == []
 
 
+def test_what_was_started_again_has_the_name_of_its_events() -> None:
+    again = {
+        "w-a-0": [*SENT["w-a-0"][:-1], (38, "w-a-0.2", "p4", "GET job-12"), (39, "w-a-0.2", "p4", "ZREM due job-12")]
+    }
+    lines = told(BEGUN, {**STRIKE, "program": "w-a-0.2", "when": "before", "time_ns": 40}, sent=again)
+    assert {line.split()[0] for line in lines} == {"w-a-0.2"}
+    assert [line for line in lines if line.endswith("job-12")] == [
+        "w-a-0.2   GET job-12",
+        "w-a-0.2 is killed before this command, which no zone gets: ZREM due job-12",
+    ]
+
+
 def test_a_long_path_loses_its_middle() -> None:
-    many = {"w-a-0": [(number, "p", f"SET job-12 {number}") for number in range(100)]}
+    many = {"w-a-0": [(number, "w-a-0", "p", f"SET job-12 {number}") for number in range(100)]}
     lines = told(PUSHED, {"hit": False}, sent=many)
     assert len(lines) == 20
     assert (lines[9], lines[10]) == ("w-a-0   SET job-12 9", "w-a-0   SET job-12 90")
