@@ -1,4 +1,4 @@
-"""How fast both checkers are, and how much memory they take, on histories of millions of rows.
+"""Measures the speed and the memory of both checkers on histories of millions of rows.
 
     python benchmarks/checker_scale.py [--rows 6000000] [--plant nothing|every] [--spark] [--needles]
     python benchmarks/checker_scale.py --rows 8600,1000000,3000000,10000000 --plant every --spark --needles
@@ -167,7 +167,7 @@ def write_run(path: Path, *, messages: int, plant: str) -> Path:
 
 
 def fate_names(message: np.ndarray, plant: str) -> list[str]:
-    """What each message is to show, or an empty string."""
+    """Return the name of what each message is to show, or an empty string."""
     named = np.array(["", *FATES])
     if plant == "every":
         return named[np.where(message % 1_000 <= len(FATES), message % 1_000, 0)].tolist()
@@ -313,7 +313,7 @@ def report(rows: int, plant: str, results: Results) -> None:
 
 
 def report_further(sized: Sequence[tuple[int, Results]]) -> None:
-    """What a million rows cost from one size to the next, and how much more that is than before."""
+    """Report the cost of a million rows from one size to the next, and how much more that is than before."""
     for what in sorted({"check", "analyze"} & sized[0][1].keys()):
         before = None
         for (fewer, smaller), (rows, larger) in pairwise(sized):

@@ -1,4 +1,4 @@
-"""What ``zonelab analyze --follow`` beside a soak costs it: confirmed operations a second, and p99 of their latency.
+"""Measures what ``zonelab analyze --follow`` costs a soak beside it: confirmed operations a second, p99 latency.
 
 One soak on real servers; in turns nobody follows it, and a program of its own does, from its start to its end by
 Ctrl-C. Each turn that is followed is compared with the one before; the median of these ratios counts.

@@ -1,4 +1,4 @@
-"""How late, or early, gmq delivers delayed jobs, in simulation: 1,000 jobs a second, each due in 1 to 5 whole seconds.
+"""Measures how late or early gmq delivers jobs in simulation: 1,000 a second, each due in 1 to 5 whole seconds.
 
 One zone without lag. Each start of a mode begins at another point of the wall clock's second, which a timer that looks
 every so many whole seconds keeps. Lateness is from when a job was due to the end of the pop that delivered it first.
@@ -69,7 +69,7 @@ def begun_at(part: float) -> Callable[[SimCluster], Testbed]:
 
 
 def lateness_ms(tables: MemoryTables, epoch_ns: int) -> list[float]:
-    """Of every message that was delivered, in order; the last is that of the latest."""
+    """Return the lateness of every delivered message in ascending order."""
     due: dict[str, int] = {}
     delivered: dict[str, int] = {}
     for row in rows(tables, OPERATIONS_NAME, OPERATIONS.names):

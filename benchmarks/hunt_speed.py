@@ -56,12 +56,12 @@ KINDS: Mapping[str, Mapping[str, Mapping[str, Any]]] = {
     "dyno-v2, 10 a push": {"queue": {"engine": "dyno-v2"}, "load": {"batch": 10}},
     "hardened, 10 a push": {"queue": {"mode": "hardened"}, "load": {"batch": 10}},
 }
-"""Where a kind's scenario differs, by section."""
+"""Sections in which each kind's scenario differs."""
 
 
 @dataclass
 class Measured:
-    """What the schedules of one kind took, by turn, and what they did."""
+    """Times of the schedules of one kind, by turn, and what they did."""
 
     target: HuntTarget
     spent_s: list[float] = field(default_factory=list)
@@ -107,7 +107,7 @@ def bare_simpy() -> None:
 
 
 def link_messages(target: HuntTarget, seed: int) -> int:
-    """What the links between the coordinators carried in the schedule of ``seed``; not timed."""
+    """Return the number of messages on the links between coordinators in the schedule of ``seed``; not timed."""
     clusters: list[SimCluster] = []
 
     def observe(cluster: SimCluster) -> Testbed:
@@ -119,7 +119,7 @@ def link_messages(target: HuntTarget, seed: int) -> int:
 
 
 def beside_the_run_ms(target: HuntTarget, seeds: range) -> tuple[float, float]:
-    """What drawing a schedule takes, and checking it."""
+    """Return the time that drawing a schedule takes, and that of checking it."""
     drawn_s = checked_s = 0.0
     for seed in seeds:
         drawn_s += seconds(lambda seed=seed: target.run_of(seed))  # type: ignore[misc]

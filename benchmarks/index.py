@@ -1,4 +1,4 @@
-"""How long the index of many runs takes, and a further run, beside reading one file of each run.
+"""Measures the time of an index of many runs, and of one run more, beside reading one file of each run.
 
 ``python benchmarks/index.py [--runs 1000] [--turns 5]`` makes so many runs in a temporary folder: copies of one checked
 run by hand with seeds, programs and verdicts of their own. It prints medians of: ``zonelab index`` without an index of
@@ -58,7 +58,7 @@ def copy_of(model: Path, folder: Path, number: int) -> None:
 
 
 def took_s(work: Callable[[], object]) -> tuple[float, float]:
-    """Of the clock, and of a processor, which a busy machine leaves nearly alone."""
+    """Return the seconds of the clock, and of a processor, which a busy machine leaves nearly alone."""
     begin_s, begin = monotonic(), os.times()
     work()
     end = os.times()

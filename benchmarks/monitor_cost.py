@@ -1,4 +1,4 @@
-"""What the live page costs: p99 of pushes at ``zonelab up``, and throughput at saturation.
+"""Measures the cost of the live page: p99 of pushes at ``zonelab up``, and throughput at saturation.
 
 In turns, so that a busy moment of the machine falls on all: nobody looks (``closed``), a process asks for the page's
 events and shows nothing (``events``), Chromium shows the page (``open``). What ``events`` costs is the cost of serving
@@ -61,8 +61,7 @@ SETTLE_S = 2.0
 PATIENCE_S = 120.0
 
 LOOKS = ("closed", "events", "open")
-"""Who looks at the page in a turn; the next round has them the other way round, so that what grows with time falls on
-all."""
+"""Readers of the page, a turn each; the next round has them in reverse, so that what grows with time falls on all."""
 
 _READER = """
 import sys, httpx
@@ -99,7 +98,7 @@ class Browser:
         self._at = f"http://127.0.0.1:{told.read_text().split()[0]}/json"
 
     def processor_s(self) -> float:
-        """Of all its processes."""
+        """Return the processor time of all its processes."""
         shown = subprocess.run(["pgrep", "-s", str(self.process.pid)], capture_output=True, text=True, check=False)
         return processor_s([int(pid) for pid in shown.stdout.split()])
 
@@ -165,7 +164,7 @@ async def looked_at(look: str, chromium: Browser, address: str) -> AsyncIterator
 
 
 def processor_s(pids: Sequence[int]) -> float:
-    """Of these processes so far."""
+    """Return the processor time of these processes so far."""
     used = (Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[11:13] for pid in pids)
     return sum(int(user) + int(system) for user, system in used) / os.sysconf("SC_CLK_TCK")
 
@@ -209,7 +208,7 @@ async def pushed(queues: Sequence[DynoQueue], *, seconds: float, turn: str) -> l
 
 
 def tell(look: str, figure: float, busy: float) -> None:
-    """Of a turn that has ended, so that a run that is broken off tells what it has seen."""
+    """Print the figure of a turn once it has ended, so that an interrupted run has shown what it measured."""
     print(f"{look} {figure:.2f}; {busy:.0f}", file=sys.stderr, flush=True)
 
 
@@ -260,7 +259,7 @@ async def of_pushes(chromium: Browser, rounds: int, seconds: float) -> dict[str,
 
 
 class Saturated:
-    """What the page of a run sees: a cluster without faults."""
+    """Cluster without faults, as the page of a run sees it."""
 
     def __init__(self, cluster: Testbed) -> None:
         self.testbed = cluster

@@ -59,7 +59,7 @@ class Load:
 
 @dataclass
 class Sent:
-    """What the queues of one run handed to their connections, and ``hear`` of each exchange, if anybody listens."""
+    """Traffic that the queues of one run sent, and the function that hears of each exchange, if there is one."""
 
     commands: int = 0
     round_trips: int = 0
@@ -129,7 +129,7 @@ class Engine:
         return cls(name, mode, ack_together if batches else ack_one_by_one, batches)
 
     def scenario(self, setting: str, buckets: int | None) -> Scenario:
-        """What its adapter reads. ``buckets``: of an engine that has any."""
+        """Return the scenario that its adapter reads. ``buckets``: for an engine that has any."""
         settings: dict[str, Any] = {"engine": self.name, "unack_ms": 60_000, "compat": self.mode == "compat"}
         settings["mode"] = "default" if self.mode == "compat" else self.mode
         fields = ENGINES[self.name].settings.model_fields

@@ -1,4 +1,4 @@
-"""How large the report of a million messages is, how long it takes to write, and how soon a browser shows it.
+"""Measures the report of a million messages: its size, the time to write it, and the time until a browser shows it.
 
     python benchmarks/report_size.py [--messages 1000000]
 

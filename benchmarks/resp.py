@@ -151,9 +151,7 @@ _PAYLOAD = b'{"id":"%b","payload":"' + b"x" * 100 + b'","timeout":0,"priority":0
 
 
 def v1_commands(message: bytes) -> Iterator[bytes]:
-    """What becomes of one message, as by ``zonelab.engine.dyno.v1``: push, lease, read, ack, and a script that removes
-    it.
-    """
+    """Yield the commands of one message, as ``zonelab.engine.dyno.v1`` sends them, and a script that removes it."""
     yield wire.command(b"HSET", _PAYLOADS, message, _PAYLOAD % message)
     yield wire.command(b"ZADD", _QUEUE, b"1700000000000", message)
     yield wire.command(b"ZADD", _UNACK, b"NX", b"1700000060000", message)
@@ -165,7 +163,7 @@ def v1_commands(message: bytes) -> Iterator[bytes]:
 
 
 def v1_traffic(port: int, messages: int) -> float:
-    """How many seconds so many messages take; each client has its own. Raises ``ValueError`` for an error reply."""
+    """Return the seconds that ``messages`` take, each client its own. Raises ``ValueError`` for an error reply."""
     with select.epoll() as poll:
         sockets = {}
         for number in range(V1_CLIENTS):
@@ -287,7 +285,7 @@ def compared(
 
 
 async def idle_clients(gateway: Gateway, count: int) -> dict[str, object]:
-    """What the gateway's resident memory grows by for ``count`` clients that have sent one command each."""
+    """Measure the growth of the gateway's resident memory by ``count`` clients that have sent one command each."""
     allow_files(count + 256)
     before = gateway.resident_bytes
     writers = []

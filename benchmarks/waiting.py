@@ -1,4 +1,4 @@
-"""What clients that wait in blocking commands cost a zone's port while nothing comes.
+"""Measures what clients that wait in blocking commands cost a zone's port while nothing comes.
 
 Prints one JSON document: for every level the gateway's processor time a second while so many clients wait in BLPOP on
 so many keys. With ``--beside DIR`` the port of another checkout of this project has as many clients at the same time,

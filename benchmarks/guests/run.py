@@ -61,7 +61,7 @@ Connection.__init__ = _connect
 
 @dataclass
 class Outcome:
-    """Of one queue's tests at one place. ``said``: the end of what each failed test said, by its name."""
+    """Outcome of one queue's tests at one place. ``said``: the end of what each failed test said, by its name."""
 
     passed: set[str] = field(default_factory=set)
     skipped: set[str] = field(default_factory=set)

@@ -179,8 +179,8 @@ def docstrings(tree):
 
 
 def test_docstrings_begin_with_a_verb_or_the_noun_of_the_thing():
-    product = [name for name in modules() if name.startswith(PRODUCT)]
-    wrong = {name: [text for text in docstrings(ast.parse(text_of(name))) if OPENING.match(text)] for name in product}
+    held = [name for name in modules() if name.startswith((*PRODUCT, "benchmarks/"))]
+    wrong = {name: [text for text in docstrings(ast.parse(text_of(name))) if OPENING.match(text)] for name in held}
     assert {name: texts for name, texts in wrong.items() if texts} == {}
     planted = 'LEAST = 4\n"""So many at least."""\ndef depth():\n    """Whether any."""\n'
     assert len([text for text in docstrings(ast.parse(planted)) if OPENING.match(text)]) == 2
