@@ -160,7 +160,14 @@ def _table(file: LogFile, skipped: int) -> pa.Table:
         table = _at_once(file.data).slice(skipped)
     except (pa.ArrowException, UnicodeDecodeError):
         return _one_by_one(file, skipped)
-    return table if _all_usable(table) else _one_by_one(file, skipped)
+    usable = _all_usable(table) and _longest_line(file.data) <= LINE_BYTES_MAX
+    return table if usable else _one_by_one(file, skipped)
+
+
+def _longest_line(data: bytes) -> int:
+    """Return the length of the longest line: of fields that are ignored the table says nothing."""
+    ends = np.flatnonzero(np.frombuffer(data, np.uint8) == ord("\n"))
+    return int(np.diff(ends, prepend=-1, append=len(data)).max()) - 1
 
 
 def _at_once(data: bytes) -> pa.Table:

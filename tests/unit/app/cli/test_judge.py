@@ -223,6 +223,10 @@ FIRST = json.dumps({"op": "push", "id": "m", "t_ns": T0_NS, "program": "p"})
             'line 2 (program log): got \'{"op": "begin", "id"\'; accepted: an object in JSON',
         ),
         (FIRST + '\n{"op": "begin", "id": "' + "x" * 10_000_000 + '"}', "line 2 (program log): got 10,000,025 bytes; "),
+        (
+            f'{FIRST}\n{{"op": "begin", "id": "m", "body": "{"x" * 1_000_000}"}}\n{FIRST}',
+            "line 2 (program log): got 1,000,038 bytes; ",
+        ),
     ],
 )
 def test_what_is_no_event_is_one_line_with_its_line_and_program(text, told, tmp_path, capsys, monkeypatch):
