@@ -28,7 +28,7 @@ EXITS = {True: EXIT_VALID, False: EXIT_INVALID, "unknown": EXIT_UNKNOWN}
 
 CODES = (
     "Exit codes: 0 valid, 1 invalid, 2 unknown, 3 the lab itself failed, 64 bad usage or bad scenario file, "
-    "141 who read the output has gone."
+    "141 output pipe closed."
 )
 
 

@@ -27,7 +27,7 @@ def judge(
     ] = None,
     *,
     format_: Annotated[
-        HistoryFormat, typer.Option("--format", help="Of the file: events, or a history of Jepsen or for Porcupine.")
+        HistoryFormat, typer.Option("--format", help="Format of FILE: events, or a history of Jepsen or for Porcupine.")
     ] = HistoryFormat.EVENTS,
     model: Annotated[
         WorkloadKind | None, typer.Option(help="What the clients of a Jepsen or Porcupine history used.")

@@ -15,7 +15,7 @@ RUNS = Path("runs")
 
 app = typer.Typer(
     cls=VerbGroups,
-    help="List published failures of queues, try one, or show what was measured.",
+    help="List published failures of queues, run one, or show what was measured.",
     rich_markup_mode=None,
     invoke_without_command=True,
 )
@@ -39,7 +39,7 @@ def run(
         str | None,
         typer.Option(
             metavar="VERSION",
-            help="A version of the queue; the affected and the newest one, and the control, if not given.",
+            help="Only this version of the queue; if not given: the affected one, the newest and the control.",
         ),
     ] = None,
     control: Annotated[bool, typer.Option("--control", help="Only the control: the same without the fault.")] = False,
@@ -49,21 +49,22 @@ def run(
         typer.Option(
             min=1,
             max=ZONES_MAX,
-            help="Zones, with the producer in the first and all else in the second; in simulation both in each. The "
-            "failure's own if not given.",
+            help="Number of zones, with the producer in the first and all else in the second; in simulation both are "
+            "in each. The failure's own if not given.",
         ),
     ] = None,
     jobs: Jobs = 1,
     keep: Annotated[
-        Path | None, typer.Option(metavar="FILE", help="Also put the rows into this file, in place of older ones.")
+        Path | None, typer.Option(metavar="FILE", help="Also put the rows into this JSON file, in place of older ones.")
     ] = None,
     directory: RunsDirectory = RUNS,
     as_json: AsJson = False,
 ) -> None:
     """Run a known failure at an affected version, at the newest, and without its fault, and count the failing runs.
 
-    Ctrl-C prints the results so far; the same command continues from there. Exits 1 if a run failed, 2 if none did but
-    some are missing or undecided, 3 if the lab failed.
+    Installs the versions of the queue that are not there. Ctrl-C prints the results so far; the same command continues
+    from there. Exits 1 if a run showed the failure, 2 if none did but some are missing or undecided, 3 if the lab
+    failed.
     """
     from zonelab.app.verbs.known import KnownRuns
     from zonelab.studies.known.attempts import attempt_failure, settings_of
@@ -98,7 +99,7 @@ def table(*, as_json: AsJson = False) -> None:
 
 @app.command(cls=Verb)
 def clean(*, as_json: AsJson = False) -> None:
-    """Remove the environments that were made for guests, but for those that a run uses or somebody makes."""
+    """Remove the environments of guests, except those that are in use or being made."""
     from zonelab.scenarios.guests.environments import cache_folder, clean_environments
 
     removed, left = clean_environments()

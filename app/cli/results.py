@@ -171,14 +171,14 @@ def export(
     as_: Annotated[ExportFormat, typer.Option("--as", help="The format.")],
     out: Annotated[
         Path | None,
-        typer.Option(metavar="PATH", help="The file, or of csv the folder, to write; RUN/exports/… if not given."),
+        typer.Option(metavar="PATH", help="The file to write, for csv the folder; RUN/exports/… if not given."),
     ] = None,
     as_json: AsJson = False,
 ) -> None:
     """Write a run in the format of another tool: a Perfetto trace, OpenTelemetry spans, a Jepsen or Porcupine history.
 
-    In a trace of a simulated run of up to 2,000 messages are all commands with the vote of each zone: it is made again
-    for that. A Jepsen history is written in EDN and in JSON, or as FILE ends.
+    A trace of a simulated run of up to 2,000 messages has all commands with the vote of each zone: the run is made
+    again for that. A Jepsen history is written in EDN and in JSON, or in the one by which --out ends.
     """
     from zonelab.app.verbs.export import exported
     from zonelab.studies.reporting.progress import Work

@@ -79,7 +79,7 @@ def run(
     ] = False,
     live_wait: Annotated[
         float,
-        typer.Option(metavar="S", min=0, max=60, help="With --live: wait so long for the first reader before the run."),
+        typer.Option(metavar="S", min=0, max=60, help="With --live: longest wait for a reader before the run begins."),
     ] = 0.0,
     monitor_port: MonitorPort = 0,
     record: Annotated[

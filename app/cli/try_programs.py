@@ -8,8 +8,9 @@ from typing import Annotated, Any
 import typer
 
 from zonelab.analysis.message_classes import MessageClass
-from zonelab.app.cli.options import AsJson, AsJUnit, Overrides, RunsDirectory, Seed, containers_possible
+from zonelab.app.cli.options import AsJson, AsJUnit, Overrides, RunsDirectory, containers_possible
 from zonelab.app.cli.runs import finished
+from zonelab.cluster.random_streams import SEED_MAX
 from zonelab.cluster.votes.levels import Level
 from zonelab.scenarios.arms import ZoneKind
 from zonelab.scenarios.durations import parse_duration_s
@@ -35,7 +36,7 @@ def try_programs(
         typer.Option(
             "--guest",
             metavar="NAME[==VERSION]",
-            help="A queue that comes with zonelab, or a folder with a guest.yaml: its producer and its worker.",
+            help="Producer and worker of a queue that comes with zonelab, e.g. rq, or of a folder: ./own.",
         ),
     ] = None,
     fault: Annotated[
@@ -43,24 +44,29 @@ def try_programs(
         typer.Option(
             "--fault",
             metavar="WORDS",
-            help="As zonelab fault takes it: 'kill b for 5s', 'lag a:b 50ms at 2s for 10s'. May be repeated.",
+            help="A fault and its time: 'kill b for 5s', 'lag a:b 50ms at 2s for 10s'. May be repeated.",
         ),
     ] = None,
-    level: Annotated[Level, typer.Option(help="Level of connections that choose none.")] = Level.DC_QUORUM,
+    level: Annotated[Level, typer.Option(help="Consistency level.")] = Level.DC_QUORUM,
     zones: Annotated[str, typer.Option(metavar="N|NAMES", help="Zones: how many, or their names: a,b,c.")] = "3",
     lag: Annotated[str, typer.Option(metavar="LAG", help="One-way lag of the links, e.g. lognormal:2ms:15ms.")] = "0",
     producer_zone: Annotated[
         str | None,
         typer.Option(metavar="ZONE", help="Zone of the producers; all: one in each. The first if not given."),
     ] = None,
-    worker_zone: Annotated[str, typer.Option(metavar="ZONE", help="Zone of the workers; all: some in each.")] = "all",
+    worker_zone: Annotated[
+        str, typer.Option(metavar="ZONE", help="Zone of the workers; all: --workers in each.")
+    ] = "all",
     workers: Annotated[int, typer.Option(min=1, help="Processes of each worker in each of its zones.")] = 1,
     ready: Annotated[
-        str | None, typer.Option(metavar="REGEX", help="Wait for a line that matches from each worker before the load.")
+        str | None,
+        typer.Option(metavar="REGEX", help="Begin the load when each worker has written a line that matches."),
     ] = None,
-    load: Annotated[str, typer.Option(metavar="TIME", help="Longest load; it ends when all producers have.")] = "60s",
+    load: Annotated[
+        str, typer.Option(metavar="TIME", help="Longest load; it is over when all producers have ended.")
+    ] = "60s",
     quiet: Annotated[
-        str, typer.Option(metavar="TIME", help="The queue counts as empty after so long without any event.")
+        str, typer.Option(metavar="TIME", help="Time without any event after which the queue counts as empty.")
     ] = "3s",
     drain: Annotated[str, typer.Option(metavar="TIME", help="Longest wait until the queue is empty.")] = "30s",
     forbid: Annotated[
@@ -70,13 +76,19 @@ def try_programs(
     on: Annotated[
         ZoneKind, typer.Option("--on", help="Servers in processes or containers.", callback=containers_possible)
     ] = ZoneKind.PROCESS,
-    seed: Seed = None,
+    seed: Annotated[
+        int | None, typer.Option(min=0, max=SEED_MAX, help="Seed of the link lags, {seed} in commands; 1 if not given.")
+    ] = None,
     set_: Overrides = None,
     runs: RunsDirectory = Path("runs"),
     junit: AsJUnit = None,
     as_json: AsJson = False,
 ) -> None:
-    """Run a producer and workers of your own, in any language, break something, and report what became of messages."""
+    """Run a producer and workers of your own, in any language, break something, and report what became of each message.
+
+    The programs write a line of JSON for what happens to each message; zonelab judge --schema prints its fields. As a
+    file for zonelab run the same has a section programs, described in docs/programs.md.
+    """
     from zonelab.app.verbs.run import perform
     from zonelab.app.verbs.try_programs import ProgramTrial
     from zonelab.studies.reporting.progress import Display
