@@ -69,12 +69,12 @@ What becomes of the jobs of queues that come with zonelab as [guests](programs.m
 The producer is in zone a of three zones with a lag of 1 ms; a job takes 50 ms. Two workers are in zone a or, where the
 case says so, one in each zone.
 
-| queue | version | case | level | verdicts | a job each | jobs | lost | abandoned | stuck | undecided | again |
+| queue | version | case | level | verdicts | one job every | jobs | lost | abandoned | stuck | undecided | again |
 |---|---|---|---|---|---|---|---|---|---|---|---|"""
 TAIL = """
 Sums over the runs of a row, of which there are as many as verdicts; see [classes](verdicts.md). *Again*: begun once
-more, before its end or after. The zone dies 1 s after the producer has been started, which needs a
-part of that itself. A worker dies by SIGKILL at the fifth command that has given it a job, before the reply comes, and
+more, before its end or after. The zone dies 1 s after the producer has been started, whose own start takes
+part of that second. A worker dies by SIGKILL at the fifth command that has given it a job, before the reply comes, and
 is started again when 15 s are over; runs in which it did not come to that are left out. With bullmq it is the first
 such command: later ones may find no job, which their answer does not show.
 
