@@ -63,8 +63,8 @@ def _strike_lines(run: StorySource, process: str, strike: Mapping[str, Any]) -> 
     """Yield what a process sent before it was hit, at which command it was, and what would have come then."""
     at_ns, command, when = int(strike["time_ns"]), str(strike["command"]), str(strike.get("when", "before"))
     program = str(strike.get("program", process))
-    for before in list(strike.get("earlier", ()))[-_BEFORE:]:
-        yield Line(at_ns, program, f"  {before}")
+    timed = list(zip(strike.get("earlier_ns", ()), strike.get("earlier", ()), strict=False))  # older runs have no times
+    yield from (Line(sent_ns, program, f"  {before}") for sent_ns, before in timed[-_BEFORE:])
     yield Line(at_ns, program, strike_words(strike), kept=True)
     after = None if when == "before" else _usual_next(list(run.program_commands(process)), command, before_ns=at_ns)
     if after is not None:

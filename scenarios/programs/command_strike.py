@@ -6,6 +6,7 @@ import os
 import signal
 from collections.abc import Callable, Iterable
 from dataclasses import asdict
+from time import monotonic_ns
 from typing import Any
 
 from zonelab.cluster.resp.programs.hold import PointHold
@@ -75,7 +76,9 @@ class CommandStrike:
             await hold.reached.wait()
             if hold.where is None:
                 return
-            self.record |= {"when": hold.point.when.value, **asdict(hold.where)}
+            begin_ns = monotonic_ns() - self._run_ns()
+            earlier_ns = [taken_ns - begin_ns for taken_ns in hold.where.earlier_ns]
+            self.record |= {"when": hold.point.when.value, **asdict(hold.where), "earlier_ns": earlier_ns}
             if self._strike.holder:
                 self._holders = await asyncio.to_thread(self._found, hold.where.peer)
         self.record |= {"hit": self._send(self._number), "time_ns": self._run_ns()}

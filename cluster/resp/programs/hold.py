@@ -6,6 +6,7 @@ from collections import deque
 from collections.abc import Collection, Iterable
 from dataclasses import asdict, dataclass
 from enum import StrEnum
+from time import monotonic_ns
 from typing import Any, Protocol
 
 from zonelab.cluster.resp.programs.point import CommandPoint, Moment
@@ -46,6 +47,8 @@ class ReachedPoint:
     """Commands that are one point with it, itself included."""
     earlier: tuple[str, ...]
     """The last commands of the program that were taken before this point."""
+    earlier_ns: tuple[int, ...]
+    """The times at which they were taken, by the system's monotonic clock."""
 
 
 class HeldProgram(Protocol):
@@ -76,7 +79,7 @@ class PointHold:
         self._loop = asyncio.get_running_loop()
         self._number = 0  # commands since it was armed
         self._met = 0  # of them, those that are meant
-        self._recent: deque[bytes] = deque(maxlen=_EARLIER_MAX)
+        self._recent: deque[tuple[int, bytes]] = deque(maxlen=_EARLIER_MAX)
         self._approaches: dict[ProgramSession, asyncio.Task[None]] = {}
         self._hit: asyncio.Future[tuple[Collection[str] | None, bool]] = self._loop.create_future()
         self._released = asyncio.Event()
@@ -95,19 +98,20 @@ class PointHold:
         """Pass on what ``session`` has sent, up to the point."""
         place = self._place(commands) if self.state is HoldState.ARMED else None
         if place is None:
-            self._recent.extend(commands[-_EARLIER_MAX:])
+            self._note(commands[-_EARLIER_MAX:])
             session.forward(commands)
             return
         first, after = (place, place + 1) if self.point.cut else (0, len(commands))
-        self._recent.extend(commands[:first])
+        self._note(commands[:first])
         where = ReachedPoint(
             peer=session.peer,
             command=shortened(commands[place]),
             number=self._number,
             together=after - first,
-            earlier=tuple(map(shortened, self._recent)),
+            earlier=tuple(shortened(command) for _, command in self._recent),
+            earlier_ns=tuple(taken_ns for taken_ns, _ in self._recent),
         )
-        self._recent.extend(commands[first:after])
+        self._note(commands[first:after])
         self._number += after - 1 - place  # those behind it are counted when they are taken
         session.hold(commands[first:])
         if self.point.when is Moment.BEFORE:
@@ -135,6 +139,11 @@ class PointHold:
             self._running.cancel()
         self._stop_approaches()
         self._finish(HoldState.OVER)
+
+    def _note(self, commands: list[bytes]) -> None:
+        """Keep the last commands that are taken, each with its time."""
+        now_ns = monotonic_ns()
+        self._recent.extend((now_ns, command) for command in commands)
 
     def _place(self, commands: list[bytes]) -> int | None:
         """The place of the command that is meant; commands up to it, or all, are counted."""

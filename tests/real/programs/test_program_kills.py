@@ -118,6 +118,9 @@ def test_a_worker_that_dies_over_its_third_job_is_started_again(tmp_path: Path, 
     assert min(again) > info["epoch_ns"] + strike["time_ns"], "its commands and its events have one name"
     assert len(strike["earlier"]) == 6
     assert set(strike["earlier"]) <= set(commands)
+    times = [info["phases"]["load"][0], *strike["earlier_ns"], strike["time_ns"]]
+    assert len(times) == 8
+    assert times == sorted(times), "each was taken before the process was hit"
     assert list(info["deaths"]) == ["worker-b-0"]
     assert info["deaths"]["worker-b-0"] <= strike["time_ns"]
     assert {row["process"] for row in run.table("operations")} <= {

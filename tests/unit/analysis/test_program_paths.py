@@ -27,6 +27,7 @@ STRIKE = {
     "when": "applied",
     "command": "ZREM due job-12",
     "earlier": ["A", "B", "C", "INCR worked"],
+    "earlier_ns": [16, 17, 18, 20],
     "time_ns": 35,
 }
 PUSHED = [{"time_ns": 5, "process": "p-a-0", "f": "push", "type": "ok"}]
@@ -34,12 +35,15 @@ BEGUN = [*PUSHED, {"time_ns": 25, "process": "w-a-0.2", "f": "pop", "type": "ok"
 
 
 def told(rows: list[dict[str, Any]], strike: dict[str, Any], *, sent: dict[str, Any] | None = None) -> list[str]:
-    commands = SENT if sent is None else sent
-    run: Any = SimpleNamespace(
-        info=SimpleNamespace(programs={"w-a-0": {"strikes": [strike]}, "w-a-1": {"strikes": []}}),
-        program_commands=lambda name: [SentByProgram(*one) for one in commands.get(name, ())],
-    )
+    run = made_up(strike, SENT if sent is None else sent)
     return [f"{line.who} {line.what}" for line in program_lines(run, "job-12", rows)]
+
+
+def made_up(strike: dict[str, Any], sent: dict[str, Any]) -> Any:
+    return SimpleNamespace(
+        info=SimpleNamespace(programs={"w-a-0": {"strikes": [strike]}, "w-a-1": {"strikes": []}}),
+        program_commands=lambda name: [SentByProgram(*one) for one in sent.get(name, ())],
+    )
 
 
 @pytest.mark.parametrize("rows", [PUSHED, BEGUN])
@@ -74,6 +78,14 @@ def test_a_strike_before_the_message_or_at_another_program_is_not_told(
     rows: list[dict[str, Any]], strike: dict[str, Any]
 ) -> None:
     assert told(rows, strike, sent={}) == []
+
+
+def test_commands_before_a_strike_have_their_own_times() -> None:
+    lines = program_lines(made_up(STRIKE, SENT), "job-12", PUSHED)
+    assert [(line.time_ns, line.what.strip()) for line in lines][1:4] == [(17, "B"), (18, "C"), (20, "INCR worked")]
+    untimed = {name: value for name, value in STRIKE.items() if name != "earlier_ns"}
+    assert {line.time_ns for line in program_lines(made_up(untimed, {}), "job-12", PUSHED)} == {STRIKE["time_ns"]}
+    assert told(PUSHED, untimed, sent={}) == told(PUSHED, STRIKE, sent={})[-1:], "what nobody timed is not shown"
 
 
 def test_what_was_started_again_has_the_name_of_its_events() -> None:

@@ -6,6 +6,7 @@ Method: real sockets at a program's own address; a played coordinator of three z
 import asyncio
 from collections import deque
 from contextlib import asynccontextmanager
+from time import monotonic_ns
 from types import SimpleNamespace
 
 import pytest
@@ -194,11 +195,14 @@ async def test_a_transaction_that_arrived_whole_is_one_point(lab):
 async def test_a_point_names_the_commands_before_it(lab):
     client, second = await connected(lab.program), await connected(lab.program)
     lab.program.arm(CommandPoint(at="SET c *", when=Moment.APPLIED, cut=True))
+    armed_ns = monotonic_ns()
     for number in range(8):
         assert await second.ask(b"SET", b"x", b"%d" % number) == b"OK"
     client.send_raw(commands_of("SET a 1", f"SET b {'2' * 50}", "SET c 3", "SET d 4"))
     where = await reached(lab.program)
     assert where.earlier == ("SET x 4", "SET x 5", "SET x 6", "SET x 7", "SET a 1", f"SET b {'2' * 40}…")
+    assert list(where.earlier_ns) == sorted(where.earlier_ns)
+    assert armed_ns < where.earlier_ns[0] < where.earlier_ns[3] < where.earlier_ns[4] == where.earlier_ns[5]
     assert where.command == "SET c 3"
 
 
