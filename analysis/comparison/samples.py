@@ -4,7 +4,7 @@ Memory is bounded whatever the length of the run: a series that outgrows its lim
 every fourth, and so on; messages are sampled in the same way by a hash of their id.
 """
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
 
@@ -102,13 +102,14 @@ def _series(lateness: Lateness, *, epoch_ns: int, load_ns: tuple[float, float]) 
 def read_series(run: RunDirectory, *, limit: int = LIMIT) -> dict[Metric, Series]:
     """Every metric of the run's load phase; of the whole run if it has none. Raises ``RunError``.
 
-    An operation belongs to the phase in which it was invoked, a lateness to that in which the message was due.
+    An operation belongs to the phase in which it was invoked, a lateness to that in which the message was due. One of
+    which only a moment is known has no latency.
     """
     load_ns = run.info.phases.get("load", (-np.inf, np.inf))
     operations = {metric: ThinnedValues(limit) for metric in Metric if metric is not Metric.LATENESS}
     lateness = Lateness(limit)
     for batch, first_row in first_rows(run.operations(_COLUMNS)):
-        wanted = _masks(batch, first_row, load_ns)
+        wanted = _masks(batch, first_row, load_ns, run.info.queue.instants)
         for metric, series in operations.items():
             rows = chosen(batch, wanted[metric])
             series.add(_lease_step_ms(rows) if metric is Metric.LEASE_STEP else _latency_ms(rows))
@@ -124,7 +125,7 @@ def read_zone_medians(run: RunDirectory) -> dict[Metric, dict[str, float]]:
     load_ns = run.info.phases.get("load", (-np.inf, np.inf))
     found: dict[Metric, dict[str, ThinnedValues]] = {metric: {} for metric in (Metric.PUSH, Metric.POP, Metric.ACK)}
     for batch, first_row in first_rows(run.operations((*_COLUMNS, "zone"))):
-        wanted = _masks(batch, first_row, load_ns)
+        wanted = _masks(batch, first_row, load_ns, run.info.queue.instants)
         for zone in batch["zone"].unique().to_pylist():
             of_zone = having(batch, "zone", zone)
             for metric, zones in found.items():
@@ -144,16 +145,20 @@ def zones_differ(medians_ms: Mapping[str, float]) -> bool:
     return len(medians_ms) > 1 and max(medians_ms.values()) >= ZONES_DIFFER * min(medians_ms.values())
 
 
-def _masks(batch: pa.RecordBatch, first_row: Mask, load_ns: tuple[float, float]) -> dict[Metric, Mask]:
+def _masks(
+    batch: pa.RecordBatch, first_row: Mask, load_ns: tuple[float, float], instants: Collection[str]
+) -> dict[Metric, Mask]:
+    """Return the rows of each metric: none of one whose operations took no time that is known."""
     invoke_ns = batch["invoke_ns"].to_numpy(zero_copy_only=False)  # null becomes NaN, which is in no phase
     in_load = (invoke_ns >= load_ns[0]) & (invoke_ns < load_ns[1]) & confirmed(batch)
     pop = in_load & delivers(batch)
-    return {
+    found = {
         Metric.PUSH: in_load & having(batch, "f", "push") & first_row,
         Metric.POP: pop & first_row,
         Metric.LEASE_STEP: pop & present(batch, "lease_start_ms") & present(batch, "leased_ms"),
         Metric.ACK: in_load & having(batch, "f", "ack") & first_row,
     }
+    return {metric: rows & (metric not in instants) for metric, rows in found.items()}
 
 
 def _latency_ms(rows: pa.RecordBatch) -> Floats:

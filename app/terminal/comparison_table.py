@@ -57,6 +57,8 @@ def _rows(comparison: Comparison, within: float) -> Iterator[ComparisonRow]:
 def _metric_rows(metric: MetricComparison, within: float) -> Iterator[ComparisonRow]:
     name = metric.metric.replace("_", " ")
     yield ComparisonRow(section=name, label=f"{name}, n", first=metric.first.count, second=metric.second.count)
+    if not metric.quantiles:
+        yield ComparisonRow(section=name, label=f"{name} p50, ms", first=NONE, second=NONE)
     for row in metric.quantiles:
         relative = "" if row.relative is None else f" ({_change_of_share(row.relative)})"
         yield ComparisonRow(
