@@ -4,7 +4,7 @@ The error of all decisions together is at most 5 %: the last look may spend half
 those before it share the other half. Each objective of each setting gets an equal share of that (Bonferroni).
 """
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from enum import StrEnum
 from typing import Any
@@ -45,6 +45,13 @@ class ObjectiveStatus(StrEnum):
     """Proven, at 95 % for all objectives of all settings together."""
     NOT_MET = "not met"
     OPEN = "open"
+
+
+def no_run_with(lacking: Sequence[str]) -> str:
+    """Return in words that there is no run of classes of faults."""
+    first, *others = (f"'{name}'" for name in lacking)
+    named = listed([first, *others]) if len(others) < 2 else f"{first} and {len(others)} other classes of faults"
+    return f"no run with {named} yet"
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -101,7 +108,7 @@ class ObjectiveJudgement:
     def seen(self) -> str:
         """The value that runs show, in the figure's unit; of cases that no run shows, in how many messages."""
         if self.lacking:
-            return f"no run with {self._told_lacking} yet"
+            return no_run_with(self.lacking)
         if not self.runs:
             return "no run yet"
         if self.parts is not None:
@@ -113,11 +120,6 @@ class ObjectiveJudgement:
         if self.unconfirmed is not None:
             return f"{percent(self.unconfirmed)} never confirmed"
         return self.objective.told(float(self.value.value))
-
-    @property
-    def _told_lacking(self) -> str:
-        first, *others = (f"'{name}'" for name in self.lacking)
-        return listed([first, *others]) if len(others) < 2 else f"{first} and {len(others)} other classes of faults"
 
     def _in_parts(self, parts: CaseParts) -> str:
         if not self.objective.per_year and not self.cases:

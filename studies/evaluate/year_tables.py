@@ -8,6 +8,7 @@ from math import isinf
 from zonelab.analysis.number_text import estimate, plain
 from zonelab.analysis.proportions import Interval
 from zonelab.analysis.rates.case_parts import CaseParts, seen_low
+from zonelab.analysis.rates.decisions import no_run_with
 from zonelab.analysis.rates.figures import SettingRates
 from zonelab.analysis.rates.objectives import (
     CASES,
@@ -58,10 +59,7 @@ class YearTables:
         """A row an operation; the first one names the setting."""
 
         def cell(row: tuple[str, TimedOperation], percentile: str) -> str:
-            if not self.measured[row[0]].outcomes.has(row[1]):
-                return NONE_SEEN
-            figure = Figure.parsed(f"{percentile}({row[1]})")
-            return _in_ms(figure, self.values[row[0]][figure])
+            return self._cell(row[0], Figure.parsed(f"{percentile}({row[1]})"), _in_ms)
 
         return ReportTable(
             columns=[
@@ -84,7 +82,7 @@ class YearTables:
             return "\n".join([between(setting, whole), *parts, *told])
 
         def between(setting: str, figure: str) -> str:
-            return _between(Figure.parsed(figure), self._value(setting, figure))
+            return self._cell(setting, Figure.parsed(figure), _between)
 
         return ReportTable(
             columns=[
@@ -105,10 +103,17 @@ class YearTables:
         return self.values[setting][Figure.parsed(figure)]
 
     def told(self, name: str, figure: Figure) -> str:
-        """Return a figure of a setting with its interval."""
-        if figure.operation is not None and not self.measured[name].outcomes.has(figure.operation):
+        """Return a figure of a setting with its interval, and that there is no run of a class of faults."""
+        return self._cell(name, figure, _between)
+
+    def _cell(self, name: str, figure: Figure, words: Callable[[Figure, Estimate], str]) -> str:
+        measured, value = self.measured[name], self.values[name][figure]
+        if figure.operation is not None and not measured.outcomes.has(figure.operation):
             return NONE_SEEN
-        return _between(figure, self.values[name][figure])
+        lacking = measured.lacking(figure, None)
+        if not lacking:
+            return words(figure, value)
+        return "; ".join([*([words(figure, value)] if value.value else []), no_run_with(lacking)])
 
 
 def of_year(measured: Mapping[str, SettingRates], *, prefer: Iterable[Figure]) -> dict[str, dict[Figure, Estimate]]:

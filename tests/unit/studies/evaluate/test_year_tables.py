@@ -1,10 +1,13 @@
 """Goal: figures of a year are told without powers of ten, and nothing is told of nothing. Method: planted estimates."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
-from support.analysis.planted_rollouts import ROLLOUTS
+from support.analysis.planted_rollouts import DOWN, ROLLOUTS
 
 from zonelab.analysis.rates.objectives import Figure
+from zonelab.analysis.rates.outcomes import Outcomes
 from zonelab.analysis.rates.samples import Estimate
 from zonelab.studies.evaluate.reasons import AnswerReasons
 from zonelab.studies.evaluate.year_tables import YearTables, of_year
@@ -36,6 +39,22 @@ def told(figure: str, *ends: float) -> str:
 )
 def test_a_figure_of_the_year_is_told_with_its_interval(figure: str, ends: tuple[float, ...], text: str) -> None:
     assert told(figure, *ends) == text
+
+
+def test_a_year_with_a_class_of_faults_that_has_no_run_says_so() -> None:
+    rollout = ROLLOUTS["the cheapest does"]
+    measured = {}
+    for name, one in rollout.measured(1).items():
+        runs = {cell: runs for cell, runs in one.outcomes.runs.items() if cell.fault is None}
+        measured[name] = replace(one, outcomes=Outcomes(runs), _tails={}, _means={})
+    figures = [Figure.parsed(text) for text in ("unavailable", "losses", "p99(push)")]
+    year = YearTables(names=["one"], measured=measured, values=of_year(measured, prefer=figures))
+    texts = [year.told("one", figure) for figure in figures]
+    nothing = f"no run with '{DOWN}' yet"
+    assert texts[:2] == [nothing, nothing]
+    assert texts[2].endswith(f"; {nothing}")
+    (cells,) = year.counts.cells()
+    assert [cell.splitlines()[0] for cell in (cells[1], cells[3])] == [nothing, nothing]
 
 
 @pytest.mark.parametrize(("of_first", "told_uneven"), [(12, True), (40, False)])
