@@ -66,7 +66,7 @@ class ProgramKill(Fault):
     cut: Flag = False
     """Cut a pipeline, or a transaction, at the command, as the death of a machine can do."""
     nonempty: Flag = False
-    """Pass over commands whose answer is nil or an empty array."""
+    """Pass over commands whose answer holds nothing: nil, 0, an error, an empty text or array, or only these."""
     restart: Flag = Field(default=True)
     """Start it again when the fault ends."""
 

@@ -50,7 +50,7 @@ class CommandPoint(Section):
     cut: Flag = False
     """Cut what arrived in one piece at the command, as the death of a machine can do."""
     nonempty: Flag = False
-    """Pass over commands whose answer is nil or an empty array; not with ``when: before``, which knows no answer."""
+    """Pass over commands whose answer holds nothing; not with ``when: before``, which knows no answer."""
     hold_s: Positive = Field(default=HOLD_S)
     """Seconds after which the program goes on if nobody says what becomes of it."""
 

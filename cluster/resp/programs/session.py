@@ -145,13 +145,12 @@ class ProgramSession(ConnectionSession):
             self.write(b"".join(withheld))
 
     def withholds_nothing(self, index: int) -> bool:
-        """Return whether the answer of that index among those withheld is nil or empty, or is not there."""
+        """Return whether the answer of that index among those withheld holds nothing, or is not there."""
         reader = hiredis.Reader()
         reader.feed(b"".join(self._withheld or ()))
         for _ in range(index):
             reader.gets()
-        answer = reader.gets()
-        return answer is None or answer is False or (isinstance(answer, list | dict | set) and not answer)
+        return _holds_nothing(reader.gets())
 
     async def drained(self) -> None:
         """Return when all that was forwarded has been answered, or the connection is gone."""
@@ -205,3 +204,10 @@ def cut_off(scanner: CommandScanner, data: bytes) -> tuple[list[bytes], str | No
     except ProtocolError as wrong:
         return commands, str(wrong)
     return commands, None
+
+
+def _holds_nothing(answer: object) -> bool:
+    """Return whether an answer is nil, 0, an error, empty, or an array of nothing else."""
+    if isinstance(answer, list | set):
+        return all(map(_holds_nothing, answer))
+    return not answer or isinstance(answer, hiredis.HiredisError)

@@ -327,9 +327,11 @@ async def test_a_program_of_which_nobody_says_what_becomes_of_it_goes_on(lab):
     assert await client.ask(b"SET", b"a", b"1") == b"OK"
 
 
-@pytest.mark.parametrize("answer", [b":0\r\n", b"$0\r\n\r\n", b"*1\r\n$-1\r\n", b"-ERR no\r\n"])
+@pytest.mark.parametrize(
+    "answer", [b":1\r\n", b"$1\r\n0\r\n", b"+OK\r\n", b"*2\r\n:0\r\n$3\r\njob\r\n", b"*1\r\n*2\r\n$-1\r\n:-1\r\n"]
+)
 @in_lab
-async def test_what_is_neither_nil_nor_an_empty_array_is_an_answer(lab, answer):
+async def test_an_answer_that_holds_anything_is_no_empty_one(lab, answer):
     client = await connected(lab.program)
     lab.program.arm(CommandPoint(at="GET *", when=Moment.APPLIED, nonempty=True))
     lab.coordinator.replies[b"GET"] = b"*0\r\n"
@@ -339,18 +341,22 @@ async def test_what_is_neither_nil_nor_an_empty_array_is_an_answer(lab, answer):
     assert (await reached(lab.program)).number == 2
 
 
+EMPTY = ("*-1", "*0", ":0", "$0 ", "-NOSCRIPT", "*2 :0 :0", "*2 $-1 :0", "*2 *0 *1 $-1", "*2 $0  *-1")
+
+
 @in_lab
 async def test_empty_answers_can_be_passed_over(lab):
     client, second = await connected(lab.program), await connected(lab.program)
     lab.program.arm(CommandPoint(at="GET *", when=Moment.APPLIED, nonempty=True))
-    lab.coordinator.replies[b"GET"] = wire.NIL[2]
-    for _ in range(3):
-        assert await client.ask(b"GET", b"job") is None
-        assert await second.ask(b"GET", b"job") is None
+    nothing = [wire.NIL[2], *(words.replace(" ", "\r\n").encode() + b"\r\n" for words in EMPTY)]
+    for answer in nothing:
+        lab.coordinator.replies[b"GET"] = answer
+        await client.ask(b"GET", b"job")
+        await second.ask(b"GET", b"job")
     lab.coordinator.replies[b"GET"] = wire.bulk(b"job")
     second.send(b"GET", b"job")
     where = await reached(lab.program)
-    assert (where.number, where.command) == (7, "GET job")
+    assert (where.number, where.command) == (2 * len(nothing) + 1, "GET job")
     lab.program.hit()
     assert await second.closed()
 
