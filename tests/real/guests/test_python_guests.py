@@ -9,12 +9,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from support.scenarios.short_runs import ran
 
 from zonelab.analysis.summary.result import Result
-from zonelab.scenarios.arms import ZoneKind
 from zonelab.scenarios.guests.guest import Language, guest_names, load_guest
-from zonelab.scenarios.run.on_servers import run_on_servers
-from zonelab.scenarios.run.simulated import NullWatcher
 from zonelab.scenarios.spec.reading import scenario_of
 
 pytestmark = [pytest.mark.real, pytest.mark.packages]
@@ -43,11 +41,9 @@ def judged(
         "checks": {"forbid": FORBIDDEN},
         "drain": {"bound_s": 300, "quiet_s": 1},
     }
-    directory, record = run_on_servers(
-        scenario_of(document, source="test"), kind=ZoneKind.PROCESS, runs=folder, watcher=NullWatcher(), command="test"
-    )
-    assert record.status == "complete", record.error
-    return Result.examined(directory, title="test")
+    run = ran(scenario_of(document, source="test"), folder)
+    assert run.record.status == "complete", run.record.error
+    return Result.examined(run.directory, title="test")
 
 
 @pytest.mark.parametrize("name", PYTHON)

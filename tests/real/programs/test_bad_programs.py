@@ -13,11 +13,9 @@ from typing import Any
 import pytest
 import yaml
 from support.programs import HANGS_S, until
-from support.scenarios.short_runs import Phases, Ran
+from support.scenarios.short_runs import Ran, ran
 
-from zonelab.scenarios.arms import ZoneKind
 from zonelab.scenarios.programs.guardian import VARIABLE
-from zonelab.scenarios.run.on_servers import run_on_servers
 from zonelab.scenarios.spec.reading import load_scenario
 
 pytestmark = pytest.mark.real
@@ -74,12 +72,8 @@ def scenario_file(folder: Path, habit: str, command: list[str] | None = None) ->
     return file
 
 
-def ran(folder: Path, habit: str, command: list[str] | None = None) -> Ran:
-    scenario, watcher = load_scenario(str(scenario_file(folder, habit, command))), Phases()
-    directory, record = run_on_servers(
-        scenario, kind=ZoneKind.PROCESS, runs=folder / "runs", watcher=watcher, command="test"
-    )
-    return Ran(directory, record, watcher.names)
+def ran_with(folder: Path, habit: str, command: list[str] | None = None) -> Ran:
+    return ran(load_scenario(str(scenario_file(folder, habit, command))), folder / "runs")
 
 
 def left(folder: Path) -> list[int]:
@@ -102,7 +96,7 @@ def _in_a_folder_of_its_own(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> 
 
 @pytest.mark.parametrize("habit", ["none", "writes to a file"])
 def test_without_a_bad_habit_the_run_is_valid(tmp_path: Path, habit: str) -> None:
-    run = ran(tmp_path, habit)
+    run = ran_with(tmp_path, habit)
     assert run.record.doubts == []
     assert run.check().valid is True
     assert run.check().totals.acked == 3
@@ -110,7 +104,7 @@ def test_without_a_bad_habit_the_run_is_valid(tmp_path: Path, habit: str) -> Non
 
 @pytest.mark.parametrize("habit", DOUBTED)
 def test_a_bad_habit_makes_the_verdict_unknown(tmp_path: Path, habit: str) -> None:
-    run = ran(tmp_path, habit)
+    run = ran_with(tmp_path, habit)
     assert (run.record.status, run.record.error) == ("complete", None)
     expected = DOUBTED[habit]
     said = [_without_pid(one) for one in run.check().doubts]
@@ -121,7 +115,7 @@ def test_a_bad_habit_makes_the_verdict_unknown(tmp_path: Path, habit: str) -> No
 
 
 def test_a_program_that_floods_its_log_is_judged_by_all_of_its_events(tmp_path: Path) -> None:
-    run = ran(tmp_path, "floods the log")
+    run = ran_with(tmp_path, "floods the log")
     verdict = run.check()
     assert (run.record.status, verdict.doubts, verdict.valid) == ("complete", (), True)
     assert verdict.totals.acked == 4, "the last job came behind 60 MB of other output"
@@ -137,21 +131,21 @@ def _without_pid(text: str) -> str:
 
 
 def test_an_end_before_its_effect_counts_as_none(tmp_path: Path) -> None:
-    verdict = ran(tmp_path, "end before its effect").check()
+    verdict = ran_with(tmp_path, "end before its effect").check()
     assert verdict.valid is False
     assert verdict.counts["abandoned"] == 1
 
 
 @pytest.mark.parametrize("habit", FAILED)
 def test_a_program_that_ends_fails_the_run(tmp_path: Path, habit: str) -> None:
-    run = ran(tmp_path, habit)
+    run = ran_with(tmp_path, habit)
     assert (run.record.status, run.record.error) == ("failed", FAILED[habit])
     assert left(tmp_path) == []
 
 
 @pytest.mark.parametrize("command", ["./nowhere", str(Path(__file__).parent)])
 def test_a_command_that_is_not_there_fails_the_run(tmp_path: Path, command: str) -> None:
-    run = ran(tmp_path, "", [command])
+    run = ran_with(tmp_path, "", [command])
     words = f"program worker: command {command!r} is not there, or cannot be executed"
     assert (run.record.status, run.record.error) == ("failed", words)
 

@@ -14,12 +14,9 @@ from typing import NamedTuple
 
 import pytest
 from support.programs import HANGS_S
-from support.scenarios.short_runs import Ran
+from support.scenarios.short_runs import Ran, ran
 
 from zonelab.analysis.runs.directory import RunDirectory
-from zonelab.scenarios.arms import ZoneKind
-from zonelab.scenarios.run.on_servers import run_on_servers
-from zonelab.scenarios.run.simulated import NullWatcher
 from zonelab.scenarios.spec.fault_words import faults_in_words
 from zonelab.scenarios.spec.reading import scenario_of
 from zonelab.studies.stories.lens import lens
@@ -141,8 +138,7 @@ def tried(folder: Path, command: str, fault: str | None, *overrides: str, bug: s
     }
     scenario = scenario_of(document, source="contract", overrides=overrides)
     for _ in range(TRIES):
-        made = run_on_servers(scenario, kind=ZoneKind.PROCESS, runs=folder, watcher=NullWatcher(), command="contract")
-        run = Ran(*made, [])
+        run = ran(scenario, folder)
         assert (run.record.status, run.record.error) == ("complete", None)
         strikes = [strike for one in run.record.programs.values() for strike in one["strikes"]]
         if all(strike["hit"] and strike.get("stopped_ns", STOPPED_NS) >= STOPPED_NS for strike in strikes):

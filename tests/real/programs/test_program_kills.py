@@ -13,8 +13,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-import yaml
-from support.scenarios.short_runs import Phases, Ran
+from support.scenarios.short_runs import Ran, ran
 
 from zonelab.cluster.real.cluster import RealSettings
 from zonelab.cluster.real.zones import zones
@@ -22,9 +21,7 @@ from zonelab.cluster.resp.gateway.ported_cluster import PortedCluster
 from zonelab.cluster.resp.programs.point import CommandPoint, Moment
 from zonelab.cluster.resp.protocol import wire
 from zonelab.cluster.votes.levels import Level
-from zonelab.scenarios.arms import ZoneKind
-from zonelab.scenarios.run.on_servers import run_on_servers
-from zonelab.scenarios.spec.reading import load_scenario
+from zonelab.scenarios.spec.reading import scenario_of
 
 pytestmark = pytest.mark.real
 
@@ -72,7 +69,7 @@ def test_what_zones_hold_when_a_program_is_held(when: Moment, level: Level) -> N
     assert answered in ((b"+OK\r\n", b"reset") if when is Moment.REPLIED else (b"",))
 
 
-def ran(tmp_path: Path, fault: dict[str, Any], **programs: Any) -> Ran:
+def ran_with(tmp_path: Path, fault: dict[str, Any], **programs: Any) -> Ran:
     given: dict[str, Any] = {
         "name": "own",
         "level": "DC_QUORUM",
@@ -85,19 +82,12 @@ def ran(tmp_path: Path, fault: dict[str, Any], **programs: Any) -> Ran:
         "drain": {"bound_s": 90, "quiet_s": 6},
         "faults": [{"kind": "program_kill", "program": "worker", "at_s": 0.05, "for_s": 4, **fault}],
     }
-    file = tmp_path / "own.yaml"
-    file.write_text(yaml.safe_dump(given))
-    watcher = Phases()
-    scenario = load_scenario(str(file))
-    directory, record = run_on_servers(
-        scenario, kind=ZoneKind.PROCESS, runs=tmp_path / "runs", watcher=watcher, command="test"
-    )
-    return Ran(directory, record, watcher.names)
+    return ran(scenario_of(given, source="own"), tmp_path / "runs")
 
 
 @pytest.mark.parametrize("when", ["applied", "replied"])
 def test_a_worker_that_dies_over_its_third_job_is_started_again(tmp_path: Path, when: str) -> None:
-    run = ran(tmp_path, {"at": TAKE, "at_command": 3, "nonempty": True, "when": when})
+    run = ran_with(tmp_path, {"at": TAKE, "at_command": 3, "nonempty": True, "when": when})
     assert (run.record.status, run.record.error) == ("complete", None)
     verdict = run.check()
     assert (verdict.valid, verdict.reasons) == (True, ())
@@ -142,7 +132,7 @@ def test_a_worker_that_stands_still_goes_on_where_it_was(tmp_path: Path) -> None
         "pause_s": 1.5,
         "for_s": 9,
     }
-    run = ran(tmp_path, fault)
+    run = ran_with(tmp_path, fault)
     assert (run.record.status, run.record.error) == ("complete", None)
     verdict = run.check()
     assert verdict.totals.pushed == verdict.totals.acked == 40
@@ -154,7 +144,7 @@ def test_a_worker_that_stands_still_goes_on_where_it_was(tmp_path: Path) -> None
 def test_only_the_process_that_holds_the_connection_dies(tmp_path: Path) -> None:
     command = [sys.executable, str(GUESTS / "forking_worker.py"), "{url}"]
     fault = {"at": "SET working:job-7", "when": "applied", "only": "holder"}
-    run = ran(tmp_path, fault, worker={"command": command, "zone": "a"})
+    run = ran_with(tmp_path, fault, worker={"command": command, "zone": "a"})
     assert (run.record.status, run.record.error) == ("complete", None)
     (strike,) = run.json("run.json")["programs"]["worker-a-0"]["strikes"]
     assert strike["hit"]
@@ -166,7 +156,7 @@ def test_only_the_process_that_holds_the_connection_dies(tmp_path: Path) -> None
 
 
 def test_a_worker_that_never_comes_to_the_command_lives_on(tmp_path: Path) -> None:
-    run = ran(tmp_path, {"at": "FLUSHALL", "for_s": 0.5})
+    run = ran_with(tmp_path, {"at": "FLUSHALL", "for_s": 0.5})
     programs = run.json("run.json")["programs"]
     assert programs["worker-b-0"]["strikes"] == [{"signal": "SIGKILL", "hit": False, "program": "worker-b-0"}]
     assert run.check().valid
@@ -175,7 +165,7 @@ def test_a_worker_that_never_comes_to_the_command_lives_on(tmp_path: Path) -> No
 def test_a_job_that_was_popped_by_a_worker_that_died_is_nowhere_and_lost(tmp_path: Path) -> None:
     guest = str(GUESTS / "popping_worker.py")
     fault = {"at": "LPOP waiting", "at_command": 5, "nonempty": True, "when": "applied"}
-    run = ran(
+    run = ran_with(
         tmp_path,
         fault,
         producer={"command": [sys.executable, guest, "push", "{url}"], "zone": "a", "ends": True},
@@ -193,7 +183,7 @@ def test_a_job_that_was_popped_by_a_worker_that_died_is_nowhere_and_lost(tmp_pat
 
 
 def test_jobs_that_nobody_is_left_to_take_are_stuck_where_they_are(tmp_path: Path) -> None:
-    run = ran(
+    run = ran_with(
         tmp_path,
         {"at": TAKE, "at_command": 3, "nonempty": True, "when": "applied", "restart": False},
         producer={"command": PUSH, "ends": True, "zone": "a"},

@@ -8,12 +8,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-import yaml
-from support.scenarios.short_runs import Phases, Ran
+from support.scenarios.short_runs import Ran, ran
 
 from zonelab.scenarios.arms import ZoneKind
-from zonelab.scenarios.run.on_servers import run_on_servers
-from zonelab.scenarios.spec.reading import load_scenario
+from zonelab.scenarios.spec.reading import scenario_of
 
 pytestmark = pytest.mark.real
 
@@ -22,7 +20,7 @@ PUSH = [sys.executable, str(GUEST), "push", "{url}", "60"]
 WORK = [sys.executable, str(GUEST), "work", "{url}"]
 
 
-def ran(tmp_path: Path, kind: ZoneKind = ZoneKind.PROCESS, **changed: Any) -> Ran:
+def ran_with(tmp_path: Path, kind: ZoneKind = ZoneKind.PROCESS, **changed: Any) -> Ran:
     given: dict[str, Any] = {
         "name": "own",
         "level": "DC_QUORUM",
@@ -34,17 +32,12 @@ def ran(tmp_path: Path, kind: ZoneKind = ZoneKind.PROCESS, **changed: Any) -> Ra
         "drain": {"bound_s": 60, "quiet_s": 2},
         **changed,
     }
-    file = tmp_path / "own.yaml"
-    file.write_text(yaml.safe_dump(given))
-    watcher = Phases()
-    scenario = load_scenario(str(file))
-    directory, record = run_on_servers(scenario, kind=kind, runs=tmp_path / "runs", watcher=watcher, command="test")
-    return Ran(directory, record, watcher.names)
+    return ran(scenario_of(given, source="own"), tmp_path / "runs", on=kind)
 
 
 def test_a_sound_queue_is_valid_while_a_zone_dies(tmp_path: Path) -> None:
     fault = {"kind": "kill", "zone": "b", "at_s": 0.3, "for_s": 1.5, "restart": "warm"}
-    run = ran(tmp_path, faults=[fault])
+    run = ran_with(tmp_path, faults=[fault])
     assert (run.record.status, run.record.error) == ("complete", None)
     verdict = run.check()
     assert (verdict.valid, verdict.reasons) == (True, ())
@@ -56,7 +49,7 @@ def test_a_sound_queue_is_valid_while_a_zone_dies(tmp_path: Path) -> None:
 
 
 def test_programs_are_cut_off_while_their_coordinator_is_dead_and_find_it_where_it_was(tmp_path: Path) -> None:
-    run = ran(tmp_path, faults=[{"kind": "coordinator_crash", "zone": "a", "at_s": 0.3, "for_s": 1}])
+    run = ran_with(tmp_path, faults=[{"kind": "coordinator_crash", "zone": "a", "at_s": 0.3, "for_s": 1}])
     assert (run.record.status, run.record.error) == ("complete", None)
     verdict = run.check()
     assert (verdict.valid, verdict.reasons) == (True, ())
@@ -67,7 +60,7 @@ def test_programs_are_cut_off_while_their_coordinator_is_dead_and_find_it_where_
 def test_an_address_that_fails_over_leads_to_a_coordinator_that_lives(tmp_path: Path, failover: bool) -> None:
     crash = {"kind": "coordinator_crash", "zone": "a", "at_s": 0.3, "for_s": 4}
     own = {"zone": "a", "failover": failover}
-    run = ran(
+    run = ran_with(
         tmp_path,
         faults=[crash],
         programs={
@@ -86,6 +79,6 @@ def test_an_address_that_fails_over_leads_to_a_coordinator_that_lives(tmp_path: 
 
 @pytest.mark.docker
 def test_programs_reach_zones_in_containers(tmp_path: Path) -> None:
-    run = ran(tmp_path, ZoneKind.DOCKER, topology={"zones": ["a"]})
+    run = ran_with(tmp_path, ZoneKind.DOCKER, topology={"zones": ["a"]})
     assert (run.record.status, run.record.error) == ("complete", None)
     assert (run.check().valid, run.check().totals.acked) == (True, 60)

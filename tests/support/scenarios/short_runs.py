@@ -21,6 +21,7 @@ from zonelab.scenarios.queues.catalogue import MakeQueue, queue_under_test
 from zonelab.scenarios.run.on_servers import run_on_servers
 from zonelab.scenarios.run_files.record import RunRecord
 from zonelab.scenarios.spec.reading import load_scenario
+from zonelab.scenarios.spec.scenario import Scenario
 
 # Leases are long, so that a noisy machine does not end one before its ack; what needs short ones says so.
 SHORT: dict[str, Any] = {
@@ -97,14 +98,16 @@ def run_short(
     directory: Path, *, make_queue: MakeQueue = queue_under_test, on: ZoneKind = ZoneKind.PROCESS, **changes: Any
 ) -> Ran:
     scenario = load_scenario(str(scenario_file(directory, **changes)))
+    return ran(scenario, directory / "runs", make_queue=make_queue, on=on)
+
+
+def ran(
+    scenario: Scenario, runs: Path, *, make_queue: MakeQueue = queue_under_test, on: ZoneKind = ZoneKind.PROCESS
+) -> Ran:
+    """A run of ``scenario`` on real servers, with its directory below ``runs``."""
     phases = Phases()
     where, record = run_on_servers(
-        scenario,
-        kind=on,
-        runs=directory / "runs",
-        watcher=phases,
-        command="zonelab run short.yaml",
-        make_queue=make_queue,
+        scenario, kind=on, runs=runs, watcher=phases, command="zonelab run short.yaml", make_queue=make_queue
     )
     return Ran(where, record, phases.names)
 
