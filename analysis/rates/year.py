@@ -141,12 +141,6 @@ class Year:
         return tuple(RunKind(thinning=one) for one in sorted(thinnings, reverse=True))
 
     @property
-    def deciding(self) -> frozenset[RunKind]:
-        """The kinds of runs that the year, or an event of it, is made of; others only tell of other durations."""
-        lines = [self.line(one).weights for one in self.faults]
-        return frozenset({self.calm, *(cell for weights in lines for cell, weight in weights.items() if weight)})
-
-    @property
     def faulty_s(self) -> float:
         return sum(one.per_year * one.lasts_s for one in self.faults)
 

@@ -6,7 +6,6 @@ temporary directories and containers, bears its name and is removed by the next 
 
 import asyncio
 import json
-import logging
 import os
 import secrets
 import signal
@@ -21,8 +20,6 @@ from zonelab.app.session.state_file import SessionFile, StateDirectory
 from zonelab.cluster.admin.serving import Bounds, listening, serving_at
 from zonelab.cluster.real.owner import Owner
 from zonelab.cluster.zone import ClusterError
-
-LOGGER = logging.getLogger("zonelab.session")
 
 
 def main() -> int:

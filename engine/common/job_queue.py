@@ -52,14 +52,14 @@ class JobQueueSettings:
             raise ValueError(f"prefix must be a non-empty string, got {self.prefix!r}")
         if not self.topics or not all(self.topics) or len(set(self.topics)) != len(self.topics):
             raise ValueError(f"topics must be one or more distinct non-empty names, got {self.topics!r}")
-        self.check_least(1, "buckets", "poll_interval_ms")
+        self.check_positive("buckets", "poll_interval_ms")
 
-    def check_least(self, least: int, *names: str) -> None:
-        """Raise ``ValueError`` for a setting of ``names`` that is given and smaller than ``least``."""
+    def check_positive(self, *names: str) -> None:
+        """Raise ``ValueError`` for a setting of ``names`` that is given and smaller than 1."""
         for name in names:
             value = getattr(self, name)
-            if value is not None and value < least:
-                raise ValueError(f"{name} must be at least {least}, got {value!r}")
+            if value is not None and value < 1:
+                raise ValueError(f"{name} must be at least 1, got {value!r}")
 
 
 class JobQueue(Startable):

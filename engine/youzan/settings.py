@@ -26,7 +26,7 @@ class YouzanSettings(JobQueueSettings):
         JobQueueSettings.__post_init__(self)
         if not 1 <= self.ttr_s <= TTR_S_MAX:
             raise ValueError(f"ttr_s must be 1..{TTR_S_MAX}, got {self.ttr_s!r}")
-        self.check_least(1, "scan_interval_ms", "lock_ms")
+        self.check_positive("scan_interval_ms", "lock_ms")
 
     @property
     def scan_ms(self) -> int:

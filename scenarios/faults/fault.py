@@ -115,10 +115,6 @@ class ServicePrograms(Protocol):
 class GuestProcesses(Protocol):
     """The processes of programs of the user's own: ``zonelab.scenarios.programs.processes.ProgramProcesses``."""
 
-    @property
-    def pgids(self) -> Mapping[str, int]:
-        """Ids of the process groups of those that run, by process."""
-
     def of(self, program: str, zone: str = "all") -> list[str]:
         """Names of the processes of ``program``, in ``zone`` or in all zones."""
 

@@ -25,8 +25,6 @@ from zonelab.scenarios.faults.fault import (
     part_drawn,
 )
 
-_NEARLY_ALL = 0.99
-
 _TURN_LEAST_S = 0.05
 
 Pairs = tuple[tuple[str, str], ...]

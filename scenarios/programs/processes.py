@@ -58,11 +58,6 @@ class ProgramProcesses:
         self.by_name: dict[str, ProgramProcess] = {}
         self.doubts: list[str] = []
 
-    @property
-    def pgids(self) -> Mapping[str, int]:
-        """Return the ids of the process groups of those that run, by process."""
-        return {name: one.pgid for name, one in self.by_name.items() if one.pgid is not None}
-
     def of(self, program: str, zone: str = "all") -> list[str]:
         """Return the names of the processes of ``program``, in ``zone`` or in all zones."""
         given = (one.given for one in self.by_name.values())

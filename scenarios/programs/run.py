@@ -50,7 +50,6 @@ class ProgramRun(RunPhases):
         self._operations = context.closing.enter_context(closing(context.tables(OPERATIONS_NAME, OPERATIONS)))
         context.closing.enter_context(closing(context.tables(DEPTH_NAME, DEPTH)))
         self._search = UnfinishedSearch(self._testbed.direct, zones=self._scenario.zones)
-        self._load_end_ns: int | None = None
         self._closed = False
         stage = Stage(targets=context.scenario, testbed=context.testbed, programs=self._processes)
         self._plan(plan_faults(context.scenario.faults, stage))

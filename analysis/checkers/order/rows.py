@@ -24,7 +24,6 @@ BITS = 40
 _CODED = ("group", "partition", "session", "producer", "status")
 _PLAIN = ("index", "time_ns", "invoke_ns", "op_id", "epoch", "offset", "cursor", "attempt", "sequence")
 _MORE = ("position", "until_ns")
-COLUMNS = (*_PLAIN, *_MORE, "kind", "outcome", *_CODED, "generation", "token", "key", "message_id")
 TEXTS = ("key", "message_id")
 EVENTS = pa.schema(
     [

@@ -229,12 +229,6 @@ class Database:
     def persist(self, key: bytes) -> bool:
         return self._expiry_ms.pop(key, None) is not None
 
-    def present(self) -> Iterator[bytes]:
-        """Every key that has not expired, in order of creation."""
-        for key in list(self._values):
-            if self.find(key) is not None:
-                yield key
-
     def names(self) -> Iterator[bytes]:
         """Every key that has not expired, in order of creation; those that have stay, as KEYS leaves them."""
         return (key for key in self._values if not self._expired(key))

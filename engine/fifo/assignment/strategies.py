@@ -41,11 +41,11 @@ def by_consistent_hash(member: str, members: Sequence[str], partitions: Sequence
     return [each for each in partitions if ring[bisect_left(places, _ring_place(_text(each))) % len(ring)][1] == member]
 
 
-def room_nearby(*, room_of: Callable[[str], str], inner: Strategy = average) -> Strategy:
+def room_nearby(*, room_of: Callable[[str], str]) -> Strategy:
     """By zones: what is at home in a zone goes to the members there, and to all members if none is there.
 
-    ``room_of``: the zone of a member. ``inner`` shares out among them. The strategy raises ``ValueError`` for a member
-    or a partition without a zone; who catches it leaves everything as it is.
+    ``room_of``: the zone of a member. ``average`` shares out among them. The strategy raises ``ValueError`` for a
+    member or a partition without a zone; who catches it leaves everything as it is.
     """
 
     def assign(member: str, members: Sequence[str], partitions: Sequence[Partition]) -> list[Partition]:
@@ -55,7 +55,7 @@ def room_nearby(*, room_of: Callable[[str], str], inner: Strategy = average) -> 
         mine: list[Partition] = []
         for home in sorted({_known(each.home, _text(each)) for each in partitions}):
             near = [each for each in members if rooms[each] == home]
-            mine += inner(member, near or members, [each for each in partitions if each.home == home])
+            mine += average(member, near or members, [each for each in partitions if each.home == home])
         return sorted(mine)
 
     return assign

@@ -122,7 +122,9 @@ class Differ:
         found = self.compare(model, program, program)
         if found is not None:
             return found
-        contents = [command for key in model.store.present() for command in reads(key, model.execute((b"TYPE", key)))]
+        contents = [
+            command for key in list(model.store.names()) for command in reads(key, model.execute((b"TYPE", key)))
+        ]
         extended = [*program, *contents]
         return self.compare(model, extended, extended[len(program) :])
 
