@@ -7,9 +7,9 @@ and one of whose zones dies.
 import re
 import subprocess
 import sys
+from collections.abc import Callable
 from functools import cache
 from pathlib import Path
-from tempfile import mkdtemp
 from typing import NamedTuple
 
 import pytest
@@ -103,19 +103,23 @@ BUGS = {
 """By name. JOB stands for the message of the story."""
 
 
-def guest(language: str, name: str) -> str:
-    """Return the command of the program ``name`` of the folder of guests."""
-    if language == "go":
-        return _built(name)
-    return f"{sys.executable} {GUESTS / name}.py" if language == "python" else f"node {GUESTS / name}.js"
+@pytest.fixture(scope="module")
+def guest(tmp_path_factory: pytest.TempPathFactory) -> Callable[[str, str], str]:
+    """Return a function of language and name that returns the command of a program of the folder of guests."""
 
+    @cache
+    def built(name: str) -> str:
+        program = tmp_path_factory.mktemp("guests") / name
+        files = [str(GUESTS / f"{each}.go") for each in dict.fromkeys(("sound_queue", name))]
+        subprocess.run(["go", "build", "-o", str(program), *files], check=True, timeout=HANGS_S, cwd="/")
+        return str(program)
 
-@cache
-def _built(name: str) -> str:
-    program = Path(mkdtemp(prefix="zonelab-guest-")) / name
-    files = [str(GUESTS / f"{each}.go") for each in dict.fromkeys(("sound_queue", name))]
-    subprocess.run(["go", "build", "-o", str(program), *files], check=True, timeout=HANGS_S, cwd="/")
-    return str(program)
+    def command(language: str, name: str) -> str:
+        if language == "go":
+            return built(name)
+        return f"{sys.executable} {GUESTS / name}.py" if language == "python" else f"node {GUESTS / name}.js"
+
+    return command
 
 
 def tried(folder: Path, command: str, fault: str | None, *overrides: str, bug: str = "") -> Ran:
@@ -151,7 +155,7 @@ LANGUAGES = ["python", pytest.param("node", marks=pytest.mark.node), pytest.para
 
 @pytest.mark.parametrize("language", LANGUAGES)
 @pytest.mark.parametrize("fault", [AT_TAKE, AT_WORK, STOPPED_AT_WORK, ZONE])
-def test_a_sound_queue_is_valid(tmp_path: Path, language: str, fault: str) -> None:
+def test_a_sound_queue_is_valid(tmp_path: Path, guest: Callable[[str, str], str], language: str, fault: str) -> None:
     verdict = tried(tmp_path, guest(language, "sound_queue"), fault, "drain.quiet_s=5").check()
     assert (verdict.valid, verdict.reasons) == (True, ())
     assert {name for name, count in verdict.counts.items() if count} <= {
@@ -166,7 +170,7 @@ def test_a_sound_queue_is_valid(tmp_path: Path, language: str, fault: str) -> No
 @pytest.mark.parametrize("language", LANGUAGES)
 @pytest.mark.parametrize("name", BUGS)
 def test_a_planted_bug_is_found_and_its_story_says_where_the_worker_was(
-    tmp_path: Path, language: str, name: str
+    tmp_path: Path, guest: Callable[[str, str], str], language: str, name: str
 ) -> None:
     bug = BUGS[name]
     forbidden = ["checks.forbid=[redelivered]", "drain.bound_s=8"] if bug.found == "redelivered" else []
