@@ -16,6 +16,7 @@ from zonelab.studies.evaluate.program_evaluation import ProgramAnswer, ProgramEv
 from zonelab.studies.evaluate.program_rollout import ProgramRollout
 from zonelab.studies.evaluate.real_run import RealRuns
 from zonelab.studies.reporting.console import print_lines
+from zonelab.studies.reporting.footer import footer
 from zonelab.studies.reporting.report_table import Column, ReportTable
 
 SUMMARY_NAME = "evaluate.json"
@@ -72,8 +73,6 @@ class ProgramEvaluationResult:
             more = len(self.answer.left_out) - 1
             others = f" (and {counted(more, 'more run')} like it)" if more else ""
             yield f"Left out, and made again next time: {self.answer.left_out[0]}{others}."
-        if not self.answer.complete and self.answer.failure is None:
-            yield "Interrupted: the same command goes on from here."
 
     def to_json(self) -> dict[str, Any]:
         """Return the answer with every judgement."""
@@ -98,7 +97,8 @@ class ProgramEvaluationResult:
         """Print a row for each setting and objective, then the sentences."""
         rows = [(row.setting, one) for row in self.answer.found.rows for one in row.judged]
         ReportTable(columns=_COLUMNS, rows=rows, names=2, section=lambda row: row[0]).print(*self.sentences)
-        print_lines("", str(self.directory), f"Repeat or continue with: {self.command}")
+        interrupted = not self.answer.complete and self.answer.failure is None
+        print_lines("", str(self.directory), *footer(self.command, complete=not interrupted))
 
 
 def evaluate_programs(
