@@ -29,10 +29,15 @@ def forecast(scenarios: Sequence["Scenario"], *, each: int = 1, of_search: int =
         count = counted(runs, "search", "searches")
         return f"{count} x about {of_search} runs x {_seconds(loads_s)} of load, simulated"
     count = counted(runs, "run")
-    words = f"{count} x {_seconds(loads_s)} of load, and at most {_seconds(drains_s)} to drain"
+    whole = ", as no program of it ends by itself" if any(map(_lasts, scenarios)) else ""
+    words = f"{count} x {_seconds(loads_s)} of load{whole}, and at most {_seconds(drains_s)} to drain"
     if all(scenario.arm is Arm.SIM for scenario in scenarios):
         return f"{words}, simulated"
     return f"{words}: {sum(loads_s) * each:,.0f} to {(sum(loads_s) + sum(drains_s)) * each:,.0f} s"
+
+
+def _lasts(scenario: "Scenario") -> bool:
+    return bool(scenario.programs) and not any(program.ends for program in scenario.programs.values())
 
 
 def _seconds(values: Sequence[float]) -> str:

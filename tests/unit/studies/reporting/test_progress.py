@@ -6,7 +6,7 @@ import time
 import pytest
 from support.programs import HANGS_S
 
-from zonelab.scenarios.spec.reading import load_scenario
+from zonelab.scenarios.spec.reading import load_scenario, scenario_of
 from zonelab.studies.reporting import progress
 from zonelab.studies.reporting.progress import Display, RunBar, Work
 
@@ -67,6 +67,17 @@ def test_what_will_be_run_is_said_beforehand_from_the_phases_of_the_scenarios(
     with Display() as shown:
         shown.announce("steady", loaded)
     assert capsys.readouterr().err == said
+
+
+@pytest.mark.parametrize(("ends", "why"), [(False, ", as no program of it ends by itself"), (True, "")])
+def test_a_load_that_no_program_ends_is_said_to_take_its_whole_time(
+    ends: bool, why: str, capsys: pytest.CaptureFixture[str]
+):
+    programs = {"worker": {"command": "work {url}"}, "other": {"command": "work {url}", "ends": ends}}
+    document = {"name": "own", "load": {"duration_s": 60}, "drain": {"bound_s": 30}, "programs": programs}
+    with Display() as shown:
+        shown.announce("run", [scenario_of(document, source="own", overrides=())])
+    assert capsys.readouterr().err == f"run: 1 run x 60 s of load{why}, and at most 30 s to drain: 60 to 90 s\n"
 
 
 @pytest.fixture
