@@ -51,7 +51,10 @@ class FaultVerbs(VerbGroups):
         from zonelab.scenarios.faults.catalogue import CLASSES
 
         if args[0] in CLASSES and args[0] not in self.commands:
-            raise NotAccepted(f"a cluster of zonelab up cannot have {args[0]}: {CLASSES[args[0]].not_up}")
+            one = CLASSES[args[0]]
+            fields = ", ".join(name for name in one.model_fields if name != "kind")
+            why = f"a cluster of zonelab up cannot have {args[0]}: {one.not_up}"
+            raise NotAccepted(f"{why}. Its fields in a scenario: {fields}")
         return super().resolve_command(ctx, args)
 
 

@@ -133,7 +133,7 @@ def test_of_a_fault_that_a_cluster_cannot_have_it_is_said_why(supervisor, capsys
     assert run_cli(["fault", "clock", "b"]) == 64
     assert capsys.readouterr().err == (
         "zonelab: a cluster of zonelab up cannot have clock: all programs of such a cluster have the clock of this "
-        "machine\n"
+        "machine. Its fields in a scenario: at_s, for_s, zone, consumer, service, offset_ms, drift_ppm\n"
     )
 
 
