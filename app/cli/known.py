@@ -99,15 +99,19 @@ def table(*, as_json: AsJson = False) -> None:
 
 @app.command(cls=Verb)
 def clean(*, as_json: AsJson = False) -> None:
-    """Remove the environments of guests, except those that are in use or being made."""
+    """Remove the environments of guests from the user's cache, which all runs share, but those in use or being made."""
+    from zonelab.analysis.number_text import counted
     from zonelab.scenarios.guests.environments import cache_folder, clean_environments
 
     removed, left = clean_environments()
     if as_json:
-        print_json({"folder": str(cache_folder()), "removed": removed, "in_use": left})
+        print_json(
+            {"folder": str(cache_folder()), "removed": list(removed), "bytes": sum(removed.values()), "in_use": left}
+        )
     else:
-        for name in removed:
-            typer.echo(f"removed {name}")
+        for name, size in removed.items():
+            typer.echo(f"removed {name}, {size / 1e6:,.1f} MB")
         for name in left:
             typer.echo(f"in use: {name}")
-        typer.echo(f"{cache_folder()}: {'what is in use' if left else 'no environment'} is left")
+        gone = f"{counted(len(removed), 'environment')} removed, {sum(removed.values()) / 1e6:,.1f} MB"
+        typer.echo(f"{cache_folder()}: {gone}; {'what is in use' if left else 'no environment'} is left")

@@ -74,11 +74,13 @@ def used_environment(
                 return
 
 
-def clean_environments() -> tuple[list[str], list[str]]:
-    """Remove all environments but those that somebody makes or uses; return the names of both. Raises ``OSError``."""
-    folder, removed, left = cache_folder(), [], []
+def clean_environments() -> tuple[dict[str, int], list[str]]:
+    """Remove all environments but those that somebody makes or uses; return the bytes of those removed, by name, and
+    the names of the others. Raises ``OSError``.
+    """
+    folder, removed, left = cache_folder(), dict[str, int](), list[str]()
     if not folder.is_dir():
-        return [], []
+        return removed, left
     homes = [path for path in folder.iterdir() if path.is_dir() and not path.name.startswith(_UNFINISHED)]
     for home in sorted({*homes, *(folder / lock.name.removesuffix(_LOCK) for lock in folder.glob(f"*{_LOCK}"))}):
         with (lock := _lock_of(home)).open("ab") as file:
@@ -86,8 +88,8 @@ def clean_environments() -> tuple[list[str], list[str]]:
                 left.append(home.name)
                 continue
             if home.is_dir():
-                home.rename(folder / f"{_UNFINISHED}{home.name}")
-                removed.append(home.name)
+                home.rename(gone := folder / f"{_UNFINISHED}{home.name}")
+                removed[home.name] = sum(path.lstat().st_size for path in gone.rglob("*"))
             for unfinished in folder.glob(f"{_UNFINISHED}{home.name}*"):
                 shutil.rmtree(unfinished)
             lock.unlink()

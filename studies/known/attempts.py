@@ -1,6 +1,7 @@
 """Attempts at a known failure: runs of its scenario in its arm, at versions of the queue and without its fault."""
 
 from collections.abc import Mapping, Sequence
+from contextlib import ExitStack
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from functools import partial
@@ -13,7 +14,7 @@ from zonelab.analysis.summary.result import Result
 from zonelab.cluster.zone import ClusterError
 from zonelab.scenarios.arms import Arm, ZoneKind
 from zonelab.scenarios.faults.guests import ProgramKill
-from zonelab.scenarios.guests.environments import environment_of
+from zonelab.scenarios.guests.environments import used_environment
 from zonelab.scenarios.guests.guest import load_guest
 from zonelab.scenarios.run.on_servers import run_on_servers
 from zonelab.scenarios.run.simulated import NullWatcher, run_in_sim
@@ -112,9 +113,6 @@ def attempt_failure(
         base = failure.run_of(one.version, control=one.control, level=one.level, zones=one.zones)
         scenarios[one.name] = base
         decided_by.append(f"{one.name}: {identity_of(base)}")
-        for program in base.programs.values():
-            if program.guest is not None:
-                environment_of(load_guest(program.guest), version=program.version)
     experiment = Experiment(
         verb="known",
         name=failure.name,
@@ -127,7 +125,11 @@ def attempt_failure(
         decided_by=decided_by,
         note=_invalid,
     )
-    done = experiment.conduct(experiment.directory(runs), where=where)
+    with ExitStack() as used:  # over all runs: nobody removes what the next one needs
+        for program in (program for base in scenarios.values() for program in base.programs.values()):
+            if program.guest is not None:
+                used.enter_context(used_environment(load_guest(program.guest), version=program.version))
+        done = experiment.conduct(experiment.directory(runs), where=where)
     found = done.by_setting()
     rows = [_row(failure, one, scenarios[one.name], found[one.name]) for one in settings if one.name in found]
     return Attempts(failure=failure, rows=rows, problems=done.broken, complete=done.complete, known=done.known)

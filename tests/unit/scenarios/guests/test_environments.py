@@ -52,6 +52,11 @@ def guest(tmp_path: Path) -> Guest:
     return load_guest(str(folder))
 
 
+def names_cleaned() -> tuple[list[str], list[str]]:
+    removed, left = clean_environments()
+    return list(removed), left
+
+
 def commands(said: Path) -> list[str]:
     return said.read_text().splitlines()
 
@@ -96,20 +101,22 @@ def test_a_toolchain_that_is_missing_is_named(said: Path, guest: Guest, monkeypa
 
 
 def test_they_are_removed_with_what_a_killed_maker_left(said: Path, guest: Guest) -> None:
-    assert clean_environments() == ([], [])
+    assert clean_environments() == ({}, [])
     home = environment_of(guest).home
     left = cache_folder() / f".making-{home.name}-x"
     left.mkdir()
-    assert clean_environments() == ([home.name], [])
+    (left / "big").write_bytes(bytes(5_000))
+    size = sum(path.stat().st_size for path in home.rglob("*"))
+    assert clean_environments() == ({home.name: size}, [])
     assert list(cache_folder().iterdir()) == []
 
 
 def test_those_in_use_are_not_removed(said: Path, guest: Guest) -> None:
     other = environment_of(guest, version="1.3.0").home
     with used_environment(guest) as first, used_environment(guest):
-        assert clean_environments() == ([other.name], [first.home.name])
+        assert names_cleaned() == ([other.name], [first.home.name])
         assert (first.home / "worker").is_file()
-    assert clean_environments() == ([first.home.name], [])
+    assert names_cleaned() == ([first.home.name], [])
 
 
 def test_one_that_is_removed_before_it_is_used_is_made_again(

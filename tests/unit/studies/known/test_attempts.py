@@ -3,6 +3,8 @@
 Method: attempts whose runs are made up, one by one; and in simulation those of a failure of an engine.
 """
 
+from collections.abc import Iterator
+from contextlib import contextmanager, nullcontext
 from pathlib import Path
 from typing import Any
 
@@ -36,7 +38,7 @@ def made(monkeypatch: pytest.MonkeyPatch) -> list[int]:
         return MADE_UP[subject[1].seed - 1]
 
     monkeypatch.setattr(AttemptMeasure, "__call__", run)
-    monkeypatch.setattr(attempts, "environment_of", lambda *_, **__: None)
+    monkeypatch.setattr(attempts, "used_environment", lambda *_, **__: nullcontext())
     return seeds
 
 
@@ -48,6 +50,21 @@ def attempted(folder: Path, seeds: range, *settings: AttemptSetting) -> attempts
 def test_a_row_counts_what_the_failure_shows_and_no_other_violation(made: list[int], tmp_path: Path) -> None:
     (row,) = attempted(tmp_path, range(1, 6)).rows
     assert (row.runs, row.failing, row.undecided, row.hit, row.took_s) == (3, 2, 2, 4, 9.0)
+
+
+def test_environments_are_in_use_from_before_the_first_run_until_after_the_last(
+    made: list[int], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    @contextmanager
+    def used(*_: object, **options: str) -> Iterator[None]:
+        made.append(0)
+        yield
+        made.append(0)
+
+    monkeypatch.setattr(attempts, "used_environment", used)
+    attempted(tmp_path, range(1, 3))
+    programs = len(load_failure("rq-1716").run_of("2.12.0").programs)
+    assert made == [*[0] * programs, 1, 2, *[0] * programs]
 
 
 def test_a_run_without_a_fault_of_a_program_counts_and_hits_nothing(
