@@ -5,6 +5,7 @@ from collections.abc import Iterator, Mapping, Sequence
 
 from zonelab.analysis.case_class import CaseClass
 from zonelab.analysis.checkers.judgement import Valid
+from zonelab.analysis.events.reading import NO_ZONE
 from zonelab.analysis.message_classes import IN_DOUBT, MessageClass
 from zonelab.analysis.number_text import counted, digits, listed, percent, slashed
 from zonelab.analysis.runs.directory import RunDirectory
@@ -97,10 +98,12 @@ def _setting(result: Result) -> str:
     info, faults = directory.info, directory.faults()
     kinds = list(dict.fromkeys(f"{fault.kind} {fault.target}" for fault in faults))
     named = ", ".join(kinds[:_FAULTS_NAMED]) + (", …" if len(kinds) > _FAULTS_NAMED else "")
-    calm = "with no fault on record" if info.queue.instants and not info.programs else "without a fault"
+    logged = bool(info.queue.instants) and not info.programs
+    calm = "with no fault on record" if logged else "without a fault"
+    level = "" if logged else f", at {info.level}"
+    zones = "" if list(info.zone_names) == [NO_ZONE] else f", over {counted(len(info.zone_names), 'zone')}"
     disturbed = f"with {counted(len(faults), 'fault')} ({named})" if faults else calm
-    zones = counted(len(info.zone_names), "zone")
-    return f"in {digits(result.summary.load_s)} s, at {info.level}, over {zones}, {disturbed}"
+    return f"in {digits(result.summary.load_s)} s{level}{zones}, {disturbed}"
 
 
 def _strikes(result: Result) -> Iterator[str]:

@@ -87,6 +87,14 @@ def test_an_ack_takes_from_ending_to_end(judge):
     assert timed["ack"]["p50"] == pytest.approx(20, rel=0.05)
 
 
+def test_sentences_on_a_log_name_no_level_and_only_zones_that_it_names(judge):
+    sent = "2 messages were sent to the queue, and 2 of them accepted, in 1 s"
+    lines = [*sound("m1"), *sound("m2", at_ms=999)]
+    assert judge(lines)[1]["sentences"][1] == f"{sent}, with no fault on record."
+    zoned = [(at_ms, op, name, who, {"zone": who[0]}) for at_ms, op, name, who in lines]
+    assert judge(zoned)[1]["sentences"][1] == f"{sent}, over 2 zones, with no fault on record."
+
+
 def test_two_workers_at_once_are_forbidden_if_asked(judge):
     code, told = judge([*sound("m")[:3], (7, "begin", "m", "w2"), *sound("m")[3:]], "--forbid", "overlap")
     assert (code, _counts(told)["overlap"]) == (1, 1)
