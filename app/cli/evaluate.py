@@ -53,7 +53,10 @@ def evaluate(
     ] = None,
     lags: Annotated[
         Path | None,
-        typer.Option(metavar="DIR", help="With --from: the folder of measure-lag, or one with a folder a zone."),
+        typer.Option(
+            metavar="DIR",
+            help="With --from: the folder that measure-lag wrote, or one with such a folder for each zone.",
+        ),
     ] = None,
     zones: Annotated[int | None, typer.Option(min=1, max=ZONES_MAX, help="Number of zones; without FILE only.")] = None,
     lag: Annotated[
@@ -120,7 +123,7 @@ def evaluate(
     """Decide which setting meets its objectives over a year with faults, by simulated runs, and give the reasons.
 
     Ctrl-C prints the results so far; the same command continues from there. Exits 0 if a setting is recommended and
-    proven, 1 if none qualifies, 2 if an objective is open or it is not confirmed, 3 if the lab failed.
+    proven, 1 if none qualifies, 2 if an objective is open or the setting not confirmed, 3 if the lab failed.
     """
     from zonelab.analysis.evaluation_page import PAGE_NAME
     from zonelab.app.verbs.evaluate import Confirm, run_evaluation
