@@ -6,6 +6,7 @@ from itertools import count
 from random import Random
 
 from support.analysis.orders import INFO, MS
+from support.coroutines import given
 from support.engine.fifo_group import Pause
 
 from zonelab.analysis.checkers.order.order import OrderRun, check_order
@@ -307,3 +308,13 @@ class FencedBench:
         assert verdict.valid is True, verdict.reasons
         for name in exercised:
             assert verdict.opportunities[name] > 0, f"{name} was not tried"
+
+
+def on(bench, **settings):
+    """A decorator for a test that is a coroutine: it is carried out on a ``bench`` of its own, which it is given."""
+
+    def carry_out(course):
+        with bench(**settings) as started:
+            started.run(course(started))
+
+    return given("bench", carry_out)

@@ -5,7 +5,7 @@ Method: producers and members on three simulated zones, judged by the checker of
 """
 
 import pytest
-from support.engine.fenced import ZONES, FencedBench, Sink
+from support.engine.fenced import ZONES, FencedBench, Sink, on
 
 from zonelab.cluster.zone import Restart
 from zonelab.engine.fifo.consumer.listener import ConsumeStatus
@@ -142,22 +142,18 @@ def test_a_fence_at_the_cursor_alone_lets_a_zombie_have_its_effect_again():
     assert "I14" in played(Unfenced)
 
 
-def test_a_counter_that_all_zones_lost_at_once_gives_a_token_again():
+@on(FencedBench, partitions=1)
+async def test_a_counter_that_all_zones_lost_at_once_gives_a_token_again(bench):
     """More than the mode promises to survive: the partition begins anew, and so do its tokens."""
-    with FencedBench(partitions=1) as bench:
-
-        async def course():
-            await bench.start("ma", "a")
-            await bench.push_all(bench.producer("c"), range(3))
-            await bench.until(lambda: len(bench.handled()) == 3)
-            await bench.kill("ma")
-            for name in ZONES:
-                await bench.cluster.zones[name].kill()
-            for name in ZONES:
-                await bench.cluster.zones[name].restart(Restart.WIPE)
-            await bench.pause_ms(2 * bench.settings.times_ms.lease)
-            await bench.start("mb", "b")
-            await bench.until(lambda: len(bench.rows("grant")) > 1)
-
-        bench.run(course())
-        assert "I8" in bench.verdict().shown
+    await bench.start("ma", "a")
+    await bench.push_all(bench.producer("c"), range(3))
+    await bench.until(lambda: len(bench.handled()) == 3)
+    await bench.kill("ma")
+    for name in ZONES:
+        await bench.cluster.zones[name].kill()
+    for name in ZONES:
+        await bench.cluster.zones[name].restart(Restart.WIPE)
+    await bench.pause_ms(2 * bench.settings.times_ms.lease)
+    await bench.start("mb", "b")
+    await bench.until(lambda: len(bench.rows("grant")) > 1)
+    assert "I8" in bench.verdict().shown

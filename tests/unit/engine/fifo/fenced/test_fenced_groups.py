@@ -4,7 +4,7 @@ Method: two groups on three simulated zones, judged by the checker of ordered me
 """
 
 import pytest
-from support.engine.fenced import ZONES, FencedBench
+from support.engine.fenced import ZONES, FencedBench, on
 from support.engine.fenced_writers import WriterBench
 
 from zonelab.cluster.zone import Restart
@@ -120,84 +120,67 @@ def test_an_admission_that_brings_one_groups_register_only_is_caught(monkeypatch
     assert "I9" in broken(planted=True)
 
 
-def test_what_waits_is_what_the_slowest_group_has_in_front_of_it():
-    with FencedBench(partitions=1) as bench:
-
-        async def course():
-            await bench.begun("mails", messages=5)
-            zones = [bench.cluster.direct(zone) for zone in ZONES]
-            return [
-                await waiting(zones, bench.keys, bench.partitions[0], groups)
-                for groups in (("mails",), ("bills",), GROUPS)
-            ]
-
-        assert bench.run(course()) == [0, 5, 5]
+@on(FencedBench, partitions=1)
+async def test_what_waits_is_what_the_slowest_group_has_in_front_of_it(bench):
+    await bench.begun("mails", messages=5)
+    zones = [bench.cluster.direct(zone) for zone in ZONES]
+    assert [
+        await waiting(zones, bench.keys, bench.partitions[0], groups) for groups in (("mails",), ("bills",), GROUPS)
+    ] == [0, 5, 5]
 
 
-def test_a_group_that_begins_at_the_end_does_so_though_another_writes_the_log():
-    with FencedBench(partitions=1) as bench:
-
-        async def course():
-            await bench.begun("mails", messages=5)
-            await bench.start("bills-b", "b", group="bills", begins=Begin.LAST)
-            await bench.until(lambda: any(row["group"] == "bills" for row in bench.rows("grant")))
-            await bench.pause_ms(bench.settings.times_ms.renew)
-            await bench.push(bench.producer("a"), "k", 5)
-            await bench.until(lambda: bench.handled("bills"))
-
-        bench.run(course())
-        assert bench.handled("bills") == {"k-5"}
+@on(FencedBench, partitions=1)
+async def test_a_group_that_begins_at_the_end_does_so_though_another_writes_the_log(bench):
+    await bench.begun("mails", messages=5)
+    await bench.start("bills-b", "b", group="bills", begins=Begin.LAST)
+    await bench.until(lambda: any(row["group"] == "bills" for row in bench.rows("grant")))
+    await bench.pause_ms(bench.settings.times_ms.renew)
+    await bench.push(bench.producer("a"), "k", 5)
+    await bench.until(lambda: bench.handled("bills"))
+    assert bench.handled("bills") == {"k-5"}
 
 
 @pytest.mark.parametrize("ends", ["killed", "stands still"])
-def test_broadcasting_gives_every_member_everything_and_its_next_life_goes_on_where_it_was(ends):
+@on(FencedBench, partitions=1, sharing=MessageModel.BROADCASTING)
+async def test_broadcasting_gives_every_member_everything_and_its_next_life_goes_on_where_it_was(bench, ends):
     """Also where the life before stands still and goes on later: it has lost its register."""
-    with FencedBench(partitions=1, sharing=MessageModel.BROADCASTING) as bench:
-
-        async def course():
-            for zone in "ab":
-                await bench.start(f"m{zone}", zone)
-            producer = bench.producer("c")
-            await bench.push_all(producer, range(5))
-            await bench.until(lambda: all(len(bench.handled(f"group/m{zone}")) == 5 for zone in "ab"))
-            pause = bench.programs["ma"][1]
-            if ends == "killed":
-                await bench.kill("ma")
-            else:
-                pause.stop()
-            await bench.start("ma", "a")
-            await bench.push_all(producer, range(5, 10))
-            await bench.until(lambda: all(len(bench.handled(f"group/m{zone}")) == 10 for zone in "ab"))
-            if ends == "stands still":
-                pause.go_on()
-            await bench.pause_ms(2 * bench.settings.times_ms.lease)
-
-        bench.run(course())
-        for zone in "ab":
-            ends_of = [row["message_id"] for row in bench.rows("end") if row["group"] == f"group/m{zone}"]
-            assert ends_of == [f"k-{number}" for number in range(10)]
-        bench.assert_kept("I3", "I4", "I7", "I9", "I14")
+    for zone in "ab":
+        await bench.start(f"m{zone}", zone)
+    producer = bench.producer("c")
+    await bench.push_all(producer, range(5))
+    await bench.until(lambda: all(len(bench.handled(f"group/m{zone}")) == 5 for zone in "ab"))
+    pause = bench.programs["ma"][1]
+    if ends == "killed":
+        await bench.kill("ma")
+    else:
+        pause.stop()
+    await bench.start("ma", "a")
+    await bench.push_all(producer, range(5, 10))
+    await bench.until(lambda: all(len(bench.handled(f"group/m{zone}")) == 10 for zone in "ab"))
+    if ends == "stands still":
+        pause.go_on()
+    await bench.pause_ms(2 * bench.settings.times_ms.lease)
+    for zone in "ab":
+        ends_of = [row["message_id"] for row in bench.rows("end") if row["group"] == f"group/m{zone}"]
+        assert ends_of == [f"k-{number}" for number in range(10)]
+    bench.assert_kept("I3", "I4", "I7", "I9", "I14")
 
 
-def test_a_reader_takes_nothing_that_an_admission_brought_to_a_second_zone_but_nobody_decided():
+@on(WriterBench)
+async def test_a_reader_takes_nothing_that_an_admission_brought_to_a_second_zone_but_nobody_decided(bench):
     """One zone has a write of a writer before; the zone that comes back empty gets its record, too."""
-    with WriterBench() as bench:
-
-        async def course():
-            before, writer = bench.writer("before", "a"), bench.writer("w", "b")
-            await writer.register.store.admission.mend(bench.partition)
-            assert await before.take()
-            await before.release()
-            record = PartitionRecord(id="m", key="k", body="", producer="p", sequence=1)
-            state = LogState().with_records([(0, record)]).text()
-            words = ("log", 1, "before", 0, 9, state, 1, 1, 0, 0, record.text())
-            assert await bench.alone("a", "write", *words) == b"ok"
-            links = bench.cut_off("a")
-            assert await writer.take()
-            assert writer.end == 0
-            await bench.mend(links)
-            await bench.wiped("c", writer)
-            await writer.register.renew()
-            return await bench.writer("r", "a").read(0, 10)
-
-        assert bench.run(course()) == []
+    before, writer = bench.writer("before", "a"), bench.writer("w", "b")
+    await writer.register.store.admission.mend(bench.partition)
+    assert await before.take()
+    await before.release()
+    record = PartitionRecord(id="m", key="k", body="", producer="p", sequence=1)
+    state = LogState().with_records([(0, record)]).text()
+    words = ("log", 1, "before", 0, 9, state, 1, 1, 0, 0, record.text())
+    assert await bench.alone("a", "write", *words) == b"ok"
+    links = bench.cut_off("a")
+    assert await writer.take()
+    assert writer.end == 0
+    await bench.mend(links)
+    await bench.wiped("c", writer)
+    await writer.register.renew()
+    assert await bench.writer("r", "a").read(0, 10) == []

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 import pytest
-from support.engine.fenced import FencedBench
+from support.engine.fenced import FencedBench, on
 
 from zonelab.engine.fifo.fenced.register import Fenced, Register
 from zonelab.engine.fifo.settings import LeaseClock
@@ -71,15 +71,11 @@ class LeaseBench(FencedBench):
 
 @pytest.mark.parametrize("by_ms", [-HOUR_MS, HOUR_MS])
 @pytest.mark.parametrize("lease_clock", list(LeaseClock))
-def test_a_lease_that_is_renewed_is_not_over_whatever_clocks_say(lease_clock, by_ms):
-    with LeaseBench() as bench:
-
-        async def course():
-            owner, _, other = await bench.owned(lease_clock, by_ms=by_ms)
-            taken = await bench.takes_in(other, most_ms=5 * LEASE_MS, each=owner.renew)
-            return taken is not None
-
-        assert bench.run(course()) is (lease_clock is LeaseClock.MARGIN and by_ms > 0)
+@on(LeaseBench)
+async def test_a_lease_that_is_renewed_is_not_over_whatever_clocks_say(bench, lease_clock, by_ms):
+    owner, _, other = await bench.owned(lease_clock, by_ms=by_ms)
+    taken = await bench.takes_in(other, most_ms=5 * LEASE_MS, each=owner.renew)
+    assert (taken is not None) is (lease_clock is LeaseClock.MARGIN and by_ms > 0)
 
 
 @pytest.mark.parametrize("by_ms", [-HOUR_MS, 0, HOUR_MS])
@@ -96,60 +92,44 @@ def test_a_lease_that_nobody_renews_is_over_a_lease_after_the_first_look(by_ms):
         assert LEASE_MS <= bench.run(course()) <= LEASE_MS + 3 * STEP_MS
 
 
-def test_renewals_are_seen_though_the_clock_of_the_owner_goes_back():
-    with LeaseBench() as bench:
-
-        async def course():
-            owner, clock, other = await bench.owned()
-            clock.by_ms = -HOUR_MS
-            return await bench.takes_in(other, most_ms=5 * LEASE_MS, each=owner.renew)
-
-        assert bench.run(course()) is None
+@on(LeaseBench)
+async def test_renewals_are_seen_though_the_clock_of_the_owner_goes_back(bench):
+    owner, clock, other = await bench.owned()
+    clock.by_ms = -HOUR_MS
+    assert await bench.takes_in(other, most_ms=5 * LEASE_MS, each=owner.renew) is None
 
 
-def test_what_is_given_up_is_free_at_once():
-    with LeaseBench() as bench:
-
-        async def course():
-            owner, _, other = await bench.owned(by_ms=-HOUR_MS)
-            await owner.give_up()
-            return await bench.takes_in(other, most_ms=LEASE_MS)
-
-        assert bench.run(course()) is not None
+@on(LeaseBench)
+async def test_what_is_given_up_is_free_at_once(bench):
+    owner, _, other = await bench.owned(by_ms=-HOUR_MS)
+    await owner.give_up()
+    assert await bench.takes_in(other, most_ms=LEASE_MS) is not None
 
 
-def test_a_zone_does_not_promise_what_was_renewed_since_it_was_looked_at():
-    with LeaseBench() as bench:
-
-        async def course():
-            owner, _, other = await bench.owned()
-            await bench.pause_ms(STEP_MS)  # until the third zone has heard of it, too
-            assert await other.claim() is None
-            await bench.pause_ms(2 * LEASE_MS)
-            other.store = replace(other.store, views=ReadBefore(other.store.views, owner.renew))
-            assert await other.claim() is None
-            await owner.write("still ours")
-            return owner.state
-
-        assert bench.run(course()) == "still ours"
+@on(LeaseBench)
+async def test_a_zone_does_not_promise_what_was_renewed_since_it_was_looked_at(bench):
+    owner, _, other = await bench.owned()
+    await bench.pause_ms(STEP_MS)  # until the third zone has heard of it, too
+    assert await other.claim() is None
+    await bench.pause_ms(2 * LEASE_MS)
+    other.store = replace(other.store, views=ReadBefore(other.store.views, owner.renew))
+    assert await other.claim() is None
+    await owner.write("still ours")
+    assert owner.state == "still ours"
 
 
-def test_a_partition_of_a_member_that_died_goes_on_within_two_leases():
-    with FencedBench(partitions=1, lease_clock=LeaseClock.OBSERVATION) as bench:
-
-        async def course():
-            for zone in "ab":
-                await bench.start(f"m{zone}", zone)
-            await bench.push_all(bench.producer("c"), range(5))
-            await bench.until(lambda: bench.rows("commit"))
-            (owner,) = [name for name, (member, *_) in bench.programs.items() if member._context.queues]
-            await bench.kill(owner)
-            killed_ns = bench.runtime.now_ns()
-            assert await bench.until(lambda: len(bench.handled()) == 5)
-            granted = [row for row in bench.rows("grant") if row["outcome"] == "ok" and row["time_ns"] > killed_ns]
-            return (granted[0]["time_ns"] - killed_ns) / 1e6
-
-        took_ms = bench.run(course())
-        lease_ms = bench.settings.times_ms.lease
-        assert lease_ms < took_ms < 2 * lease_ms
-        bench.assert_kept()
+@on(FencedBench, partitions=1, lease_clock=LeaseClock.OBSERVATION)
+async def test_a_partition_of_a_member_that_died_goes_on_within_two_leases(bench):
+    for zone in "ab":
+        await bench.start(f"m{zone}", zone)
+    await bench.push_all(bench.producer("c"), range(5))
+    await bench.until(lambda: bench.rows("commit"))
+    (owner,) = [name for name, (member, *_) in bench.programs.items() if member._context.queues]
+    await bench.kill(owner)
+    killed_ns = bench.runtime.now_ns()
+    assert await bench.until(lambda: len(bench.handled()) == 5)
+    granted = [row for row in bench.rows("grant") if row["outcome"] == "ok" and row["time_ns"] > killed_ns]
+    took_ms = (granted[0]["time_ns"] - killed_ns) / 1e6
+    lease_ms = bench.settings.times_ms.lease
+    assert lease_ms < took_ms < 2 * lease_ms
+    bench.assert_kept()

@@ -6,7 +6,7 @@ Method: groups on three simulated zones, judged by the checker of ordered messag
 from dataclasses import replace
 
 import pytest
-from support.engine.fenced import ZONES, FencedBench
+from support.engine.fenced import ZONES, FencedBench, on
 from support.engine.fenced_writers import WriterBench
 
 from zonelab.cluster.zone import Restart
@@ -54,53 +54,41 @@ async def fill(bench, writer):
         await writer.read(writer.end, 20)
 
 
-def test_a_log_is_trimmed_behind_the_slowest_group_and_a_group_that_begins_later_gets_the_rest():
-    with FencedBench(partitions=1, kept=KEPT) as bench:
-
-        async def course():
-            await bench.begun("mails", "bills", messages=30)
-            assert await trimmed(bench, 30 - KEPT)
-            await bench.start("late-c", "c", group="late")
-            await bench.push_all(bench.producer("a"), range(30, 33))
-            await bench.until(lambda: len(bench.handled("late")) == KEPT + 3)
-
-        bench.run(course())
-        assert bench.handled("late") == {f"k-{number}" for number in range(30 - KEPT, 33)}
-        bench.assert_kept()
+@on(FencedBench, partitions=1, kept=KEPT)
+async def test_a_log_is_trimmed_behind_the_slowest_group_and_a_group_that_begins_later_gets_the_rest(bench):
+    await bench.begun("mails", "bills", messages=30)
+    assert await trimmed(bench, 30 - KEPT)
+    await bench.start("late-c", "c", group="late")
+    await bench.push_all(bench.producer("a"), range(30, 33))
+    await bench.until(lambda: len(bench.handled("late")) == KEPT + 3)
+    assert bench.handled("late") == {f"k-{number}" for number in range(30 - KEPT, 33)}
+    bench.assert_kept()
 
 
-def test_nothing_is_trimmed_before_each_group_that_is_known_beforehand_has_begun():
-    with FencedBench(partitions=1, kept=KEPT, groups=("mails", "bills")) as bench:
-
-        async def course():
-            await bench.begun("mails", messages=30)
-            assert not await trimmed(bench, 30 - KEPT)
-            await bench.start("bills-c", "c", group="bills")
-            assert await trimmed(bench, 30 - KEPT)
-
-        bench.run(course())
-        assert len(bench.handled("bills")) == 30
-        bench.assert_kept()
+@on(FencedBench, partitions=1, kept=KEPT, groups=("mails", "bills"))
+async def test_nothing_is_trimmed_before_each_group_that_is_known_beforehand_has_begun(bench):
+    await bench.begun("mails", messages=30)
+    assert not await trimmed(bench, 30 - KEPT)
+    await bench.start("bills-c", "c", group="bills")
+    assert await trimmed(bench, 30 - KEPT)
+    assert len(bench.handled("bills")) == 30
+    bench.assert_kept()
 
 
 @pytest.mark.parametrize("restart", list(Restart))
-def test_a_zone_that_missed_a_trim_has_no_more_than_the_others_once_it_takes_part(restart):
-    with FencedBench(partitions=1, kept=KEPT) as bench:
-
-        async def course():
-            await bench.begun("mails", messages=6)
-            zone = bench.cluster.zones["c"]
-            await zone.kill()
-            await bench.push_all(bench.producer("a"), range(6, 30))
-            await bench.until(lambda: len(bench.handled("mails")) == 30)
-            await bench.pause_ms(5 * bench.settings.times_ms.member_scan)
-            assert (await offsets(bench, "a"))[0] > 0
-            await zone.restart(restart, warm_from=bench.cluster.zones["a"] if restart is Restart.WARM else None)
-            await bench.pause_ms(2_000)
-            return await trimmed(bench, 30 - KEPT)
-
-        assert bench.run(course())
-        bench.assert_kept()
+@on(FencedBench, partitions=1, kept=KEPT)
+async def test_a_zone_that_missed_a_trim_has_no_more_than_the_others_once_it_takes_part(bench, restart):
+    await bench.begun("mails", messages=6)
+    zone = bench.cluster.zones["c"]
+    await zone.kill()
+    await bench.push_all(bench.producer("a"), range(6, 30))
+    await bench.until(lambda: len(bench.handled("mails")) == 30)
+    await bench.pause_ms(5 * bench.settings.times_ms.member_scan)
+    assert (await offsets(bench, "a"))[0] > 0
+    await zone.restart(restart, warm_from=bench.cluster.zones["a"] if restart is Restart.WARM else None)
+    await bench.pause_ms(2_000)
+    assert await trimmed(bench, 30 - KEPT)
+    bench.assert_kept()
 
 
 def test_trimming_behind_the_fastest_group_loses_what_the_slowest_has_not_read(monkeypatch):
@@ -125,68 +113,59 @@ def test_trimming_behind_the_fastest_group_loses_what_the_slowest_has_not_read(m
     assert not everybody_has_all(planted=True)
 
 
-def test_nothing_is_trimmed_while_a_group_is_about_to_begin():
+@on(WriterBench)
+async def test_nothing_is_trimmed_while_a_group_is_about_to_begin(bench):
     """It has asked for its register, and may have looked at where the log begins."""
-    with WriterBench() as bench:
-
-        async def course():
-            store, writer, mails = await writer_and_group(bench)
-            await fill(bench, writer)
-            await mails.commit(Progress(10))
-            first_round = await writer.trim(kept=0), await writer.floor()
-            bills = GroupCursor(bench.store("b", "b"), bench.partition, "bills")
-            assert await bills.take()
-            while_it_begins = await writer.trim(kept=0), await slowest_cursor(store.views, bench.partition)
-            await bills.adopt(begins=await writer.floor())
-            await mails.commit(Progress(20))
-            rounds = [await writer.trim(kept=0) for _ in range(3)]
-            return first_round, while_it_begins, bills.state.progress.cursor, rounds
-
-        assert bench.run(course()) == ((0, 10), (0, None), 10, [10, 0, 0])
+    store, writer, mails = await writer_and_group(bench)
+    await fill(bench, writer)
+    await mails.commit(Progress(10))
+    first_round = await writer.trim(kept=0), await writer.floor()
+    bills = GroupCursor(bench.store("b", "b"), bench.partition, "bills")
+    assert await bills.take()
+    while_it_begins = await writer.trim(kept=0), await slowest_cursor(store.views, bench.partition)
+    await bills.adopt(begins=await writer.floor())
+    await mails.commit(Progress(20))
+    rounds = [await writer.trim(kept=0) for _ in range(3)]
+    assert first_round == (0, 10)
+    assert while_it_begins == (0, None)
+    assert bills.state.progress.cursor == 10
+    assert rounds == [10, 0, 0]
 
 
-def test_a_repair_brings_nothing_that_was_trimmed_since_it_was_missed():
+@on(WriterBench)
+async def test_a_repair_brings_nothing_that_was_trimmed_since_it_was_missed(bench):
     """A zone missed records that all groups had; they were trimmed while the writer compared zones."""
-    with WriterBench() as bench:
+    _, writer, mails = await writer_and_group(bench)
+    links = bench.cut_off("c")
+    await fill(bench, writer)
+    await bench.mend(links)
+    await mails.commit(Progress(10))
+    assert await writer.trim(kept=0) == 0
+    compare = writer._missed
 
-        async def course():
-            _, writer, mails = await writer_and_group(bench)
-            links = bench.cut_off("c")
-            await fill(bench, writer)
-            await bench.mend(links)
-            await mails.commit(Progress(10))
-            assert await writer.trim(kept=0) == 0
-            compare = writer._missed
+    async def compare_and_trim():
+        missing = await compare()
+        assert [entry.offset for entry in missing] == list(range(20))
+        assert await writer.trim(kept=0) == 10
+        return missing
 
-            async def compare_and_trim():
-                missing = await compare()
-                assert [entry.offset for entry in missing] == list(range(20))
-                assert await writer.trim(kept=0) == 10
-                return missing
-
-            writer._missed = compare_and_trim
-            await writer.repair()
-            return [await offsets(bench, zone) for zone in ZONES]
-
-        assert bench.run(course()) == [list(range(10, 20))] * 3
+    writer._missed = compare_and_trim
+    await writer.repair()
+    assert [await offsets(bench, zone) for zone in ZONES] == [list(range(10, 20))] * 3
 
 
 @pytest.mark.parametrize("first", [4, 3_000_000], ids=["near", "far behind what the zone has"])
-def test_a_copy_brings_nothing_that_was_trimmed(first):
-    with WriterBench() as bench:
-
-        async def course():
-            writer, zone = bench.writer("w", "a"), bench.cluster.zones["c"]
-            await writer.register.store.admission.mend(bench.partition)
-            await zone.kill()
-            await zone.restart(Restart.WIPE)
-            await bench.pause_ms(2_000)
-            await bench.alone("c", "fill", 1, "log", 2, "1 b", 3, "1 c", first + 1, "1 e")
-            await bench.alone("c", "fill", 2, "registers", "log", f"1 w 0 1 5 [{first + 5},9,{{}},0,{first},6]")
-            await bench.alone("c", "fill", 3, "log", first - 1, "1 c", first, "1 d")
-            return await offsets(bench, "c")
-
-        assert bench.run(course()) == [first, first + 1]
+@on(WriterBench)
+async def test_a_copy_brings_nothing_that_was_trimmed(bench, first):
+    writer, zone = bench.writer("w", "a"), bench.cluster.zones["c"]
+    await writer.register.store.admission.mend(bench.partition)
+    await zone.kill()
+    await zone.restart(Restart.WIPE)
+    await bench.pause_ms(2_000)
+    await bench.alone("c", "fill", 1, "log", 2, "1 b", 3, "1 c", first + 1, "1 e")
+    await bench.alone("c", "fill", 2, "registers", "log", f"1 w 0 1 5 [{first + 5},9,{{}},0,{first},6]")
+    await bench.alone("c", "fill", 3, "log", first - 1, "1 c", first, "1 d")
+    assert await offsets(bench, "c") == [first, first + 1]
 
 
 @pytest.mark.parametrize(
@@ -210,21 +189,18 @@ def test_a_record_keeps_its_number_when_the_log_in_front_of_it_is_gone():
     assert (state.first, state.since, state.end) == (1, 1, 1)
 
 
-def test_a_state_does_not_count_as_decided_where_a_zone_promised_its_register_to_somebody_since():
+@on(WriterBench)
+async def test_a_state_does_not_count_as_decided_where_a_zone_promised_its_register_to_somebody_since(bench):
     """A zone is let in with what one zone has, before that hears of the owner that two zones promised the register."""
-    with WriterBench() as bench:
-
-        async def course():
-            store = bench.store("w", "a")
-            await store.admission.mend(bench.partition)
-            write = ("group:g", 1, "w", 0, 1, "[7,[],{},0,[]]", 1, 0, 0)
-            for zone in "ac":
-                assert await bench.alone(zone, "write", *write) == b"ok"
-            shown = await slowest_cursor(store.views, bench.partition)
-            assert await bench.alone("c", "claim", "group:g", 2, "x", 10, 100, 0) == b"ok"
-            return shown, await slowest_cursor(store.views, bench.partition)
-
-        assert bench.run(course()) == (7, None)
+    store = bench.store("w", "a")
+    await store.admission.mend(bench.partition)
+    write = ("group:g", 1, "w", 0, 1, "[7,[],{},0,[]]", 1, 0, 0)
+    for zone in "ac":
+        assert await bench.alone(zone, "write", *write) == b"ok"
+    shown = await slowest_cursor(store.views, bench.partition)
+    assert await bench.alone("c", "claim", "group:g", 2, "x", 10, 100, 0) == b"ok"
+    assert shown == 7
+    assert await slowest_cursor(store.views, bench.partition) is None
 
 
 def test_the_producers_of_the_latest_records_are_remembered_whatever_their_names():
