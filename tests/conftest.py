@@ -1,12 +1,14 @@
 """What the machine offers decides which tests run; ``ZONELAB_REQUIRE=docker,java`` makes an absence a failure."""
 
+import asyncio
 import os
 import shutil
 import signal
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Coroutine
 from functools import cache
 from pathlib import Path
+from typing import Any
 
 import pytest
 from hypothesis import settings
@@ -71,6 +73,12 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 def quiet_work(monkeypatch: pytest.MonkeyPatch) -> None:
     """Let no line say that work goes on because the machine is busy; tests of such lines set their own time."""
     monkeypatch.setattr("zonelab.studies.reporting.progress.SILENT_S", 3_600.0)
+
+
+@pytest.fixture
+def run() -> Callable[[Coroutine[Any, Any, Any]], Any]:
+    """Carry a coroutine out; folders whose tests share an event loop have another one."""
+    return asyncio.run
 
 
 def _hear_signals() -> None:

@@ -1,13 +1,6 @@
-import asyncio
-
 import pytest
 
 from zonelab.cluster.real.zones.docker.zone_image import build_image
-
-
-@pytest.fixture
-def run():
-    return asyncio.run
 
 
 @pytest.fixture(scope="session")

@@ -6,7 +6,10 @@
 import asyncio
 import time
 from contextlib import AsyncExitStack, asynccontextmanager
+from functools import partial
 from random import Random
+
+from support.coroutines import within
 
 from zonelab.app.gmq_service.backend.figures import Figures
 from zonelab.app.gmq_service.backend.hardened import HardenedJobs
@@ -174,6 +177,11 @@ async def service_bench(
         bench.server.before = None
         await bench.stop()
         await bench.runtime.close()
+
+
+def on_service(**settings):
+    """A decorator for a test that is a coroutine: meanwhile a service of these settings is open, its ``bench``."""
+    return within("bench", partial(service_bench, **settings))
 
 
 def confirmed(gmq, job_id):

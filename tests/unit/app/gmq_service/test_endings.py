@@ -4,7 +4,7 @@ import asyncio
 import json
 
 import pytest
-from support.app.gmq_service import KEYS, PATIENCE_S, ModelServer, service_bench, until
+from support.app.gmq_service import KEYS, PATIENCE_S, ModelServer, on_service, service_bench, until
 
 from zonelab.app.gmq_service.rpc.protocol import MISTAKEN_PER_S
 from zonelab.engine.gmq.buckets import IDLE_NS
@@ -43,35 +43,29 @@ def test_who_vanishes_while_a_pop_waits_takes_no_job_along():
     assert [asyncio.run(popped(ttr)) for ttr in (0, 5)] == ["7", "7"]
 
 
-def test_with_compat_the_vanished_pop_takes_the_next_job():
-    async def left():
-        async with service_bench(compat=True, pop_s=0.5) as bench:
-            answer = await leave(bench, 0)
-            return answer, bench.server.ask("EXISTS", KEYS.job("7"))
-
-    answer, exists = asyncio.run(left())
+@on_service(compat=True, pop_s=0.5)
+async def test_with_compat_the_vanished_pop_takes_the_next_job(bench):
+    answer = await leave(bench, 0)
+    exists = bench.server.ask("EXISTS", KEYS.job("7"))
     assert json.loads(answer)["error"] == "empty"
     assert exists == 0
 
 
-def test_who_vanishes_when_the_job_is_taken_gives_it_back():
-    async def popped():
-        async with service_bench(pop_s=20) as bench:
-            leaving, other = bench.client(), bench.client()
-            await other.ask(PUSH % (0, 0))
-            await until(lambda: listed(bench.server))
+@on_service(pop_s=20)
+async def test_who_vanishes_when_the_job_is_taken_gives_it_back(bench):
+    leaving, other = bench.client(), bench.client()
+    await other.ask(PUSH % (0, 0))
+    await until(lambda: listed(bench.server))
 
-            async def vanish(command):
-                if command[0] == "RPOP":
-                    leaving.protocol.connection_lost(None)
+    async def vanish(command):
+        if command[0] == "RPOP":
+            leaving.protocol.connection_lost(None)
 
-            bench.server.before = vanish
-            leaving.protocol.data_received(POP)
-            await until(lambda: leaving.protocol._ended and not bench.port._work)
-            bench.server.before = None
-            return json.loads(await other.ask(POP))["result"]
-
-    job = asyncio.run(popped())
+    bench.server.before = vanish
+    leaving.protocol.data_received(POP)
+    await until(lambda: leaving.protocol._ended and not bench.port._work)
+    bench.server.before = None
+    job = json.loads(await other.ask(POP))["result"]
     assert (job["id"], job["consume_num"]) == ("7", "0")
 
 
@@ -143,49 +137,40 @@ def test_a_stop_while_an_idle_bucket_writes_ends_and_with_compat_by_its_bound_al
     assert asyncio.run(stopped()) == (not compat, True)
 
 
-def test_a_server_that_is_away_is_an_error_at_once_and_the_buckets_wake_up_again():
-    async def exchange():
-        async with service_bench(pop_s=20) as bench:
-            client = bench.client()
-            await client.ask(PUSH % (1, 5))
-            bench.server.away = True
-            away = [json.loads(await client.ask(sent)) for sent in (PUSH % (0, 0), POP)]
-            bench.server.away = False
-            return away, job_of(await client.ask(POP))
-
-    away, popped = asyncio.run(exchange())
+@on_service(pop_s=20)
+async def test_a_server_that_is_away_is_an_error_at_once_and_the_buckets_wake_up_again(bench):
+    client = bench.client()
+    await client.ask(PUSH % (1, 5))
+    bench.server.away = True
+    away = [json.loads(await client.ask(sent)) for sent in (PUSH % (0, 0), POP)]
+    bench.server.away = False
+    popped = job_of(await client.ask(POP))
     told = "redis: the server is not reached; nothing was done"
     assert (away[0]["result"], away[1]["error"]) == (told, told)
     assert popped == "7"
 
 
-def test_too_many_clients_are_refused_and_too_large_a_request_is_closed(caplog):
-    async def exchange():
-        async with service_bench(clients_max=2, request_bytes_max=1_000) as bench:
-            first, second, third = bench.client(), bench.client(), bench.client()
-            assert third.wire.closed.is_set()
-            first.protocol.data_received(b'{"method":"' + b"x" * 1_001)
-            assert first.wire.closed.is_set()
-            return await second.ask(POP), bench.traffic.refusals, dict(bench.traffic.closings)
-
-    answer, refusals, closings = asyncio.run(exchange())
+@on_service(clients_max=2, request_bytes_max=1_000)
+async def test_too_many_clients_are_refused_and_too_large_a_request_is_closed(bench, caplog):
+    first, second, third = bench.client(), bench.client(), bench.client()
+    assert third.wire.closed.is_set()
+    first.protocol.data_received(b'{"method":"' + b"x" * 1_001)
+    assert first.wire.closed.is_set()
+    answer, refusals, closings = await second.ask(POP), bench.traffic.refusals, dict(bench.traffic.closings)
     assert json.loads(answer)["error"] == "empty"
     assert (refusals, closings) == (1, {"request_bytes_max": 1})
     assert "refused a client at rpc" in caplog.text
 
 
 @pytest.mark.parametrize("first", [b"", b'{"method":'], ids=["idle", "half a line"])
-def test_who_has_sent_no_request_for_long_gives_way_to_a_newcomer(first):
-    async def exchange():
-        async with service_bench(clients_max=3, silent_s=0) as bench:
-            asked, silent, later = bench.client(), bench.client(), bench.client()
-            await asked.ask(POP)
-            silent.protocol.data_received(first)
-            newcomer = bench.client()
-            closed = [client.wire.closed.is_set() for client in (asked, silent, later, newcomer)]
-            return closed, await newcomer.ask(POP), bench.traffic.refusals, dict(bench.traffic.closings)
-
-    closed, answer, refusals, closings = asyncio.run(exchange())
+@on_service(clients_max=3, silent_s=0)
+async def test_who_has_sent_no_request_for_long_gives_way_to_a_newcomer(bench, first):
+    asked, silent, later = bench.client(), bench.client(), bench.client()
+    await asked.ask(POP)
+    silent.protocol.data_received(first)
+    newcomer = bench.client()
+    closed = [client.wire.closed.is_set() for client in (asked, silent, later, newcomer)]
+    answer, refusals, closings = await newcomer.ask(POP), bench.traffic.refusals, dict(bench.traffic.closings)
     assert closed == [False, True, False, False]
     assert json.loads(answer)["error"] == "empty"
     assert (refusals, closings) == (0, {"no_request": 1})
@@ -203,22 +188,19 @@ def test_who_has_sent_a_request_or_came_a_moment_ago_gives_way_to_nobody():
     assert asyncio.run(refused(600, ask=False))
 
 
-def test_who_sends_mistaken_requests_is_answered_and_then_read_in_turn_with_others_of_that_kind():
-    async def exchange():
-        async with service_bench() as bench:
-            client, turns = bench.client(), []
-            bench.port.mistaken.take = lambda turn_s, ended: turns.append((turn_s, ended))
-            await client.ask(b'{"method":"No.Such","id":1}{"method":"Service.Ack","params":[5],"id":2}', lines=2)
-            client.protocol.data_received(POP)  # it had arrived
-            read = [client.wire.reading]
-            for _, ended in turns:
-                assert not client.protocol._under_way
-                ended()
-                read.append(client.wire.reading)
-            return [turn_s for turn_s, _ in turns], read, await client.answer()
-
-    turns, read, answer = asyncio.run(exchange())
-    assert turns == [1 / MISTAKEN_PER_S] * 2
+@on_service()
+async def test_who_sends_mistaken_requests_is_answered_and_then_read_in_turn_with_others_of_that_kind(bench):
+    client, turns = bench.client(), []
+    bench.port.mistaken.take = lambda turn_s, ended: turns.append((turn_s, ended))
+    await client.ask(b'{"method":"No.Such","id":1}{"method":"Service.Ack","params":[5],"id":2}', lines=2)
+    client.protocol.data_received(POP)  # it had arrived
+    read = [client.wire.reading]
+    for _, ended in turns:
+        assert not client.protocol._under_way
+        ended()
+        read.append(client.wire.reading)
+    answer = await client.answer()
+    assert [turn_s for turn_s, _ in turns] == [1 / MISTAKEN_PER_S] * 2
     assert read == [False, False, True]
     assert json.loads(answer)["error"] == "empty"
 

@@ -5,7 +5,7 @@ import asyncio
 import json
 
 import pytest
-from support.app.gmq_service import KEYS, service_bench, until
+from support.app.gmq_service import KEYS, on_service, service_bench, until
 
 PUSH = '{"method":"Service.Push","params":[{"id":"%s","topic":"mail","body":"%s","delay":"%s","TTR":"%s"}],"id":0}\n'
 POP = b'{"method":"Service.Pop","params":[["mail"]],"id":1}\n'
@@ -164,30 +164,24 @@ def test_v1_formats_an_id_and_ours_does_not():
 
 
 @pytest.mark.parametrize("size", [1, 7])
-def test_requests_come_in_pieces_and_several_at_once(size):
-    async def exchange():
-        async with service_bench() as bench:
-            client, sent = bench.client(), push(body='\\"}{\\\\') + push() + POP
-            for begin in range(0, len(sent) - 1, size):
-                client.protocol.data_received(sent[begin : begin + size])
-            return await client.answer(lines=3)
-
-    answers = asyncio.run(exchange())
+@on_service()
+async def test_requests_come_in_pieces_and_several_at_once(bench, size):
+    client, sent = bench.client(), push(body='\\"}{\\\\') + push() + POP
+    for begin in range(0, len(sent) - 1, size):
+        client.protocol.data_received(sent[begin : begin + size])
+    answers = await client.answer(lines=3)
     assert SUCCESS.strip() in answers.splitlines()
     assert b"has exist" in answers
     assert answers.count(b"\n") == 3
 
 
-def test_each_reply_has_the_id_of_its_own_request():
-    async def exchange():
-        async with service_bench() as bench:
-            client = bench.client()
-            for number in range(60):
-                client.protocol.data_received(push(str(number)).replace(b'"id":0', b'"id":%d' % number))
-                client.protocol.data_received(b'{"method":"Service.Ack%d","params":[],"id":%d}' % (number, number))
-            return await client.answer(lines=120)
-
-    answers = [json.loads(line) for line in asyncio.run(exchange()).splitlines()]
+@on_service()
+async def test_each_reply_has_the_id_of_its_own_request(bench):
+    client = bench.client()
+    for number in range(60):
+        client.protocol.data_received(push(str(number)).replace(b'"id":0', b'"id":%d' % number))
+        client.protocol.data_received(b'{"method":"Service.Ack%d","params":[],"id":%d}' % (number, number))
+    answers = [json.loads(line) for line in (await client.answer(lines=120)).splitlines()]
     assert sorted(answer["id"] for answer in answers) == sorted([*range(60), *range(60)])
     assert [
         one for one in answers if one["error"] and one["error"] != f"rpc: can't find method Service.Ack{one['id']}"

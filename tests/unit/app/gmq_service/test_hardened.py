@@ -5,7 +5,7 @@ import json
 from types import SimpleNamespace
 
 import pytest
-from support.app.gmq_service import ModelServer, service_bench
+from support.app.gmq_service import ModelServer, on_service, service_bench
 
 from zonelab.app.gmq_service.backend import hardened
 from zonelab.app.gmq_service.backend.jobs import Refused
@@ -27,43 +27,35 @@ async def said(client, *calls):
     return [one["result"] if one["error"] is None else one["error"] for one in answers]
 
 
-def test_pushes_pops_and_acks_are_answered_in_the_same_words():
-    async def exchange():
-        async with service_bench(hardened=True) as bench:
-            client = bench.client()
-            pushed = await said(client, push("1"), push("1"), push("2", ttr="0"), push("3", delay="60"))
-            (job,) = await said(client, call("Pop", ["none", "mail"]))
-            acks = await said(client, call("Ack", "1"), call("Ack", "1"), call("Ack", "3"))
-            (once,) = await said(client, call("Pop", ["mail"]))
-            return pushed, job, acks, once["id"], await said(client, call("Pop", ["mail"]), push("1"))
-
-    pushed, job, acks, once, rest = asyncio.run(exchange())
+@on_service(hardened=True)
+async def test_pushes_pops_and_acks_are_answered_in_the_same_words(bench):
+    client = bench.client()
+    pushed = await said(client, push("1"), push("1"), push("2", ttr="0"), push("3", delay="60"))
+    (job,) = await said(client, call("Pop", ["none", "mail"]))
+    acks = await said(client, call("Ack", "1"), call("Ack", "1"), call("Ack", "3"))
+    (once,) = await said(client, call("Pop", ["mail"]))
+    rest = await said(client, call("Pop", ["mail"]), push("1"))
     has_exist = "jobKey:gmq:jobpool:1,error:has exist"
     assert pushed == ["success", has_exist, "success", "success"]
     assert (job["id"], job["body"], job["TTR"], job["delay"], job["status"]) == ("1", "b<", "5", "0", "3")
     assert acks == [True, "Job is not be reserved", "Job is not be reserved"]
-    assert once == "2"
+    assert once["id"] == "2"
     assert rest == ["empty", has_exist]
 
 
-def test_a_job_is_deleted_from_every_topic_that_has_its_id():
-    async def exchange():
-        async with service_bench(hardened=True) as bench:
-            client = bench.client()
-            await said(client, *(push("1", topic=topic) for topic in "abc"), push("2", topic="b"))
-            assert await bench.jobs.remove("1")
-            return await said(client, *(call("Pop", [topic]) for topic in "abc"))
-
-    first, second, third = asyncio.run(exchange())
+@on_service(hardened=True)
+async def test_a_job_is_deleted_from_every_topic_that_has_its_id(bench):
+    client = bench.client()
+    await said(client, *(push("1", topic=topic) for topic in "abc"), push("2", topic="b"))
+    assert await bench.jobs.remove("1")
+    first, second, third = await said(client, *(call("Pop", [topic]) for topic in "abc"))
     assert (first, second["id"], third) == ("empty", "2", "empty")
 
 
-def test_topics_beyond_the_bound_are_refused():
-    async def exchange():
-        async with service_bench(hardened=True) as bench:
-            return await said(bench.client(), *(push("1", topic=topic) for topic in "abcd"))
-
-    assert asyncio.run(exchange())[3] == "job.topic must be one of the 3 topics that there are, got 'd'"
+@on_service(hardened=True)
+async def test_topics_beyond_the_bound_are_refused(bench):
+    *_, last = await said(bench.client(), *(push("1", topic=topic) for topic in "abcd"))
+    assert last == "job.topic must be one of the 3 topics that there are, got 'd'"
 
 
 def test_the_next_service_has_the_jobs_of_one_that_ended():

@@ -9,7 +9,7 @@ import json
 import httpx
 import pytest
 from prometheus_client.parser import text_string_to_metric_families
-from support.app.gmq_service import KEYS, service_bench, until
+from support.app.gmq_service import KEYS, on_service, service_bench, until
 
 TOKEN = "0123456789abcdef"
 
@@ -61,48 +61,43 @@ def http(app):
     return httpx.AsyncClient(transport=httpx.ASGITransport(app=app), base_url="http://127.0.0.1")
 
 
-def test_the_api_answers_as_ouqiang_s_and_the_article_s():
-    async def exchange():
-        async with service_bench() as bench, http(bench.api()) as client:
-            said = []
-            for path, body, _ in API:
-                said.append((await client.post(path, content=body)).text)
-                if "add" in body:
-                    await until(lambda: bench.server.ask("LLEN", KEYS.ready("o")))
-            return said, (await client.post("/nothing")).status_code
-
-    said, unknown = asyncio.run(exchange())
+@on_service()
+async def test_the_api_answers_as_ouqiang_s_and_the_article_s(bench):
+    async with http(bench.api()) as client:
+        said = []
+        for path, body, _ in API:
+            said.append((await client.post(path, content=body)).text)
+            if "add" in body:
+                await until(lambda: bench.server.ask("LLEN", KEYS.ready("o")))
+        unknown = (await client.post("/nothing")).status_code
     assert said == [answer for _, _, answer in API]
     assert unknown == 404
 
 
-def test_an_outage_is_the_original_s_failure():
-    async def exchange():
-        async with service_bench() as bench, http(bench.api()) as client:
-            bench.server.away = True
-            push = await client.post("/push", content='{"topic":"o","id":"1","delay":1,"ttr":1}')
-            return push.text, (await client.post("/pop", content='{"topic":"o"}')).text
+@on_service()
+async def test_an_outage_is_the_original_s_failure(bench):
+    async with http(bench.api()) as client:
+        bench.server.away = True
+        push = await client.post("/push", content='{"topic":"o","id":"1","delay":1,"ttr":1}')
+        assert push.text == refused("添加失败")
+        assert (await client.post("/pop", content='{"topic":"o"}')).text == refused("获取Job失败")
 
-    assert asyncio.run(exchange()) == (refused("添加失败"), refused("获取Job失败"))
 
-
-def test_the_web_monitor_s_json():
-    async def exchange():
-        async with service_bench() as bench, http(bench.web()) as client, http(bench.api()) as api:
-            await api.post("/push", content='{"topic":"mail","id":"7","delay":3661,"ttr":9}')
-            await until(lambda: bench.server.ask("EXISTS", *map(KEYS.delay_bucket, range(3))))
-            await api.post("/", content='{"command":"add","topic":"sms","id":"8"}')
-            await until(lambda: bench.server.ask("LLEN", KEYS.ready("sms")))
-            buckets = (await client.get("/getBucketStat")).json()
-            used = next(row["bucket_name"] for row in buckets["data"] if row["job_num"])
-            paths = ("/getTTRBucketStat", f"/getJobsByBucketKey?bucketKey={used}", "/getReadyQueueStat", "/health")
-            wrong = ("/getJobsByBucketKey", f"/getJobsByBucketKey?bucketKey={used}&limit=x", "/none")
-            bad_kind = f"/getJobsByBucketKey?bucketKey={KEYS.job('7')}"
-            found = [(await client.get(path)).json() for path in paths]
-            statuses = [(await client.get(path)).status_code for path in (*wrong, bad_kind)]
-            return buckets, found, statuses, (await client.post("/getBucketStat")).status_code
-
-    buckets, (leases, jobs, ready, health), statuses, posted = asyncio.run(exchange())
+@on_service()
+async def test_the_web_monitor_s_json(bench):
+    async with http(bench.web()) as client, http(bench.api()) as api:
+        await api.post("/push", content='{"topic":"mail","id":"7","delay":3661,"ttr":9}')
+        await until(lambda: bench.server.ask("EXISTS", *map(KEYS.delay_bucket, range(3))))
+        await api.post("/", content='{"command":"add","topic":"sms","id":"8"}')
+        await until(lambda: bench.server.ask("LLEN", KEYS.ready("sms")))
+        buckets = (await client.get("/getBucketStat")).json()
+        used = next(row["bucket_name"] for row in buckets["data"] if row["job_num"])
+        paths = ("/getTTRBucketStat", f"/getJobsByBucketKey?bucketKey={used}", "/getReadyQueueStat", "/health")
+        wrong = ("/getJobsByBucketKey", f"/getJobsByBucketKey?bucketKey={used}&limit=x", "/none")
+        bad_kind = f"/getJobsByBucketKey?bucketKey={KEYS.job('7')}"
+        leases, jobs, ready, health = [(await client.get(path)).json() for path in paths]
+        statuses = [(await client.get(path)).status_code for path in (*wrong, bad_kind)]
+        posted = (await client.post("/getBucketStat")).status_code
     assert list(buckets) == ["code", "data", "msg"]
     assert sum(row["job_num"] for row in buckets["data"]) == 1
     assert [row["bucket_name"] for row in leases["data"]] == [f"gmq:bucket:TTR:{letter}" for letter in "ABC"]
@@ -113,12 +108,10 @@ def test_the_web_monitor_s_json():
     assert (health, statuses, posted) == ({"healthy": True}, [400, 500, 404, 500], 404)
 
 
-def test_an_empty_list_is_null_as_go_writes_it():
-    async def asked():
-        async with service_bench() as bench, http(bench.web()) as client:
-            return (await client.get("/getReadyQueueStat")).text
-
-    assert asyncio.run(asked()) == '{"code":0,"data":null,"msg":""}'
+@on_service()
+async def test_an_empty_list_is_null_as_go_writes_it(bench):
+    async with http(bench.web()) as client:
+        assert (await client.get("/getReadyQueueStat")).text == '{"code":0,"data":null,"msg":""}'
 
 
 @pytest.mark.parametrize("which", ["api", "web"])
@@ -138,18 +131,16 @@ def test_pages_of_others_are_refused_and_with_a_token_whoever_lacks_it(which):
     assert [asyncio.run(statuses(*one)) for one in asked] == [200, 403, 403, 401, 200]
 
 
-def test_metrics_have_no_label_that_a_client_chose():
-    async def scraped():
-        async with service_bench() as bench, http(bench.web()) as client:
-            rpc = bench.client()
-            for topic in ("mail", "chosen"):
-                push = f'{{"method":"Service.Push","params":[{{"id":"{topic}","topic":"{topic}"}}],"id":0}}'
-                await rpc.ask(push.encode())
-            await rpc.ask(b'{"method":"Service.Chosen","params":[],"id":0}')
-            await until(lambda: bench.server.ask("LLEN", KEYS.ready("chosen")))
-            return (await client.get("/metrics")).text
-
-    text = asyncio.run(scraped())
+@on_service()
+async def test_metrics_have_no_label_that_a_client_chose(bench):
+    async with http(bench.web()) as client:
+        rpc = bench.client()
+        for topic in ("mail", "chosen"):
+            push = f'{{"method":"Service.Push","params":[{{"id":"{topic}","topic":"{topic}"}}],"id":0}}'
+            await rpc.ask(push.encode())
+        await rpc.ask(b'{"method":"Service.Chosen","params":[],"id":0}')
+        await until(lambda: bench.server.ask("LLEN", KEYS.ready("chosen")))
+        text = (await client.get("/metrics")).text
     values = {
         (one.name, *one.labels.values()): one.value
         for family in text_string_to_metric_families(text)
