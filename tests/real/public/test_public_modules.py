@@ -4,6 +4,7 @@ import asyncio
 
 import pytest
 import redis
+from support.coroutines import coroutine
 
 from zonelab import ClusterError, Message, ScenarioError, ServerError, connect, queues, runs
 from zonelab.testing import cluster
@@ -46,14 +47,12 @@ def test_a_port_has_the_level_that_is_asked_for_and_refuses_modes_that_need_all_
             assert queue.ack(queue.pop(1, wait_ms=5_000)[0])
 
 
-def test_the_servers_of_all_zones_are_a_cluster(lab):
-    async def program():
-        async with connect(lab.server_urls, zone="c") as server, queues.open("voted", server, mode="hardened") as queue:
-            (receipt,) = await queue.push(Message(id="1"))
-            async with queues.open("voted", server, mode="hardened", zone=receipt.shard) as there:
-                return [await there.ack(one) for one in await there.pop(1, wait_ms=5_000)]
-
-    assert asyncio.run(program()) == [True]
+@coroutine
+async def test_the_servers_of_all_zones_are_a_cluster(lab):
+    async with connect(lab.server_urls, zone="c") as server, queues.open("voted", server, mode="hardened") as queue:
+        (receipt,) = await queue.push(Message(id="1"))
+        async with queues.open("voted", server, mode="hardened", zone=receipt.shard) as there:
+            assert [await there.ack(one) for one in await there.pop(1, wait_ms=5_000)] == [True]
 
 
 def test_links_and_coordinators_break_for_other_clients_too(lab):

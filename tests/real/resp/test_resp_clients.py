@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 import redis
 import redis.asyncio
+from support.coroutines import coroutine
 from support.programs import until
 
 from zonelab.cluster.resp.commands.connection_commands import PORT_COMMANDS
@@ -129,16 +130,15 @@ def test_five_megabytes_go_through_and_come_back(cluster, quorum, protocol):
 
 
 @BOTH
-def test_asynchronous_clients_share_the_port(cluster, quorum, protocol):
-    async def program():
-        async with redis.asyncio.Redis(host=quorum.host, port=quorum.port, protocol=protocol) as client:
-            for _ in range(5):
-                await asyncio.gather(*(client.incr("n") for _ in range(60)))
-            async with client.pipeline() as pipe:
-                answers = await pipe.set("k", "v").get("k").execute()
-            return await client.get("n"), answers
-
-    assert asyncio.run(program()) == (b"300", [True, b"v"])
+@coroutine
+async def test_asynchronous_clients_share_the_port(cluster, quorum, protocol):
+    async with redis.asyncio.Redis(host=quorum.host, port=quorum.port, protocol=protocol) as client:
+        for _ in range(5):
+            await asyncio.gather(*(client.incr("n") for _ in range(60)))
+        async with client.pipeline() as pipe:
+            answers = await pipe.set("k", "v").get("k").execute()
+        assert await client.get("n") == b"300"
+        assert answers == [True, b"v"]
 
 
 @BOTH

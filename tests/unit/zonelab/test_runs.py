@@ -1,9 +1,8 @@
 """Goal: runs and hunts from Python are those of the command line, also where a loop runs. Method: short simulations."""
 
-import asyncio
-
 import pyarrow as pa
 import pytest
+from support.coroutines import coroutine
 
 from zonelab import ClusterError, ScenarioError, runs
 from zonelab.analysis.runs.errors import RunError
@@ -30,11 +29,10 @@ def test_a_mapping_is_a_scenario_and_a_workload_has_its_own_verdict(tmp_path):
     assert done.table("values").num_rows > 0
 
 
-def test_a_hunt_has_an_outcome_for_each_seed_within_a_running_loop(tmp_path):
-    async def notebook():
-        return runs.hunt("steady", runs=2, seed_from=5, messages=5, set=SHORT, folder=tmp_path)
+@coroutine
+async def test_a_hunt_has_an_outcome_for_each_seed_within_a_running_loop(tmp_path):
 
-    hunted = asyncio.run(notebook())
+    hunted = runs.hunt("steady", runs=2, seed_from=5, messages=5, set=SHORT, folder=tmp_path)
     assert list(hunted.observations) == [5, 6]
     assert hunted.complete
 

@@ -7,6 +7,7 @@ from collections.abc import Mapping
 
 import hiredis
 import pytest
+from support.coroutines import coroutine
 
 from zonelab import ClusterError, ServerError, connect
 from zonelab._face.server import ServerUrl, _GivenZone
@@ -102,29 +103,25 @@ def test_a_probe_tells_a_plain_server_from_the_port_of_a_zone_and_says_what_is_w
     assert found is said if isinstance(said, bool) else said in found
 
 
-def test_a_server_that_does_not_answer_is_named_with_the_time_it_had():
-    async def probed() -> str:
-        async with Scripted({PROBE: b"$5\r\nab"}) as server:
-            with pytest.raises(ClusterError) as silent:
-                await ServerUrl.of(url(server)).probe(timeout_s=0.05)
-            return str(silent.value).replace(str(server.port), "PORT")
-
-    assert asyncio.run(probed()) == "no server answers at 127.0.0.1:PORT within 0.05 s"
+@coroutine
+async def test_a_server_that_does_not_answer_is_named_with_the_time_it_had():
+    async with Scripted({PROBE: b"$5\r\nab"}) as server:
+        with pytest.raises(ClusterError) as silent:
+            await ServerUrl.of(url(server)).probe(timeout_s=0.05)
+        assert str(silent.value) == f"no server answers at 127.0.0.1:{server.port} within 0.05 s"
 
 
-def test_commands_go_to_the_server_after_its_greeting_and_errors_are_raised():
-    async def used() -> list[list[str]]:
-        async with Scripted({PROBE: PLAIN, "GET k": b"$1\r\nv\r\n", "INCR k": b"-ERR no integer\r\n"}) as server:
-            async with connect(url(server, ":p@", "/2")) as place:
-                assert (place.zone, place.zones, place.is_port) == ("a", ("a",), False)
-                assert await place.execute("GET", "k") == b"v"
-                with pytest.raises(ServerError, match="ERR no integer"):
-                    await place.execute("INCR", "k")
-            with pytest.raises(ClusterError):
-                await place.execute("GET", "k")
-            return server.asked
-
-    probe, *others = asyncio.run(used())
+@coroutine
+async def test_commands_go_to_the_server_after_its_greeting_and_errors_are_raised():
+    async with Scripted({PROBE: PLAIN, "GET k": b"$1\r\nv\r\n", "INCR k": b"-ERR no integer\r\n"}) as server:
+        async with connect(url(server, ":p@", "/2")) as place:
+            assert (place.zone, place.zones, place.is_port) == ("a", ("a",), False)
+            assert await place.execute("GET", "k") == b"v"
+            with pytest.raises(ServerError, match="ERR no integer"):
+                await place.execute("INCR", "k")
+        with pytest.raises(ClusterError):
+            await place.execute("GET", "k")
+        probe, *others = server.asked
     assert probe == ["AUTH p", "SELECT 2", PROBE]
     assert all(asked[:2] == ["AUTH p", "SELECT 2"] for asked in others if asked)
     assert [words for asked in others for words in asked if words in ("GET k", "INCR k")] == ["GET k", "INCR k"]
@@ -143,14 +140,12 @@ def test_the_port_of_a_zone_is_told_the_level_if_one_is_given(level, greeting):
     assert [words for words in asked if words.startswith("DYNO_CONFIG")] == greeting
 
 
-def test_a_port_among_several_servers_is_refused():
-    async def used() -> None:
-        async with Scripted({PROBE: PLAIN}) as one, Scripted({PROBE: PORT}) as other:
-            opening = connect({"a": url(one), "b": url(other)})
-            with pytest.raises(ClusterError, match="got the port of a zone among several"):
-                await opening.__aenter__()
-
-    asyncio.run(used())
+@coroutine
+async def test_a_port_among_several_servers_is_refused():
+    async with Scripted({PROBE: PLAIN}) as one, Scripted({PROBE: PORT}) as other:
+        opening = connect({"a": url(one), "b": url(other)})
+        with pytest.raises(ClusterError, match="got the port of a zone among several"):
+            await opening.__aenter__()
 
 
 @pytest.mark.parametrize(

@@ -5,6 +5,7 @@ import json
 
 import pytest
 from support.app.gmq_service import KEYS, PATIENCE_S, ModelServer, on_service, service_bench, until
+from support.coroutines import coroutine
 
 from zonelab.app.gmq_service.rpc.protocol import MISTAKEN_PER_S
 from zonelab.engine.gmq.buckets import IDLE_NS
@@ -112,29 +113,27 @@ def test_with_compat_a_stop_leaves_the_push_and_the_pop_in_hand_in_the_pool_only
 
 
 @pytest.mark.parametrize("compat", [False, True], ids=["default", "compat"])
-def test_a_stop_while_an_idle_bucket_writes_ends_and_with_compat_by_its_bound_alone(compat):
+@coroutine
+async def test_a_stop_while_an_idle_bucket_writes_ends_and_with_compat_by_its_bound_alone(compat):
     """N2: the bucket waits for its timer, which has ended and waits for the bucket."""
+    async with service_bench(compat=compat) as bench:
+        buckets, writes = bench.jobs.dispatcher.delayed, asyncio.Event()
 
-    async def stopped():
-        async with service_bench(compat=compat) as bench:
-            buckets, writes = bench.jobs.dispatcher.delayed, asyncio.Event()
+        async def stop_here(command):
+            if is_script(command, "gmq:bucket:"):
+                bench.server.before = None
+                writes.set()
+                await until(lambda: all(bucket._stopping for bucket in buckets))
 
-            async def stop_here(command):
-                if is_script(command, "gmq:bucket:"):
-                    bench.server.before = None
-                    writes.set()
-                    await until(lambda: all(bucket._stopping for bucket in buckets))
-
-            if compat:
-                idle_ns = bench.runtime.now_ns() + IDLE_NS // 2
-                await until(lambda: all(bucket.next_ns > idle_ns for bucket in buckets))
-            bench.server.before = stop_here
-            assert b"success" in await bench.client().ask(PUSH % (60, 5))
-            await writes.wait()
-            ended = await bench.stop(stop_s=0.5 if compat else PATIENCE_S)
-            return ended, any(bench.server.ask("ZSCORE", KEYS.delay_bucket(n), "7") for n in range(3))
-
-    assert asyncio.run(stopped()) == (not compat, True)
+        if compat:
+            idle_ns = bench.runtime.now_ns() + IDLE_NS // 2
+            await until(lambda: all(bucket.next_ns > idle_ns for bucket in buckets))
+        bench.server.before = stop_here
+        assert b"success" in await bench.client().ask(PUSH % (60, 5))
+        await writes.wait()
+        ended = await bench.stop(stop_s=0.5 if compat else PATIENCE_S)
+        assert ended is not compat
+        assert any(bench.server.ask("ZSCORE", KEYS.delay_bucket(n), "7") for n in range(3))
 
 
 @on_service(pop_s=20)
@@ -205,20 +204,17 @@ async def test_who_sends_mistaken_requests_is_answered_and_then_read_in_turn_wit
     assert json.loads(answer)["error"] == "empty"
 
 
-def test_two_services_on_the_same_data_deliver_each_job_once_and_either_goes_on_alone():
+@coroutine
+async def test_two_services_on_the_same_data_deliver_each_job_once_and_either_goes_on_alone():
     """N6: a job that one stored, with a delay, is served by the other when the first has ended."""
-
-    async def served():
-        server = ModelServer()
-        async with service_bench(pop_s=20, server=server) as second:
-            async with service_bench(pop_s=20, server=server) as first:
-                for number in range(20):
-                    await first.client().ask(PUSH.replace(b'"7"', b'"%d"' % number) % (0, 60))
-                clients = [one.client() for one in (first, second) for _ in range(10)]
-                popped = await asyncio.gather(*(client.ask(POP) for client in clients))
-                await first.client().ask(PUSH.replace(b'"7"', b'"later"') % (2, 60))
-            return [job_of(answer) for answer in popped], job_of(await second.client().ask(POP))
-
-    popped, later = asyncio.run(served())
+    server = ModelServer()
+    async with service_bench(pop_s=20, server=server) as second:
+        async with service_bench(pop_s=20, server=server) as first:
+            for number in range(20):
+                await first.client().ask(PUSH.replace(b'"7"', b'"%d"' % number) % (0, 60))
+            clients = [one.client() for one in (first, second) for _ in range(10)]
+            popped = await asyncio.gather(*(client.ask(POP) for client in clients))
+            await first.client().ask(PUSH.replace(b'"7"', b'"later"') % (2, 60))
+        popped, later = [job_of(answer) for answer in popped], job_of(await second.client().ask(POP))
     assert sorted(map(int, popped)) == list(range(20))
     assert later == "later"

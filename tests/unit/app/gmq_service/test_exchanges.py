@@ -6,6 +6,7 @@ import json
 
 import pytest
 from support.app.gmq_service import KEYS, on_service, service_bench, until
+from support.coroutines import coroutine
 
 PUSH = '{"method":"Service.Push","params":[{"id":"%s","topic":"mail","body":"%s","delay":"%s","TTR":"%s"}],"id":0}\n'
 POP = b'{"method":"Service.Pop","params":[["mail"]],"id":1}\n'
@@ -134,16 +135,14 @@ EXCHANGES = {
 
 @pytest.mark.parametrize("compat", [False, True], ids=["default", "compat"])
 @pytest.mark.parametrize("name", EXCHANGES)
-def test_each_exchange_is_the_original_s(name, compat):
-    async def exchange():
-        async with service_bench(compat=compat) as bench:
-            client = bench.client()
-            for sent, answer in EXCHANGES[name]:
-                assert await client.ask(sent) == answer
-                await until(lambda: settled(bench.server))
-            return client.wire.closed.is_set()
-
-    assert asyncio.run(exchange()) is (EXCHANGES[name][-1][1] == b"")
+@coroutine
+async def test_each_exchange_is_the_original_s(name, compat):
+    async with service_bench(compat=compat) as bench:
+        client = bench.client()
+        for sent, answer in EXCHANGES[name]:
+            assert await client.ask(sent) == answer
+            await until(lambda: settled(bench.server))
+        assert client.wire.closed.is_set() is (EXCHANGES[name][-1][1] == b"")
 
 
 def settled(server):

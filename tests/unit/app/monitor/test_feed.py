@@ -8,6 +8,7 @@ import asyncio
 import json
 
 import pytest
+from support.coroutines import coroutine
 
 from zonelab.app.monitor.feed import Feed, event
 from zonelab.app.monitor.readings import SHARED_S, Readings
@@ -48,30 +49,28 @@ def test_everybody_has_each_reading_and_none_is_made_when_the_last_has_gone():
     asyncio.run(looked())
 
 
-def test_the_events_end_when_reading_fails_or_the_feed_is_closed():
-    async def looked():
-        async def broken():
-            raise OSError("gone")
+@coroutine
+async def test_the_events_end_when_reading_fails_or_the_feed_is_closed():
+    async def broken():
+        raise OSError("gone")
 
-        assert [one async for one in Feed(broken).events()] == []
+    assert [one async for one in Feed(broken).events()] == []
 
-        async def read():
-            return {}
+    async def read():
+        return {}
 
-        feed = Feed(read, period_s=0.001)
-        events = feed.events()
-        await anext(events)
-        feed.close()
-        assert len([one async for one in events]) <= 1
-        events = feed.events()
-        await anext(events)
-        feed.end({"words": "over"})
-        assert told([one async for one in events][-1]) == ("end", {"words": "over"})
-        assert [told(one) async for one in feed.events()] == [("end", {"words": "over"})], "who comes later"
-        feed.end()
-        assert [one async for one in feed.events()] == []
-
-    asyncio.run(looked())
+    feed = Feed(read, period_s=0.001)
+    events = feed.events()
+    await anext(events)
+    feed.close()
+    assert len([one async for one in events]) <= 1
+    events = feed.events()
+    await anext(events)
+    feed.end({"words": "over"})
+    assert told([one async for one in events][-1]) == ("end", {"words": "over"})
+    assert [told(one) async for one in feed.events()] == [("end", {"words": "over"})], "who comes later"
+    feed.end()
+    assert [one async for one in feed.events()] == []
 
 
 def test_figures_that_are_no_numbers_of_json_are_refused_and_a_line_is_an_event():
@@ -90,42 +89,36 @@ class Clock:
         return self.asked
 
 
-def test_two_who_ask_at_nearly_the_same_time_cost_one_question():
+@coroutine
+async def test_two_who_ask_at_nearly_the_same_time_cost_one_question():
     clock = Clock()
-
-    async def looked():
-        readings = Readings({"a": clock.answer}, now_ns=lambda: clock.now_ns)
-        first = await readings.look(within_s=5)
-        clock.now_ns += round(SHARED_S * S)
-        assert await readings.look(within_s=5) == first
-        clock.now_ns += 1
-        second = await readings.look(within_s=5)
-        assert (first["a"].value, second["a"].value, second["a"].time_ns) == (1, 2, clock.now_ns)
-        clock.now_ns += 1
-        assert (await readings.look(within_s=5, shared_s=0))["a"].value == 3
-
-    asyncio.run(looked())
+    readings = Readings({"a": clock.answer}, now_ns=lambda: clock.now_ns)
+    first = await readings.look(within_s=5)
+    clock.now_ns += round(SHARED_S * S)
+    assert await readings.look(within_s=5) == first
+    clock.now_ns += 1
+    second = await readings.look(within_s=5)
+    assert (first["a"].value, second["a"].value, second["a"].time_ns) == (1, 2, clock.now_ns)
+    clock.now_ns += 1
+    assert (await readings.look(within_s=5, shared_s=0))["a"].value == 3
 
 
-def test_one_that_does_not_answer_keeps_its_last_figure_and_its_time_and_makes_no_other_old():
+@coroutine
+async def test_one_that_does_not_answer_keeps_its_last_figure_and_its_time_and_makes_no_other_old():
     clock = Clock()
+    stuck = asyncio.Event()
 
-    async def looked():
-        stuck = asyncio.Event()
+    async def stands_still():
+        if clock.now_ns > 10 * S:
+            await stuck.wait()
+        return "b"
 
-        async def stands_still():
-            if clock.now_ns > 10 * S:
-                await stuck.wait()
-            return "b"
-
-        readings = Readings({"a": clock.answer, "b": stands_still}, now_ns=lambda: clock.now_ns)
-        await readings.look(within_s=5)
-        clock.now_ns += 3 * S
-        fresh = await readings.look(within_s=0.01)
-        assert (fresh.keys(), readings.latest["b"].time_ns) == ({"a"}, 10 * S)
-        clock.now_ns += 3 * S
-        stuck.set()
-        assert (await readings.look(within_s=5))["b"].time_ns == 16 * S
-        readings.close()
-
-    asyncio.run(looked())
+    readings = Readings({"a": clock.answer, "b": stands_still}, now_ns=lambda: clock.now_ns)
+    await readings.look(within_s=5)
+    clock.now_ns += 3 * S
+    fresh = await readings.look(within_s=0.01)
+    assert (fresh.keys(), readings.latest["b"].time_ns) == ({"a"}, 10 * S)
+    clock.now_ns += 3 * S
+    stuck.set()
+    assert (await readings.look(within_s=5))["b"].time_ns == 16 * S
+    readings.close()

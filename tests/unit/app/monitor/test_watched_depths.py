@@ -2,6 +2,8 @@
 
 import asyncio
 
+from support.coroutines import coroutine
+
 from zonelab.app.monitor.watched_depths import SEARCHED_MAX, WatchedDepths
 from zonelab.engine.ports import Unavailable
 from zonelab.scenarios.queues.end_state import state_row
@@ -24,14 +26,11 @@ class Own:
             yield state_row(zone, "unack", f"m{number}", shard="s", score=7.0)
 
 
-def test_depths_are_those_of_the_shards_that_answer():
+@coroutine
+async def test_depths_are_those_of_the_shards_that_answer():
     watched = WatchedDepths("queue", "own", Own(), ["a", "b"])
-
-    async def looked():
-        await watched.look()
-        return watched.shown()
-
-    told = asyncio.run(looked())
+    await watched.look()
+    told = watched.shown()
     assert [(one["holds"], one["zone"], one["entries"]) for one in told["keys"]] == [
         ("queue", "a", 3),
         ("unack", "a", 1),

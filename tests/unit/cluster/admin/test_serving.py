@@ -8,6 +8,7 @@ import contextlib
 
 import pytest
 from starlette.responses import PlainTextResponse
+from support.coroutines import coroutine
 
 from zonelab.cluster.admin.serving import Bounds, serving
 
@@ -32,17 +33,14 @@ async def clients_of(app=None, **bounds):
         yield client
 
 
-def test_clients_beyond_the_bound_are_closed_and_the_others_are_served():
+@coroutine
+async def test_clients_beyond_the_bound_are_closed_and_the_others_are_served():
     refused = []
-
-    async def exchange():
-        async with clients_of(clients_max=3, idle_s=600, on_refused=lambda: refused.append(1)) as client:
-            reader, writer = [await client() for _ in range(3)][-1]
-            beyond = [await (await client())[0].read() for _ in range(20)]
-            writer.write(ASK)
-            return beyond, await reader.readuntil(b"hello")
-
-    beyond, answer = asyncio.run(exchange())
+    async with clients_of(clients_max=3, idle_s=600, on_refused=lambda: refused.append(1)) as client:
+        reader, writer = [await client() for _ in range(3)][-1]
+        beyond = [await (await client())[0].read() for _ in range(20)]
+        writer.write(ASK)
+        answer = await reader.readuntil(b"hello")
     assert (beyond, len(refused)) == ([b""] * 20, 20)
     assert answer.startswith(b"HTTP/1.1 200")
 
@@ -67,19 +65,16 @@ async def asked(client, *headers):
     return b""
 
 
-def test_who_shows_the_token_is_served_though_others_hold_every_place():
+@coroutine
+async def test_who_shows_the_token_is_served_though_others_hold_every_place():
     refused = []
-
-    async def exchange():
-        async with clients_of(token=TOKEN, idle_s=600, on_refused=lambda: refused.append(1)) as client:
-            for _ in range(HALF_HEADERS):
-                _, writer = await client()
-                writer.write(ASK[:9])
-            shown = f"Authorization: Bearer {TOKEN}".encode()
-            with_token = [await asked(client, shown) for _ in range(HALF_HEADERS)]
-            return with_token, [await asked(client), await asked(client, shown[:-1])]
-
-    with_token, others = asyncio.run(exchange())
+    async with clients_of(token=TOKEN, idle_s=600, on_refused=lambda: refused.append(1)) as client:
+        for _ in range(HALF_HEADERS):
+            _, writer = await client()
+            writer.write(ASK[:9])
+        shown = f"Authorization: Bearer {TOKEN}".encode()
+        with_token = [await asked(client, shown) for _ in range(HALF_HEADERS)]
+        others = [await asked(client), await asked(client, shown[:-1])]
     assert all(answer.endswith(b"hello") for answer in with_token)
     assert others == [b"", b""]
     assert refused

@@ -7,33 +7,32 @@ import subprocess
 import sys
 
 import pytest
+from support.coroutines import coroutine
 from support.programs import HANGS_S
 
 from zonelab.cluster.real.zones.signals import termination_interrupts
 from zonelab.cluster.real.zones.waiting import to_completion
 
 
-def test_a_cancelled_wait_lets_the_work_finish_and_is_cancelled_then():
-    async def scenario():
-        done = asyncio.Event()
-        steps = []
+@coroutine
+async def test_a_cancelled_wait_lets_the_work_finish_and_is_cancelled_then():
+    done = asyncio.Event()
+    steps = []
 
-        async def work():
-            await done.wait()
-            steps.append("finished")
+    async def work():
+        await done.wait()
+        steps.append("finished")
 
-        waiting = asyncio.ensure_future(to_completion(work()))
-        for _ in range(3):
-            await asyncio.sleep(0)
-            waiting.cancel()
+    waiting = asyncio.ensure_future(to_completion(work()))
+    for _ in range(3):
         await asyncio.sleep(0)
-        assert not waiting.done()
-        done.set()
-        with pytest.raises(asyncio.CancelledError):
-            await waiting
-        assert steps == ["finished"]
-
-    asyncio.run(scenario())
+        waiting.cancel()
+    await asyncio.sleep(0)
+    assert not waiting.done()
+    done.set()
+    with pytest.raises(asyncio.CancelledError):
+        await waiting
+    assert steps == ["finished"]
 
 
 def test_a_wait_returns_what_the_work_returns_and_raises_what_it_raises():
