@@ -77,6 +77,7 @@ def history_of(log: EventLog, *, epoch_ns: int | None = None, end_state: bool = 
     pushed, twice = pushes(log)
     worked, unbegun = attempts(log)
     unseen, hidden = unseen_attempts(log, worked)
+    clocks = list(clock_problems(log))
     two_in_one = log.id[[problem.event for problem in twice]]  # an id of two messages: no event says of which it is
     pushed, worked = pushed.but(two_in_one, log), worked.but(two_in_one, log)
     unseen = unseen[~np.isin(log.id[unseen], two_in_one)]
@@ -88,8 +89,8 @@ def history_of(log: EventLog, *, epoch_ns: int | None = None, end_state: bool = 
         loaded_ns=int(loads[-1]) - zero_ns if len(loads) else 0,
         ended_ns=int(log.time_ns[-1]) - zero_ns,
         drained=log.drained,
-        unstated=_unstated(log, end_state=end_state),
-        doubts=_doubts(log, [twice, unbegun, hidden, list(clock_problems(log))]),
+        unstated=_unstated(log, end_state=end_state, clocks_agree=not clocks),
+        doubts=_doubts(log, [twice, unbegun, hidden, clocks]),
         zones=tuple(sorted(log.zones)),
         instants=("pop",) if rows.acks_take_time else ("pop", "ack"),
     )
@@ -108,11 +109,11 @@ def _doubts(log: EventLog, problems: Sequence[Sequence[EventProblem]]) -> tuple[
     return tuple(doubts)
 
 
-def _unstated(log: EventLog, *, end_state: bool) -> tuple[MessageClass, ...]:
+def _unstated(log: EventLog, *, end_state: bool, clocks_agree: bool) -> tuple[MessageClass, ...]:
     unstated = [] if end_state else list(_END_STATE_CLASSES)
     if not (log.lease_ms != ABSENT).any():
         unstated += [MessageClass.CONCURRENT, MessageClass.ZOMBIE_ACK]
-    if not log.timed or not ((log.delay_ms != ABSENT) & (log.op <= REFUSED)).any():
+    if not (log.timed and clocks_agree) or not ((log.delay_ms != ABSENT) & (log.op <= REFUSED)).any():
         unstated += [MessageClass.EARLY]
     if not (log.op <= REFUSED).any():
         unstated += [MessageClass.LOST, MessageClass.UNEXPECTED]

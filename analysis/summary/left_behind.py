@@ -32,7 +32,8 @@ def overload_words(results: Sequence[Result]) -> Iterator[str]:
         if not result.summary.has_consumers and not in_order:
             info = RunDirectory.open(result.directory).info
             by_events = bool(info.programs or info.queue.instants)
-            why = "no event is a begin" if by_events else "there were no consumers (consumers.per_zone: 0)"
+            no_begin = "no begin that is in the log counts" if info.doubts else "no event is a begin"
+            why = no_begin if by_events else "there were no consumers (consumers.per_zone: 0)"
             yield f"{result.title}: {why}, so nothing {'was' if by_events else 'could be'} delivered."
         elif result.summary.overloaded:
             zones = "; ".join(

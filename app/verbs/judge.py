@@ -1,7 +1,9 @@
 """A verdict on logs of events that programs of any language wrote."""
 
+import gzip
 import re
 import sys
+import zlib
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -23,6 +25,9 @@ from zonelab.scenarios.run_files.directory import create_run_directory, environm
 from zonelab.studies.reporting.console import print_lines
 
 STDIN = "-"
+
+_GZIP = b"\x1f\x8b"
+"""First bytes of a file that gzip packed."""
 
 LEVEL = "events"
 """Stands where a run has its consistency level."""
@@ -105,20 +110,26 @@ def judged(
 
 
 def read_bytes(path: Path) -> tuple[str, bytes]:
-    """Return the name of a file in messages, and its content; ``-`` is stdin. Raises ``NotAccepted``."""
+    """Return the name of a file in messages, and its content, unpacked if gzip packed it; ``-`` is stdin.
+
+    Raises ``NotAccepted``.
+    """
     name = "stdin" if str(path) == STDIN else str(path)
     try:
-        return name, sys.stdin.buffer.read() if str(path) == STDIN else path.read_bytes()
+        data = sys.stdin.buffer.read() if str(path) == STDIN else path.read_bytes()
+        return name, gzip.decompress(data) if data.startswith(_GZIP) else data
+    except (gzip.BadGzipFile, EOFError, zlib.error) as error:
+        raise NotAccepted(f"{name}: is not a whole gzip file: {error}") from error
     except OSError as error:
         raise NotAccepted(f"{name}: {error.strerror or error}") from error
 
 
 def _read(path: Path) -> LogFile:
-    """Return the file, if its first line is one of a log of events."""
+    """Return the file, if its first line is one of a log of events; a program that had no job leaves an empty one."""
     name, data = read_bytes(path)
-    file = LogFile(name=name, data=data)
-    number, line = next(file.lines(), (1, b""))
-    if not is_event_log(line):
+    file = LogFile(name=name.removesuffix(".gz"), data=data)
+    number, line = next(file.lines(), (0, b""))
+    if number and not is_event_log(line):
         shown = line[:60].decode("utf-8", "replace")
         accepted = (
             f'an event, such as {{"op": "push", "id": "1"}}, or {{"format": "zonelab-events", "version": {VERSION}}}'

@@ -3,12 +3,14 @@
 Method: write logs with one planted fault each, and by the code of docs/events.md, and judge them by the command line.
 """
 
+import gzip
 import json
 import re
 import shutil
 import subprocess
 from pathlib import Path
 
+import pyarrow.parquet as pq
 import pytest
 from support.app.commands import zonelab_here
 from support.app.event_logs import HEADER, T0_NS, sound, write_log
@@ -140,6 +142,14 @@ def test_events_that_contradict_each_other_leave_a_doubt_with_line_and_program(j
     assert any(doubt in line for line in _doubts(told)), _doubts(told)
 
 
+def test_of_messages_that_clocks_put_before_their_push_nobody_says_that_they_came_early(judge):
+    pushed, accepted, *_ = sound("m")
+    lines = [(-60_000, "begin", "m", "w1"), (-59_999, "end", "m", "w1"), (*pushed, {"delay_ms": 500}), accepted]
+    code, told = judge(lines)
+    assert (code, _counts(told), "their clocks disagree" in _doubts(told)[0]) == (2, {}, True)
+    assert "early" in told["verdict"]["sections"]["queue"]["not_judged"]
+
+
 @pytest.mark.parametrize("again", [[(9, "push", "m2", "p")], [(9, "push", "m2", "p"), (9, "accepted", "m2", "p")]])
 @pytest.mark.parametrize(
     "more",
@@ -154,6 +164,11 @@ def test_an_id_of_two_messages_is_judged_as_none_of_them(judge, again, more):
     code, told = judge([*sound("m1"), *sound("m2"), *again, *more])
     assert (code, _counts(told)) == (2, {})
     assert "m2 is pushed again" in _doubts(told)[0]
+
+
+def test_begins_that_do_not_count_are_not_said_to_be_missing(judge):
+    code, told = judge([*sound("m"), (9, "push", "m", "p")])
+    assert (code, told["sentences"][0]) == (2, "events: no begin that is in the log counts, so nothing was delivered.")
 
 
 @pytest.mark.parametrize("again", [(9, "end", "m", "w1"), (9, "end", "m", "w2"), (9, "failed", "m", "w1")])
@@ -199,6 +214,26 @@ def test_logs_of_several_programs_are_one_and_programs_are_named_after_their_fil
     assert "nothing was pushed" in _doubts(json.loads(capsys.readouterr().out))
 
 
+def test_the_empty_log_of_a_program_that_had_no_job_adds_nothing(judge, tmp_path):
+    (tmp_path / "idle.jsonl").touch()
+    code, told = judge(sound("m"), "idle.jsonl")
+    assert (code, told["events"]) == (0, 4)
+
+
+def test_a_log_that_gzip_packed_is_read_and_a_part_of_one_is_refused(tmp_path, capsys, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    lines = write_log(tmp_path / "log.jsonl", sound("m")).read_text().replace('"program"', '"was"')
+    packed = gzip.compress(lines.encode())
+    Path("w.jsonl.gz").write_bytes(packed)
+    Path("torn.gz").write_bytes(packed[:-9])
+    assert run_cli(["judge", "w.jsonl.gz", "--no-report", "--json"]) == 0
+    run = Path(json.loads(capsys.readouterr().out)["run"])
+    processes = pq.read_table(run / "history" / "operations-000001.parquet", columns=["process"])["process"]
+    assert set(processes.to_pylist()) == {"w"}
+    assert run_cli(["judge", "torn.gz"]) == 64
+    assert capsys.readouterr().err.startswith("zonelab: torn.gz: is not a whole gzip file: ")
+
+
 def test_without_times_lines_count_in_their_order(tmp_path, capsys, monkeypatch):
     monkeypatch.chdir(tmp_path)
     log = write_log(tmp_path / "log.jsonl", [*sound("m")[2:], *sound("m")[:2]])
@@ -214,7 +249,7 @@ FIRST = json.dumps({"op": "push", "id": "m", "t_ns": T0_NS, "program": "p"})
 @pytest.mark.parametrize(
     ("text", "told"),
     [
-        ("", "line 1: got ''; accepted: an event"),
+        ("", "log.jsonl: got no event; accepted: a line of JSON an event"),
         ("id,time\n", "line 1: got 'id,time'; accepted: an event"),
         ('{"format": "zonelab-events", "version": 2}', "line 1: version: got 2; accepted: 1"),
         (json.dumps(HEADER), "got no event"),
