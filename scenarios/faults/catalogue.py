@@ -43,6 +43,13 @@ CLASSES: dict[str, type[Fault]] = {
 }
 """By kind."""
 
+BESIDE_PROGRAMS = tuple(
+    kind
+    for kind, one in CLASSES.items()
+    if not (one.of_clients or one.simulated_only or issubclass(one, clocks.OfClock))
+)
+"""Kinds that a scenario with programs of the user's own can have."""
+
 ONLY_UP: dict[str, type[Fault]] = {
     "coordinator_pause": programs.CoordinatorPause,
     "port_crash": programs.PortCrash,

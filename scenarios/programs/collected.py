@@ -16,8 +16,10 @@ from zonelab.scenarios.programs.lines import LineSplitter, WrittenLine
 
 END_STATE_NAME = "end_state.json"
 
-AHEAD_NS_MAX = 1_000_000_000
-"""Ahead of its own arrival by more than this, an event has its time from a clock that is wrong."""
+CLOCK_ERROR_NS_MAX = 1_000_000_000
+"""Ahead of its own arrival, or before its program was started, by more than this, an event has its time from a clock
+that is wrong.
+"""
 
 TOLD_MAX = 5
 """Problems of one process that are listed singly; further ones are counted."""
@@ -38,8 +40,9 @@ class ProcessEvents:
     source: EventSource
     path: Path
     own_path: Path
+    since_ns: int
     file: BinaryIO | None = None
-    problems: list[str] = field(default_factory=list)
+    problems: dict[str, None] = field(default_factory=dict)
     life: int = 1
 
     @property
@@ -72,11 +75,11 @@ class CollectedEvents:
         """Return the file for the commands that process ``name`` sends."""
         return commands_path(self._directory.parent, name)
 
-    def add(self, source: EventSource) -> Path:
-        """Expect events of ``source``; return the file that it may write them to."""
+    def add(self, source: EventSource, *, now_ns: int) -> Path:
+        """Expect events of ``source`` from ``now_ns`` on; return the file that it may write them to."""
         own = (self._directory / f"{source.name}.own.jsonl").absolute()
         path = self._directory / f"{source.name}.events.jsonl"
-        self._of.setdefault(source.name, ProcessEvents(source=source, path=path, own_path=own))
+        self._of.setdefault(source.name, ProcessEvents(source=source, path=path, own_path=own, since_ns=now_ns))
         return own
 
     def any_of(self, name: str) -> bool:
@@ -145,7 +148,7 @@ class CollectedEvents:
         """Return what was wrong with events, each with process and line."""
         told = []
         for name, of in self._of.items():
-            told += [f"program {name}: {problem}" for problem in of.problems[:TOLD_MAX]]
+            told += [f"program {name}: {problem}" for problem in islice(of.problems, TOLD_MAX)]
             if (more := len(of.problems) - TOLD_MAX) > 0:
                 told[-1] += f" ({more:,} more like it)"
         return told
@@ -167,7 +170,7 @@ class CollectedEvents:
     def _own_log(self, of: ProcessEvents) -> bytes:
         """Return the usable events of the file that a process wrote; what is torn at its end is left out."""
         splitter, kept = LineSplitter(), []
-        data = of.own_path.read_bytes()
+        data, written_ns = of.own_path.read_bytes(), of.own_path.stat().st_mtime_ns
         for line in (*splitter.feed(data), *splitter.last()):
             place = f"line {line.number:,} of {self._shown(of.own_path)}"
             if not line.text.strip() or (line.number == 1 and _is_header(line.text)):
@@ -180,6 +183,7 @@ class CollectedEvents:
             if event["t_ns"] is None:
                 self._problem(of, f"{place}: has no t_ns, which events in a file need")
                 continue
+            self._see_clock(of, event["t_ns"], place, now_ns=written_ns)
             own = {"program": of.source.name, "zone": of.source.zone}  # nobody knows in which of its lives
             kept.append(_line({**event, **{name: event[name] or value for name, value in own.items()}}))
         return b"".join(kept)
@@ -189,9 +193,7 @@ class CollectedEvents:
         if at_ns is None:
             at_ns = now_ns
         assert isinstance(at_ns, int)
-        if at_ns > now_ns + AHEAD_NS_MAX:
-            ahead = f"{(at_ns - now_ns) / 1e9:,.0f} s"
-            self._problem(of, f"line {number:,} of its output has a time {ahead} ahead of the clock of the lab")
+        self._see_clock(of, at_ns, f"line {number:,} of its output", now_ns=now_ns)
         if of.file is None:
             of.file = of.path.open("ab")
         of.file.write(_line({**event, "t_ns": at_ns, **self._named(of, event)}))
@@ -208,6 +210,15 @@ class CollectedEvents:
         elif op in ("end", "failed"):
             self._leases.pop(message, None)
 
+    def _see_clock(self, of: ProcessEvents, at_ns: int, place: str, *, now_ns: int) -> None:
+        """Note a time that cannot be: ``now_ns`` is when the event was there."""
+        if at_ns > now_ns + CLOCK_ERROR_NS_MAX:
+            ahead_s = (at_ns - now_ns) / 1e9
+            self._problem(of, f"{place} has a time {ahead_s:,.0f} s ahead of the clock of the lab")
+        elif at_ns < of.since_ns - CLOCK_ERROR_NS_MAX:
+            before_s = (of.since_ns - at_ns) / 1e9
+            self._problem(of, f"{place} has a time {before_s:,.0f} s before the program was started")
+
     def _follow(self, op: str, message: str) -> None:
         """Keep what is open; the word of a worker may come before that of the producer."""
         if op in ("push", "accepted") and message not in self._ended:
@@ -220,7 +231,7 @@ class CollectedEvents:
         return {"program": event["program"] or of.program, "zone": event["zone"] or of.source.zone}
 
     def _problem(self, of: ProcessEvents, words: str, accepted: str = "") -> None:
-        of.problems.append(words + (f"; accepted: at most {accepted}" if accepted else ""))
+        of.problems[words + (f"; accepted: at most {accepted}" if accepted else "")] = None
 
 
 def _line(event: dict[str, object]) -> bytes:

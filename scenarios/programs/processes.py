@@ -176,7 +176,7 @@ class ProgramProcesses:
 
     def _add(self, program: str, section: Program, values: dict[str, str]) -> None:
         name = process_name(program, values["zone"], int(values["index"]))
-        own = self._events.add(EventSource(name=name, zone=values["zone"]))
+        own = self._events.add(EventSource(name=name, zone=values["zone"]), now_ns=self._wall_ns())
         values = {**values, "events": str(own)}
         if section.guest is not None:
             values |= environment_of(load_guest(section.guest), version=section.version).places

@@ -9,6 +9,7 @@ import numpy as np
 from zonelab.analysis.events.format import ACCEPTED, END
 from zonelab.analysis.events.operations import SHARD
 from zonelab.analysis.events.reading import EventLog
+from zonelab.analysis.number_text import counted
 from zonelab.engine.ports import Connection, PortError, ServerError
 from zonelab.scenarios.logs import LOGGER
 from zonelab.scenarios.programs.id_finder import IdFinder
@@ -71,9 +72,10 @@ class UnfinishedSearch:
     @property
     def unproved(self) -> str:
         """Return why nothing is concluded, in words."""
+        open_ones = counted(len(self._ids), "accepted message has", "accepted messages have")
         return (
-            f"{len(self._ids):,} accepted messages have not ended; whether they are still stored is unknown, as"
-            " the search of all keys never found a message of this queue by its id"
+            f"{open_ones} not ended; whether any is still stored is"
+            " unknown, as the search of all keys never found a message of this queue by its id"
         )
 
     async def prove(self, zone: str, ids: Sequence[str]) -> None:

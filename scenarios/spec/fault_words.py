@@ -8,7 +8,7 @@ from zonelab.analysis.near_names import did_you_mean
 from zonelab.analysis.yaml_text import NotYaml, read_yaml
 from zonelab.scenarios.durations import parse_duration_s
 from zonelab.scenarios.errors import NotAccepted
-from zonelab.scenarios.faults.catalogue import CLASSES, amounts_of
+from zonelab.scenarios.faults.catalogue import BESIDE_PROGRAMS, CLASSES, amounts_of
 from zonelab.scenarios.faults.fault import Fault
 
 FIRST_AT_S = 1.0
@@ -41,8 +41,8 @@ def _fault(text: str, *, at_s: float) -> dict[str, Any]:
         raise NotAccepted(f"--fault: got {text!r}; accepted: KIND TARGET, such as 'kill b for 5s'")
     kind, target, *rest = words
     if kind not in CLASSES:
-        near = did_you_mean(kind, CLASSES)
-        raise NotAccepted(f"--fault: {text!r}: got kind {kind!r}{near}; accepted: {', '.join(CLASSES)}")
+        near = did_you_mean(kind, BESIDE_PROGRAMS)
+        raise NotAccepted(f"--fault: {text!r}: got kind {kind!r}{near}; accepted: {', '.join(BESIDE_PROGRAMS)}")
     one = CLASSES[kind]
     fields = amounts_of(one)
     fault: dict[str, Any] = {"kind": kind, "at_s": at_s, "for_s": FOR_S, **_place(one, target)}

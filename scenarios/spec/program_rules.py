@@ -4,7 +4,7 @@ from collections.abc import Iterator
 
 from zonelab.cluster.fields import Problem
 from zonelab.scenarios.arms import Arm
-from zonelab.scenarios.faults.clocks import OfClock
+from zonelab.scenarios.faults.catalogue import BESIDE_PROGRAMS
 from zonelab.scenarios.spec.programs import PROCESSES_MAX
 from zonelab.scenarios.spec.scenario import Scenario
 
@@ -34,9 +34,8 @@ def program_problems(scenario: Scenario) -> Iterator[Problem]:
     if processes > PROCESSES_MAX:
         yield Problem.of("programs", f"{processes} processes", f"at most {PROCESSES_MAX}")
     for index, fault in enumerate(scenario.faults):
-        if fault.of_clients or isinstance(fault, OfClock):
-            accepted = "faults of servers, links and coordinators, beside programs"
-            yield Problem.of(f"faults[{index}].kind", fault.kind, accepted)
+        if fault.kind not in BESIDE_PROGRAMS and not fault.simulated_only:
+            yield Problem.of(f"faults[{index}].kind", fault.kind, f"beside programs {', '.join(BESIDE_PROGRAMS)}")
     if scenario.drain.bound_s <= scenario.drain.quiet_s:
         accepted = f"more than drain.quiet_s ({scenario.drain.quiet_s:g})"
         yield Problem.of("drain.bound_s", scenario.drain.bound_s, accepted)

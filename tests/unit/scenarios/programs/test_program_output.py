@@ -4,6 +4,7 @@ Method: the same text fed in pieces of every size; a collector of one process wi
 """
 
 import json
+import os
 from pathlib import Path
 
 import pytest
@@ -48,7 +49,7 @@ def test_a_log_that_fits_is_whole(tmp_path: Path) -> None:
 
 def collector(folder: Path) -> CollectedEvents:
     events = CollectedEvents(folder)
-    events.add(EventSource(name="worker-a-0", zone="a"))
+    events.add(EventSource(name="worker-a-0", zone="a"), now_ns=NOW_NS)
     return events
 
 
@@ -59,13 +60,13 @@ def take(events: CollectedEvents, text: str, *, now_ns: int = NOW_NS) -> bool:
 def test_an_event_without_time_and_names_gets_them(tmp_path: Path) -> None:
     events = collector(tmp_path)
     assert take(events, '{"op": "push", "id": "1"}')
-    assert take(events, '{"op": "accepted", "id": "1", "t_ns": 5, "program": "p", "zone": "z"}')
+    assert take(events, f'{{"op": "accepted", "id": "1", "t_ns": {NOW_NS + 5}, "program": "p", "zone": "z"}}')
     assert not take(events, "ready")
     assert not take(events, '{"level": "info"}')
     (log,) = events.logs()
     assert [json.loads(line) for line in log.data.splitlines()] == [
         {"op": "push", "id": "1", "t_ns": NOW_NS, "program": "worker-a-0", "zone": "a"},
-        {"op": "accepted", "id": "1", "t_ns": 5, "program": "p", "zone": "z"},
+        {"op": "accepted", "id": "1", "t_ns": NOW_NS + 5, "program": "p", "zone": "z"},
     ]
     assert events.problems() == []
     events.close()
@@ -87,8 +88,27 @@ def test_a_queue_is_not_quiet_while_a_delay_or_a_lease_is_open(tmp_path: Path) -
 
 def test_problems_of_one_process_do_not_flood(tmp_path: Path) -> None:
     events = collector(tmp_path)
-    for _ in range(7):
-        take(events, '{"op": "pushed", "id": "1"}')
+    for number in range(1, 8):
+        events.take("worker-a-0", WrittenLine(number, b'{"op": "pushed", "id": "1"}'), now_ns=NOW_NS)
     assert len(events.problems()) == 5
     assert events.problems()[-1].endswith("(2 more like it)")
+    events.close()
+
+
+def test_a_clock_that_is_a_minute_off_is_named_with_its_line_either_way(tmp_path: Path) -> None:
+    events = collector(tmp_path)
+    for wrong_s in (0, 60, -60):
+        take(events, f'{{"op": "push", "id": "1", "t_ns": {NOW_NS + wrong_s * 10**9}}}', now_ns=NOW_NS + 10**9)
+    own = tmp_path / "programs" / "worker-a-0.own.jsonl"
+    times_ns = [NOW_NS, NOW_NS - 60 * 10**9, NOW_NS + 62 * 10**9]
+    own.write_text("".join(f'{{"op": "begin", "id": "1", "t_ns": {at_ns}}}\n' for at_ns in times_ns))
+    os.utime(own, ns=(NOW_NS + 2 * 10**9, NOW_NS + 2 * 10**9))
+    for _ in range(2):
+        events.logs()
+    assert events.problems() == [
+        "program worker-a-0: line 1 of its output has a time 59 s ahead of the clock of the lab",
+        "program worker-a-0: line 1 of its output has a time 60 s before the program was started",
+        "program worker-a-0: line 2 of programs/worker-a-0.own.jsonl has a time 60 s before the program was started",
+        "program worker-a-0: line 3 of programs/worker-a-0.own.jsonl has a time 60 s ahead of the clock of the lab",
+    ]
     events.close()

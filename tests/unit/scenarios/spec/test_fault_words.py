@@ -6,7 +6,7 @@ Method: words and the fault they say, side by side; every kind of fault is said 
 import pytest
 
 from zonelab.scenarios.errors import NotAccepted
-from zonelab.scenarios.faults.catalogue import CLASSES
+from zonelab.scenarios.faults.catalogue import BESIDE_PROGRAMS
 from zonelab.scenarios.spec.fault_words import faults_in_words
 
 SAID = {
@@ -35,7 +35,7 @@ SAID = {
 
 REFUSED = {
     "kill": "--fault: got 'kill'; accepted: KIND TARGET, such as 'kill b for 5s'",
-    "kil b": f"--fault: 'kil b': got kind 'kil' (did you mean kill?); accepted: {', '.join(CLASSES)}",
+    "kil b": f"--fault: 'kil b': got kind 'kil' (did you mean kill?); accepted: {', '.join(BESIDE_PROGRAMS)}",
     "kill b for": "--fault: 'kill b for': 'for' has no value; accepted: OPTION VALUE, at TIME, for TIME",
     "kill b soon 1": "--fault: 'kill b soon 1': got 'soon'; accepted: at, for, restart",
     "kill 'b": '--fault: got "kill \'b", with no closing quotation; accepted: words',

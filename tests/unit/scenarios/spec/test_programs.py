@@ -60,7 +60,8 @@ REFUSED = {
         "topology.data_centres: programs need one data centre with one server a zone"
     ),
     "faults[0]={kind: consumer_crash, at_s: 1, for_s: 1, zone: b}": (
-        "faults[0].kind: got 'consumer_crash'; accepted: faults of servers, links and coordinators, beside programs"
+        "faults[0].kind: got 'consumer_crash'; accepted: beside programs kill, wipe, pause, slow, memory, disk_full, "
+        "lag, loss, duplicate, cut, clog, swizzle_clog, flap, program_kill, coordinator_crash"
     ),
     "drain={bound_s: 2}": "drain.bound_s: got 2.0; accepted: more than drain.quiet_s (3)",
 }
