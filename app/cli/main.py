@@ -1,4 +1,4 @@
-"""The ``zonelab`` command from its first to its last moment: whenever Ctrl-C comes, it ends in order.
+"""The ``zonelab`` command from its first to its last moment: whenever Ctrl-C or SIGTERM comes, it ends in order.
 
 Everything else is imported within ``run_cli``, so that Ctrl-C during the imports is an error like others.
 """
@@ -18,6 +18,9 @@ from typing import Any, NoReturn
 _INTERRUPTED = 2
 _LAB_FAILED = 3
 """``exits.EXIT_UNKNOWN`` and ``exits.EXIT_LAB_FAILED``, which may not have been imported yet."""
+
+_ENDING = (signal.SIGTERM, signal.SIGHUP)
+"""Act as Ctrl-C does, so that temporary folders go with it."""
 
 _AGAIN_S = 0.01
 """Seconds after which a Ctrl-C that nothing could raise is raised again."""
@@ -101,13 +104,16 @@ def _hear_ctrl_c() -> None:
     """No Ctrl-C is lost: within an import it waits for the end, and where Python lets nothing raise it comes again.
 
     Some modules swallow what is raised while they are imported: of 195 at random moments of ``zonelab pbs`` one was
-    lost. Callbacks of weak references and ``__del__`` may raise nothing. SIGINT keeps what it has if that is not
-    Python's own handler; asyncio asks for that one by its name.
+    lost. Callbacks of weak references and ``__del__`` may raise nothing. A signal keeps what it has if that is not
+    Python's own handler, which asyncio asks for by its name; SIGTERM and SIGHUP, if they are ignored.
     """
     sys.unraisablehook = _unraisable
     if signal.getsignal(signal.SIGINT) is signal.default_int_handler:
         signal.signal(signal.SIGINT, _hear)
         signal.default_int_handler = _hear  # type: ignore[assignment]
+    for number in _ENDING:
+        if signal.getsignal(number) is signal.SIG_DFL:
+            signal.signal(number, _hear)
 
 
 def _hear(number: int, frame: FrameType | None) -> None:
@@ -153,7 +159,7 @@ def _unraisable(what: "sys.UnraisableHookArgs") -> None:
 
 
 class _Ending:
-    """While Python leaves, Ctrl-C changes the exit code and disturbs nothing.
+    """While Python leaves, Ctrl-C or SIGTERM changes the exit code and disturbs nothing.
 
     Once all that was registered for the end is done, the process ends without freeing its modules one by one, which
     takes some tenths of a second, in which Ctrl-C would kill it.
@@ -165,8 +171,9 @@ class _Ending:
 
     def begin(self, code: int) -> None:
         self._code = code
-        if signal.getsignal(signal.SIGINT) is signal.default_int_handler:
-            signal.signal(signal.SIGINT, self._interrupt)
+        for number in (signal.SIGINT, *_ENDING):
+            if signal.getsignal(number) is _hear:
+                signal.signal(number, self._interrupt)
 
     def _interrupt(self, *_: Any) -> None:
         self._interrupted = True

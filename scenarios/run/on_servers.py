@@ -3,6 +3,7 @@
 import asyncio
 import contextlib
 import gc
+import signal
 import threading
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, closing, contextmanager
@@ -172,6 +173,7 @@ def _signals(end: Callable[[], None]) -> Iterator[None]:
         yield
         return
     loop = asyncio.get_running_loop()
+    before = {number: signal.getsignal(number) for number in ENDING}
     for number in ENDING:
         loop.add_signal_handler(number, end)
     try:
@@ -179,3 +181,4 @@ def _signals(end: Callable[[], None]) -> Iterator[None]:
     finally:
         for number in ENDING:
             loop.remove_signal_handler(number)
+            signal.signal(number, before[number] or signal.SIG_DFL)  # asyncio would leave the default

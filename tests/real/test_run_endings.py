@@ -4,8 +4,10 @@ Method: runs with a fault planted in the lab itself (an exception, a full disk, 
 """
 
 import errno
+import signal
 import tempfile
 from pathlib import Path
+from types import FrameType
 from typing import Any
 
 import pyarrow as pa
@@ -67,6 +69,17 @@ def test_a_run_that_completes_leaves_no_server_and_no_server_files(tmp_path: Pat
     run = run_short(tmp_path, load={"duration_s": 1})
     assert run.record.status == "complete"
     assert nothing_is_left(servers)
+
+
+def test_after_a_run_signals_do_again_what_they_did_before(tmp_path: Path) -> None:
+    def mine(number: int, frame: FrameType | None) -> None: ...
+
+    before = signal.signal(signal.SIGTERM, mine)
+    try:
+        run_short(tmp_path, load={"duration_s": 1})
+        assert signal.getsignal(signal.SIGTERM) is mine
+    finally:
+        signal.signal(signal.SIGTERM, before)
 
 
 def test_an_exception_in_the_middle_ends_the_run_as_failed_and_the_record_can_be_read(

@@ -1,4 +1,4 @@
-"""The command line as a process that gets Ctrl-C at one import, or after its verb has ended."""
+"""The command line as a process that gets Ctrl-C, or another signal, at one import, or after its verb has ended."""
 
 import os
 import subprocess
@@ -17,7 +17,7 @@ class Interrupting:
             with contextlib.suppress(*[KeyboardInterrupt] * ("SWALLOWED" in os.environ)):
                 atexit.register(interrupt) if "INTERRUPT_LATER" in os.environ else interrupt()
 def interrupt():
-    os.kill(os.getpid(), signal.SIGINT)
+    os.kill(os.getpid(), getattr(signal, os.environ.get("INTERRUPT_BY", "SIGINT")))
 class Freed:
     def __del__(self, kill=os.kill, me=os.getpid(), interrupt=signal.SIGINT):
         kill(me, interrupt)
@@ -38,7 +38,8 @@ def interrupted(directory: Path, *words: str, at: str, **changes: str) -> tuple[
     """Exit code and stderr.
 
     ``at``: the name of a module, "the verb" (the first that it imports), or "the end"; with ``WHERE_NOTHING_RAISES`` a
-    function's name. With ``SWALLOWED`` the import takes what Ctrl-C raises in it and goes on.
+    function's name. ``INTERRUPT_BY``: another signal than SIGINT. With ``SWALLOWED`` the import takes what Ctrl-C
+    raises in it and goes on.
     """
     (directory / "sitecustomize.py").write_text(_HOOK)
     done = subprocess.run(

@@ -18,6 +18,12 @@ def test_where_python_lets_nothing_raise(tmp_path: Path):
     assert interrupted(tmp_path, "scenarios", at="run_app", WHERE_NOTHING_RAISES="yes") == (2, "zonelab: interrupted\n")
 
 
+@pytest.mark.parametrize("signal", ["SIGTERM", "SIGHUP"])
+@pytest.mark.parametrize("at", ["typer", "the verb"])
+def test_what_asks_the_program_to_end_does_what_ctrl_c_does(at: str, signal: str, tmp_path: Path):
+    assert interrupted(tmp_path, "scenarios", at=at, INTERRUPT_BY=signal) == (2, "zonelab: interrupted\n")
+
+
 @pytest.mark.parametrize("at", ["typer", "the verb"])
 def test_an_import_that_swallows_what_it_raises(at: str, tmp_path: Path):
     assert interrupted(tmp_path, "scenarios", at=at, SWALLOWED="yes") == (2, "zonelab: interrupted\n")
