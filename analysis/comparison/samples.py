@@ -151,14 +151,14 @@ def _masks(
     """Return the rows of each metric: none of one whose operations took no time that is known."""
     invoke_ns = batch["invoke_ns"].to_numpy(zero_copy_only=False)  # null becomes NaN, which is in no phase
     in_load = (invoke_ns >= load_ns[0]) & (invoke_ns < load_ns[1]) & confirmed(batch)
-    pop = in_load & delivers(batch)
-    found = {
-        Metric.PUSH: in_load & having(batch, "f", "push") & first_row,
+    timed = {f: in_load & (f not in instants) for f in ("push", "pop", "ack")}
+    pop = timed["pop"] & delivers(batch)
+    return {
+        Metric.PUSH: timed["push"] & having(batch, "f", "push") & first_row,
         Metric.POP: pop & first_row,
         Metric.LEASE_STEP: pop & present(batch, "lease_start_ms") & present(batch, "leased_ms"),
-        Metric.ACK: in_load & having(batch, "f", "ack") & first_row,
+        Metric.ACK: timed["ack"] & having(batch, "f", "ack") & first_row,
     }
-    return {metric: rows & (metric not in instants) for metric, rows in found.items()}
 
 
 def _latency_ms(rows: pa.RecordBatch) -> Floats:

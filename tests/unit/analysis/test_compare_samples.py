@@ -54,12 +54,12 @@ def test_latencies_are_those_of_confirmed_operations(run: RunBuilder) -> None:
 def test_an_operation_of_which_only_a_moment_is_known_has_no_latency(run: RunBuilder) -> None:
     for number in range(20):
         run.push(f"m{number}", at_ms=number, took_ms=2)
-        pop = run.pop(f"m{number}", at_ms=100 + number, took_ms=0)
+        pop = run.pop(f"m{number}", at_ms=100 + number, took_ms=0, lease_start_ms=100 + number, leased_ms=100 + number)
         run.ack(f"m{number}", pop, at_ms=200 + number, took_ms=4)
     queue = {"engine": "programs", "shards": {"a": "a"}, "instants": ["pop"]}
     directory = RunDirectory.open(run.write(queue=queue))
     counts = {metric: series.count for metric, series in read_series(directory).items()}
-    assert (counts[Metric.PUSH], counts[Metric.POP], counts[Metric.ACK], counts[Metric.LATENESS]) == (20, 0, 20, 20)
+    assert counts == {Metric.PUSH: 20, Metric.POP: 0, Metric.LEASE_STEP: 0, Metric.ACK: 20, Metric.LATENESS: 20}
     medians_ms = read_zone_medians(directory)
     assert (medians_ms[Metric.POP], medians_ms[Metric.ACK]) == ({}, {"a": 4})
 
