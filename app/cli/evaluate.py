@@ -213,7 +213,7 @@ def _evaluate_programs(
     )
     show(done, as_json=options.as_json)
     if done.problems:
-        raise LabError(done.problems[0])
+        raise LabError(done.problems[0], printed=True)
     raise typer.Exit(done.exit_code)
 
 

@@ -33,7 +33,11 @@ CODES = (
 
 
 class LabError(Exception):
-    """The lab itself failed: one line for the user and exit code 3."""
+    """The lab itself failed: one line for the user and exit code 3. ``printed``: a result that says it is on stdout."""
+
+    def __init__(self, words: str, *, printed: bool = False) -> None:
+        super().__init__(words)
+        self.printed = printed
 
 
 def exit_code_of(error: BaseException, arguments: Sequence[str]) -> int:
@@ -44,7 +48,7 @@ def exit_code_of(error: BaseException, arguments: Sequence[str]) -> int:
     with suppress(OSError):  # the code says it, too
         for line in lines:
             print(f"zonelab: {line}", file=sys.stderr)  # noqa: T201 (the one place where errors are printed)
-    if "--json" in arguments:
+    if "--json" in arguments and not (isinstance(error, LabError) and error.printed):
         with suppress(OSError):
             print_json({"errors": list(lines), "exit_code": code})
     _tell_in_junit(lines, code, arguments)

@@ -85,7 +85,7 @@ def run(
     result = KnownRuns(attempts=done, command=command)
     show(result, as_json=as_json)
     for problem in result.problems:
-        raise LabError(problem)
+        raise LabError(problem, printed=True)
     raise typer.Exit(result.exit_code)
 
 

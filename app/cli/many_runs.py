@@ -53,7 +53,7 @@ class StudyOptions:
             self.junit.write(suite)
         show(result, as_json=self.as_json)
         for problem in result.problems:
-            raise LabError(problem)
+            raise LabError(problem, printed=True)
         raise typer.Exit(result.exit_code)
 
 

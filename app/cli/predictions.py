@@ -5,7 +5,7 @@ from typing import Annotated
 
 import typer
 
-from zonelab.app.cli.exits import EXIT_LAB_FAILED, EXIT_UNKNOWN, EXIT_VALID, LabError
+from zonelab.app.cli.exits import EXIT_UNKNOWN, EXIT_VALID, LabError
 from zonelab.app.cli.many_runs import StudyOptions, over_many_runs, words_of
 from zonelab.app.cli.options import (
     AsJson,
@@ -135,9 +135,9 @@ def measure_lag(
     done = measure(addresses, with_, for_s=for_s, every_s=every_s, folder=out)
     if done.measured:
         show(done, as_json=as_json)
-    if done.problems and not (as_json and done.measured):  # which has printed them
-        raise LabError("; ".join(done.problems))
-    raise typer.Exit(EXIT_LAB_FAILED if done.problems else EXIT_UNKNOWN if done.interrupted else EXIT_VALID)
+    if done.problems:
+        raise LabError("; ".join(done.problems), printed=bool(done.measured))
+    raise typer.Exit(EXIT_UNKNOWN if done.interrupted else EXIT_VALID)
 
 
 def measure_service(
@@ -171,7 +171,7 @@ def measure_service(
     done = MeasuringService(scenario=chosen, real=real, repeats=runs).run()
     show(done, as_json=as_json)
     if done.failure is not None:
-        raise LabError(done.failure)
+        raise LabError(done.failure, printed=True)
     raise typer.Exit(EXIT_VALID if done.complete and done.work is not None else EXIT_UNKNOWN)
 
 

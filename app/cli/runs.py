@@ -62,7 +62,8 @@ def demo(
     show(outcome, as_json=as_json)
     stopped = outcome.stopped
     if stopped is not None and stopped.record.status == "failed":
-        raise LabError(f"{stopped.scenario.level}: {stopped.record.error}; see {stopped.directory / 'lab.log'}")
+        words = f"{stopped.scenario.level}: {stopped.record.error}; see {stopped.directory / 'lab.log'}"
+        raise LabError(words, printed=True)
     raise typer.Exit(0 if stopped is None else EXIT_UNKNOWN)
 
 
@@ -142,7 +143,7 @@ def finished(
     if opens:
         open_page(done.illustrations.report)
     if done.record.status == "failed":
-        raise LabError(f"{done.record.error}; see {done.directory / 'lab.log'}")
+        raise LabError(f"{done.record.error}; see {done.directory / 'lab.log'}", printed=True)
     raise typer.Exit(EXITS[done.result.verdict.valid] if done.result is not None else EXIT_UNKNOWN)
 
 
@@ -195,7 +196,8 @@ def replay(
         junit.write(run_suite("replay", [done.performed], command=done.performed.command))
     show(done, as_json=as_json)
     if done.performed.record.status == "failed":
-        raise LabError(f"{done.performed.record.error}; see {done.performed.directory / 'lab.log'}")
+        words = f"{done.performed.record.error}; see {done.performed.directory / 'lab.log'}"
+        raise LabError(words, printed=True)
     raise typer.Exit(EXITS[done.performed.result.verdict.valid] if done.performed.result else EXIT_UNKNOWN)
 
 

@@ -87,6 +87,7 @@ class ProgramEvaluationResult:
             ],
             "not_judged": [str(one) for one in self.answer.not_judged],
             "left_out": list(self.answer.left_out),
+            "problems": self.problems,
             "runs": {str(kind): count for kind, count in self.answer.runs.items()},
             "complete": self.answer.complete,
             "directory": str(self.directory),

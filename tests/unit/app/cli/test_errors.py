@@ -3,6 +3,7 @@
 Method: run command lines in this process, one that Ctrl-C ends among them.
 """
 
+import json
 import os
 import re
 import subprocess
@@ -155,6 +156,15 @@ def test_the_demo_ends_as_the_run_that_stopped_it(
     monkeypatch.setattr(demo, "run_demo", lambda **_: shown)
     assert cli.run_cli(["demo"]) == code
     assert capsys.readouterr().err == said
+
+
+def test_a_run_in_which_the_lab_fails_is_one_document_of_json(tmp_path: Path):
+    (tmp_path / "broken.py").write_text("def queue(*_, **__):\n    raise OSError('no disk')\n")
+    words = ["run", "steady", "--on", "sim", "--queue", "broken:queue", "--json"]
+    ended = subprocess.run(zonelab_command(*words), cwd=tmp_path, capture_output=True, text=True, check=False)
+    told = json.loads(ended.stdout)
+    assert (ended.returncode, told["status"], told["valid"], "no disk" in told["error"]) == (3, "failed", None, True)
+    assert ended.stderr.splitlines()[-1].startswith("zonelab: ")
 
 
 @pytest.mark.parametrize("status", ["interrupted", "failed"])
