@@ -6,6 +6,7 @@ Method: a register on three simulated zones, and something that happens just bef
 from dataclasses import replace
 
 import pytest
+from support.coroutines import coroutine
 from support.engine.dyno import Interceptor
 from support.engine.fenced import FencedBench
 
@@ -29,6 +30,11 @@ from zonelab.engine.fifo.settings import Begin
 def bench():
     with FencedBench(partitions=1) as started:
         yield started
+
+
+@pytest.fixture(name="run")
+def carry_out(bench):
+    return bench.run
 
 
 def register(bench, session, before_claim=None, *, zone="a"):
@@ -61,17 +67,15 @@ def test_a_token_that_another_had_and_gave_up_meanwhile_is_promised_to_nobody_el
     assert bench.run(register(bench, "second").claim()).state == "state"
 
 
-def test_a_process_that_started_again_with_its_data_is_no_second_vote(bench):
-    async def writes():
-        owner = register(bench, "owner")
-        await owner.claim()
-        await owner.write("before")
-        await dies(bench, "c", Restart.KEEP)
-        await bench.cluster.zones["b"].kill()
-        with pytest.raises(COMMAND_FAILURES):
-            await owner.write("after")
-
-    bench.run(writes())
+@coroutine
+async def test_a_process_that_started_again_with_its_data_is_no_second_vote(bench):
+    owner = register(bench, "owner")
+    await owner.claim()
+    await owner.write("before")
+    await dies(bench, "c", Restart.KEEP)
+    await bench.cluster.zones["b"].kill()
+    with pytest.raises(COMMAND_FAILURES):
+        await owner.write("after")
 
 
 def test_a_partition_is_not_begun_with_a_process_that_started_again_between_the_two_looks(bench):
@@ -88,21 +92,19 @@ async def held_in(bench, zone, name=LOG_REGISTER):
     return (await views.of(bench.partitions[0], [name]))[zone]
 
 
-def test_a_zone_that_lost_its_data_is_admitted_with_what_either_of_the_others_has(bench):
-    async def missed_by_a():
-        owner = register(bench, "owner", zone="b")
-        await owner.claim()
-        await owner.write("before")
-        for pair in (("b", "a"), ("a", "b")):
-            bench.cluster.links[pair].cut(Cut.DROP)
-        await owner.write("decided by b and c")
-        for pair in (("b", "a"), ("a", "b")):
-            bench.cluster.links[pair].mend()
-        await dies(bench, "c", Restart.WIPE)
-        await owner.store.admission.mend(bench.partitions[0])
-        return await held_in(bench, "c")
-
-    found = bench.run(missed_by_a())
+@coroutine
+async def test_a_zone_that_lost_its_data_is_admitted_with_what_either_of_the_others_has(bench):
+    owner = register(bench, "owner", zone="b")
+    await owner.claim()
+    await owner.write("before")
+    for pair in (("b", "a"), ("a", "b")):
+        bench.cluster.links[pair].cut(Cut.DROP)
+    await owner.write("decided by b and c")
+    for pair in (("b", "a"), ("a", "b")):
+        bench.cluster.links[pair].mend()
+    await dies(bench, "c", Restart.WIPE)
+    await owner.store.admission.mend(bench.partitions[0])
+    found = await held_in(bench, "c")
     assert (found.admitted, found.registers[0].state) == (True, "decided by b and c")
 
 
@@ -117,65 +119,58 @@ class HeardByOne:
         return await connection.execute(*commands)
 
 
-def test_a_zone_that_did_not_hear_of_the_new_era_does_not_admit_another_to_it(bench):
-    async def mends():
-        await register(bench, "owner").claim()
-        await dies(bench, "c", Restart.WIPE)
-        wires = bench.wires("a", "session")
-        deaf = replace(wires, safe=HeardByOne(bench, wires.safe, "b"))
-        await deaf.store(lease_ms=1_000, margin_ms=0).admission.mend(bench.partitions[0])
-        return await held_in(bench, "c")
-
-    assert not bench.run(mends()).admitted
+@coroutine
+async def test_a_zone_that_did_not_hear_of_the_new_era_does_not_admit_another_to_it(bench):
+    await register(bench, "owner").claim()
+    await dies(bench, "c", Restart.WIPE)
+    wires = bench.wires("a", "session")
+    deaf = replace(wires, safe=HeardByOne(bench, wires.safe, "b"))
+    await deaf.store(lease_ms=1_000, margin_ms=0).admission.mend(bench.partitions[0])
+    assert not (await held_in(bench, "c")).admitted
 
 
-def test_what_a_new_owner_goes_on_from_is_decided_by_then(bench):
+@coroutine
+async def test_what_a_new_owner_goes_on_from_is_decided_by_then(bench):
     """The last write of the owner before reached zone a alone."""
     first, second = (
         GroupCursor(bench.wires(zone, zone).store(lease_ms=200, margin_ms=0), bench.partitions[0], "g") for zone in "ab"
     )
-
-    async def takes_over():
-        assert await first.take()
-        await first.adopt(begins=0)
-        for zone in "bc":
-            bench.cluster.links["a", zone].cut(Cut.DROP)
-        with pytest.raises(COMMAND_FAILURES):
-            await first.commit(Progress(5))
-        for zone in "bc":
-            bench.cluster.links["a", zone].mend()
-        await bench.cluster.network.connected()
-        assert await second.take()
-        await second.adopt(begins=0)
-        return [(await held_in(bench, zone, group_register("g"))).registers[0].state for zone in "abc"]
-
-    states = bench.run(takes_over())
+    assert await first.take()
+    await first.adopt(begins=0)
+    for zone in "bc":
+        bench.cluster.links["a", zone].cut(Cut.DROP)
+    with pytest.raises(COMMAND_FAILURES):
+        await first.commit(Progress(5))
+    for zone in "bc":
+        bench.cluster.links["a", zone].mend()
+    await bench.cluster.network.connected()
+    assert await second.take()
+    await second.adopt(begins=0)
+    states = [(await held_in(bench, zone, group_register("g"))).registers[0].state for zone in "abc"]
     assert [CursorState.parse(state).progress.cursor for state in states] == [5, 5, 5]
 
 
-def test_a_new_writer_gives_every_zone_the_records_of_the_last_write(bench):
+@coroutine
+async def test_a_new_writer_gives_every_zone_the_records_of_the_last_write(bench):
     """Zone a alone has it, of a writer that is gone."""
     (partition,) = bench.partitions
     first, second = (
         FencedLog(bench.wires(zone, zone).store(lease_ms=200, margin_ms=0), partition, near=zone) for zone in "ab"
     )
-
-    async def takes_over():
-        assert await first.take()
-        assert await bench.push(bench.producer("a"), "k", 0)
-        await bench.pause_ms(50)
-        for zone in "bc":
-            bench.cluster.links["a", zone].cut(Cut.DROP)
-        with pytest.raises(COMMAND_FAILURES):
-            await first.read(0, 1)
-        for zone in "bc":
-            bench.cluster.links["a", zone].mend()
-        await bench.cluster.network.connected()
-        assert await second.take()
-        await bench.pause_ms(50)
-        return [(await bench.cluster.direct(zone).execute(("HLEN", bench.keys.log(partition))))[0] for zone in "abc"]
-
-    assert bench.run(takes_over()) == [1, 1, 1]
+    assert await first.take()
+    assert await bench.push(bench.producer("a"), "k", 0)
+    await bench.pause_ms(50)
+    for zone in "bc":
+        bench.cluster.links["a", zone].cut(Cut.DROP)
+    with pytest.raises(COMMAND_FAILURES):
+        await first.read(0, 1)
+    for zone in "bc":
+        bench.cluster.links["a", zone].mend()
+    await bench.cluster.network.connected()
+    assert await second.take()
+    await bench.pause_ms(50)
+    look = ("HLEN", bench.keys.log(partition))
+    assert [await bench.cluster.direct(zone).execute(look) for zone in "abc"] == [[1]] * 3
 
 
 def test_records_of_a_producer_get_offsets_in_its_order_and_each_one_once(bench):
@@ -202,22 +197,19 @@ def test_records_of_a_producer_get_offsets_in_its_order_and_each_one_once(bench)
     assert left == ["m4"]  # until the next write; what was sent again is gone
 
 
-def test_whoever_is_not_the_writer_reads_what_two_zones_show_alike(bench):
+@coroutine
+async def test_whoever_is_not_the_writer_reads_what_two_zones_show_alike(bench):
     (partition,) = bench.partitions
     text = PartitionRecord(id="m", key="k", body="", producer="p", sequence=1).text()
-
-    async def course():
-        assert await register(bench, "writer").claim()
-        reader = FencedLog(bench.wires("b", "r").store(lease_ms=60_000, margin_ms=0), partition, near="b")
-        found = []
-        for zone in "bc":
-            written = ("HSET", bench.keys.registers(partition), LOG_REGISTER, f"1 writer {10**15} 1 1 [1,0,{{}}]")
-            record = ("HSET", bench.keys.log(partition), 0, f"1 {text}")
-            await bench.cluster.direct(zone).execute(written, record)
-            found.append([entry.record.id for entry in await reader.read(0, 1)])
-        return found
-
-    assert bench.run(course()) == [[], ["m"]]
+    assert await register(bench, "writer").claim()
+    reader = FencedLog(bench.wires("b", "r").store(lease_ms=60_000, margin_ms=0), partition, near="b")
+    found = []
+    for zone in "bc":
+        written = ("HSET", bench.keys.registers(partition), LOG_REGISTER, f"1 writer {10**15} 1 1 [1,0,{{}}]")
+        record = ("HSET", bench.keys.log(partition), 0, f"1 {text}")
+        await bench.cluster.direct(zone).execute(written, record)
+        found.append([entry.record.id for entry in await reader.read(0, 1)])
+    assert found == [[], ["m"]]
 
 
 class CutOffAfter:
@@ -234,14 +226,12 @@ class CutOffAfter:
                 self._bench.cluster.links["a", zone].cut(Cut.DROP)
 
 
-def test_a_claim_that_can_read_one_zone_only_is_none(bench):
-    async def claims():
-        await register(bench, "before").store.admission.look(bench.partitions[0])
-        wires = bench.wires("a", "session")
-        alone = replace(wires, safe=CutOffAfter(bench, wires.safe)).store(lease_ms=1_000, margin_ms=0)
-        return await Register(store=alone, partition=bench.partitions[0], name=LOG_REGISTER).claim()
-
-    assert bench.run(claims()) is None
+@coroutine
+async def test_a_claim_that_can_read_one_zone_only_is_none(bench):
+    await register(bench, "before").store.admission.look(bench.partitions[0])
+    wires = bench.wires("a", "session")
+    alone = replace(wires, safe=CutOffAfter(bench, wires.safe)).store(lease_ms=1_000, margin_ms=0)
+    assert await Register(store=alone, partition=bench.partitions[0], name=LOG_REGISTER).claim() is None
 
 
 def test_a_promise_that_one_zone_alone_made_is_given_back_at_once(bench):
@@ -264,37 +254,33 @@ def test_a_promise_that_one_zone_alone_made_is_given_back_at_once(bench):
     assert bench.run(comes_late()) == (None, 0)
 
 
-def test_an_owner_that_was_refused_knows_that_it_is_none_any_more(bench):
-    async def refused():
-        owner, next_one = register(bench, "owner"), register(bench, "next")
-        await owner.claim()
-        await owner.write("state")
-        await bench.pause_ms(1_100)
-        assert await next_one.claim() is not None
-        with pytest.raises(Fenced):
-            await owner.write("late")
-        return owner.token, next_one.token
+@coroutine
+async def test_an_owner_that_was_refused_knows_that_it_is_none_any_more(bench):
+    owner, next_one = register(bench, "owner"), register(bench, "next")
+    await owner.claim()
+    await owner.write("state")
+    await bench.pause_ms(1_100)
+    assert await next_one.claim() is not None
+    with pytest.raises(Fenced):
+        await owner.write("late")
+    assert owner.token == 0
+    assert next_one.token == 2
 
-    assert bench.run(refused()) == (0, 2)
 
-
-def test_failures_add_up_over_owners_and_a_result_counts_under_the_token_it_was_worked_for_only(bench):
+@coroutine
+async def test_failures_add_up_over_owners_and_a_result_counts_under_the_token_it_was_worked_for_only(bench):
     (partition,) = bench.partitions
-
-    async def course():
-        owners = [
-            Tenures(bench.wires(zone, zone).store(lease_ms=1_000, margin_ms=0), "g", near=zone, begins=Begin.FIRST)
-            for zone in "ab"
-        ]
-        for each in owners:
-            tenure = await each.take(partition)
-            await tenure.cursor.fail([7], rests_until_ms=0)
-            assert each.of(partition, tenure.token) is tenure
-            assert each.of(partition, tenure.token - 1) is None
-            await each.release(tenure)
-        return tenure.cursor.state.failed
-
-    assert bench.run(course()) == {7: 2}
+    owners = [
+        Tenures(bench.wires(zone, zone).store(lease_ms=1_000, margin_ms=0), "g", near=zone, begins=Begin.FIRST)
+        for zone in "ab"
+    ]
+    for each in owners:
+        tenure = await each.take(partition)
+        await tenure.cursor.fail([7], rests_until_ms=0)
+        assert each.of(partition, tenure.token) is tenure
+        assert each.of(partition, tenure.token - 1) is None
+        await each.release(tenure)
+    assert tenure.cursor.state.failed == {7: 2}
 
 
 @pytest.mark.parametrize(
