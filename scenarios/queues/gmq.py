@@ -60,11 +60,7 @@ class GmqUnderTest(ListedJobsUnderTest):
         settings = queue.of(GmqQueueSettings)
         keys = GmqKeys(prefix=prefix or PREFIX)
         topics = settings.topics if name is None else (name,)
-        return job_places(
-            buckets=_buckets(keys, settings.buckets, settings.ttr_buckets),
-            ready={topic: keys.ready(topic) for topic in topics},
-            jobs=keys.job(""),
-        )
+        return job_places(keys, topics, _buckets(keys, settings.buckets, settings.ttr_buckets))
 
     def _instance(self, site: Site) -> Queue:
         cards = self._cards.get(site.zone) or next(iter(self._cards.values()))

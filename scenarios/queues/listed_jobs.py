@@ -74,10 +74,10 @@ class ListedJobsUnderTest(ABC):
         return site_of(self._testbed, self._scenario.zones, zone, level=self._scenario.setting, wrap=wrap)
 
 
-def job_places(*, buckets: Sequence[Bucket], ready: Mapping[str, str], jobs: str) -> Sequence[Place]:
-    """``ready``: topic → key of its list. ``jobs``: what the key of a job begins with, before its id."""
+def job_places(keys: JobKeys, topics: Sequence[str], buckets: Sequence[Bucket]) -> Sequence[Place]:
+    """The places of a queue with these ``keys``: those of ``topics``, and the ``buckets`` of all topics."""
     return [
         *(Place(holds=holds, key=key, kind=PlaceKind.SORTED, unit_ms=MS_PER_S) for holds, key in buckets),
-        *(Place(holds="queue", key=key, kind=PlaceKind.LIST, shard=topic) for topic, key in ready.items()),
-        Place(holds="payload", key=jobs, kind=PlaceKind.EACH),
+        *(Place(holds="queue", key=keys.ready(topic), kind=PlaceKind.LIST, shard=topic) for topic in topics),
+        Place(holds="payload", key=keys.job(""), kind=PlaceKind.EACH),
     ]

@@ -58,11 +58,7 @@ class YouzanUnderTest(ListedJobsUnderTest):
         settings = queue.of(YouzanQueueSettings)
         keys = YouzanKeys(prefix=prefix or PREFIX, compat=settings.compat)
         topics = settings.topics if name is None else (name,)
-        return job_places(
-            buckets=_buckets(keys, settings.buckets),
-            ready={topic: keys.ready(topic) for topic in topics},
-            jobs=keys.job(""),
-        )
+        return job_places(keys, topics, _buckets(keys, settings.buckets))
 
     def _instance(self, site: Site) -> Queue:
         return YouzanQueue(runtime=site.runtime, clock=site.clock, quorum=site.connection, settings=self._settings)

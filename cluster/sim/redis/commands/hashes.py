@@ -2,16 +2,15 @@
 
 import numpy as np
 
-from zonelab.cluster.sim.redis.commands.several_keys import chosen_at_random, random_count
+from zonelab.cluster.sim.redis.commands.several_keys import chosen_at_random, random_choice
 from zonelab.cluster.sim.redis.numbers import INTEGER_MAX, INTEGER_MIN, format_long_double, integer, long_double
 from zonelab.cluster.sim.redis.registry import Args, command
-from zonelab.cluster.sim.redis.reply import NOT_A_FLOAT, OK, SYNTAX, fail, wrong_arity
+from zonelab.cluster.sim.redis.reply import NOT_A_FLOAT, OK, fail, wrong_arity
 from zonelab.cluster.sim.redis.store import Database
 from zonelab.cluster.sim.redis.values import HashValue
 from zonelab.engine.ports import Reply
 
 _NOTHING = HashValue()
-_PAIRS_MAX = INTEGER_MAX // 2
 
 
 def _read(store: Database, key: bytes) -> HashValue:
@@ -137,12 +136,7 @@ def hincrbyfloat(store: Database, args: Args) -> Reply:
 
 @command("hrandfield", -2)
 def hrandfield(store: Database, args: Args) -> Reply:
-    count = random_count(args[1]) if len(args) > 1 else None
-    with_values = len(args) == 3 and args[2].upper() == b"WITHVALUES"
-    if len(args) > 3 or (len(args) == 3 and not with_values):
-        fail(SYNTAX)
-    if with_values and count is not None and not -_PAIRS_MAX <= count <= _PAIRS_MAX:
-        fail("ERR value is out of range")
+    count, with_values = random_choice(args, b"WITHVALUES")
     fields = _read(store, args[0])
     if not fields:
         return None if count is None else []

@@ -2,9 +2,11 @@
 
 from random import Random
 
-from zonelab.cluster.sim.redis.numbers import integer
+from zonelab.cluster.sim.redis.numbers import INTEGER_MAX, integer
 from zonelab.cluster.sim.redis.registry import Args
 from zonelab.cluster.sim.redis.reply import SYNTAX, fail
+
+_PAIRS_MAX = INTEGER_MAX // 2
 
 
 def keys_to_pop(args: Args, ends: tuple[bytes, bytes]) -> tuple[Args, bool, int]:
@@ -37,6 +39,17 @@ def random_count(text: bytes) -> int:
     if value == -(1 << 63):
         fail("ERR value is out of range, value must between -9223372036854775807 and 9223372036854775807")
     return value
+
+
+def random_choice(args: Args, paired: bytes) -> tuple[int | None, bool]:
+    """The count of HRANDFIELD or ZRANDMEMBER, if there is one, and whether ``paired`` asks for what belongs to each."""
+    count = random_count(args[1]) if len(args) > 1 else None
+    with_pairs = len(args) == 3 and args[2].upper() == paired
+    if len(args) > 3 or (len(args) == 3 and not with_pairs):
+        fail(SYNTAX)
+    if with_pairs and count is not None and not -_PAIRS_MAX <= count <= _PAIRS_MAX:
+        fail("ERR value is out of range")
+    return count, with_pairs
 
 
 def chosen_at_random(random: Random, members: list[bytes], count: int | None) -> list[bytes]:

@@ -1,7 +1,7 @@
 """Commands on sorted sets, those on ranges excepted."""
 
-from zonelab.cluster.sim.redis.commands.several_keys import chosen_at_random, keys_to_pop, random_count
-from zonelab.cluster.sim.redis.numbers import INTEGER_MAX, double, format_double, positive
+from zonelab.cluster.sim.redis.commands.several_keys import chosen_at_random, keys_to_pop, random_choice
+from zonelab.cluster.sim.redis.numbers import double, format_double, positive
 from zonelab.cluster.sim.redis.registry import Args, command
 from zonelab.cluster.sim.redis.reply import OUT_OF_RANGE, SYNTAX, fail, wrong_arity
 from zonelab.cluster.sim.redis.store import Database
@@ -10,7 +10,6 @@ from zonelab.engine.ports import Reply
 
 _FLAGS = frozenset((b"NX", b"XX", b"GT", b"LT", b"CH", b"INCR"))
 
-_PAIRS_MAX = INTEGER_MAX // 2
 
 _Addition = tuple[bytes, list[tuple[float, bytes]], dict[bytes, None]]
 """Key, scores with their members, flags."""
@@ -207,12 +206,7 @@ def zmpop(store: Database, args: Args) -> Reply:
 
 @command("zrandmember", -2)
 def zrandmember(store: Database, args: Args) -> Reply:
-    count = random_count(args[1]) if len(args) > 1 else None
-    with_scores = len(args) == 3 and args[2].upper() == b"WITHSCORES"
-    if len(args) > 3 or (len(args) == 3 and not with_scores):
-        fail(SYNTAX)
-    if with_scores and count is not None and not -_PAIRS_MAX <= count <= _PAIRS_MAX:
-        fail("ERR value is out of range")
+    count, with_scores = random_choice(args, b"WITHSCORES")
     entries = store.get(args[0], SortedSet)
     if entries is None:
         return None if count is None else []
