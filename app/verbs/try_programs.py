@@ -2,9 +2,11 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from string import ascii_lowercase
 from typing import Any
 
 from zonelab.analysis.message_classes import FORBIDDEN_DEFAULT, MessageClass
+from zonelab.cluster.topology.topology import ZONES_MAX
 from zonelab.scenarios.errors import NotAccepted
 from zonelab.scenarios.guests.guest import Role
 from zonelab.scenarios.spec.fault_words import faults_in_words
@@ -13,8 +15,6 @@ from zonelab.scenarios.spec.scenario import Scenario
 
 NAME = "try"
 """Name of its runs."""
-
-_LETTERS = "abcdefghijklmnopqrstuvwxyz"
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -61,9 +61,9 @@ class ProgramTrial:
     def _zones(self) -> list[str]:
         if not self.zones.isdigit():
             return [name.strip() for name in self.zones.split(",")]
-        if not 1 <= int(self.zones) <= len(_LETTERS):
-            raise NotAccepted(f"--zones: got {self.zones}; accepted: a number of zones from 1, or their names: a,b,c")
-        return list(_LETTERS[: int(self.zones)])
+        if not 1 <= int(self.zones) <= ZONES_MAX:
+            raise NotAccepted(f"--zones: got {self.zones}; accepted: 1 to {ZONES_MAX}, or their names: a,b,c")
+        return list(ascii_lowercase[: int(self.zones)])
 
     def _programs(self, zones: Sequence[str]) -> dict[str, Any]:
         programs: dict[str, Any] = {}

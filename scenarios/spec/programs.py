@@ -29,7 +29,7 @@ PLACEHOLDERS: Mapping[str, str] = {
 OF_GUEST = ("home", "python")
 """Those that a program has only beside ``guest``."""
 
-_VERSION = r"^[0-9A-Za-z][0-9A-Za-z.+_-]{0,63}$"
+_VERSION = re.compile(r"[0-9A-Za-z][0-9A-Za-z.+_-]{0,63}")
 _PLACEHOLDER = re.compile(r"\{([a-z_]+)\}")
 _PROGRAM = re.compile(r"[a-z][a-z0-9-]{0,30}(?<!-)")
 _VARIABLE = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
@@ -66,6 +66,12 @@ def _some(words: tuple[str, ...]) -> tuple[str, ...]:
 def _program_name(text: str) -> str:
     if not _PROGRAM.fullmatch(text):
         raise ValueError(f"got {text!r}; accepted: 1 to 31 of a-z, 0-9 and -, first a letter, last no -")
+    return text
+
+
+def _version(text: str) -> str:
+    if not _VERSION.fullmatch(text):
+        raise ValueError(f"got {text!r}; accepted: 1 to 64 letters, digits, '.', '+', '_' and '-', such as 2.11.0")
     return text
 
 
@@ -119,7 +125,7 @@ class Program(Section):
     """Queue in whose environment it runs: one that ships, or a folder with a ``guest.yaml``."""
     role: Role | None = None
     """Role in which the guest's own program is meant; what else is said here comes before what that program has."""
-    version: Annotated[str, Field(strict=True, pattern=_VERSION)] | None = None
+    version: Annotated[str, Field(strict=True), AfterValidator(_version)] | None = None
     """Version of the guest's package; not given: that which its file names."""
     command: Annotated[tuple[_Text, ...], BeforeValidator(_words), AfterValidator(_some)]
     """Words, or text that is split as a shell would; no shell runs."""

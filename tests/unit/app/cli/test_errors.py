@@ -83,6 +83,11 @@ def test_a_connection_to_a_server_that_broke_is_no_closed_pipe(
     assert capsys.readouterr().err == "zonelab: zone a has gone\n"
 
 
+def test_too_many_zones_to_try_are_told_with_the_most(capsys: pytest.CaptureFixture[str]):
+    assert cli.run_cli(["try", "--producer", "x", "--zones", "8"]) == 64
+    assert capsys.readouterr().err == "zonelab: --zones: got 8; accepted: 1 to 7, or their names: a,b,c\n"
+
+
 @pytest.mark.parametrize(
     ("words", "told"),
     [

@@ -33,6 +33,9 @@ REFUSED = {
         + ", or a folder with guest.yaml: ./own"
     ),
     "programs.work.role=worker": "programs.work: role: got 'worker' without guest; accepted: beside guest: NAME",
+    "programs.work={guest: rq, role: worker, version: a==1}": (
+        "programs.work.version: got 'a==1'; accepted: 1 to 64 letters, digits, '.', '+', '_' and '-', such as 2.11.0"
+    ),
     "programs.work={guest: rq, role: boss}": "programs.work: role: got 'boss'; accepted: producer, worker",
     "programs.work={guest: rq}": "programs.work.command: missing; it has no default",
     "programs.work.command=x {home}": "programs.work: got '{home}' without guest; accepted: beside guest: NAME",
