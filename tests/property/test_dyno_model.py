@@ -19,6 +19,7 @@ import zonelab.engine.dyno.v1.queue
 import zonelab.engine.dyno.v1.unack
 from zonelab.engine.dyno.v1.scripts import ORIGINAL_SCRIPTS, SCRIPTS
 from zonelab.engine.dyno.v1.settings import DynoSettings
+from zonelab.engine.message import Message
 from zonelab.engine.ports import ServerError
 
 pytestmark = pytest.mark.real
@@ -40,6 +41,17 @@ def test_the_queue_does_what_the_model_does(lab, compat):
     run_state_machine_as_test(
         machine(lab, compat=compat), settings=settings(max_examples=150, stateful_step_count=40, deadline=None)
     )
+
+
+@pytest.mark.parametrize("compat", [False, True], ids=["default", "compat"])
+def test_of_equals_in_two_shards_one_is_leased_by_pattern_as_in_the_model(lab, compat):
+    state = machine(lab, compat=compat)()
+    for message, shard in ((Message(id="x", timeout_ms=-50), "a"), (Message(id="z", payload="p"), "a")):
+        state.push(message, through=shard, into=shard)
+    state.push(Message(id="z", payload="p"), through="b", into="b")
+    state.pop_by_pattern(shard="a", payload="p", own=False)
+    state.redis_holds_what_the_model_holds()
+    assert ("z" in state.model.unacked["b"]) is compat
 
 
 PLANTED = {

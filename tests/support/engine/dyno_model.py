@@ -92,17 +92,20 @@ class Model:
         return None
 
     def pop_matching(self, shard, payload, *, own):
-        """The first due message whose payload is ``payload``; (id, lease end)."""
+        """The first due message whose payload is ``payload``; (id, lease end).
+
+        Of equals in two shards the original leases that of the lower rank, as it reads all shards rank by rank.
+        """
         found = []
         for place in [shard] if own else self.waiting:
-            for message_id in self.due(place):
+            for rank, message_id in enumerate(self.due(place)):
                 free = self.compat or message_id not in self.unacked[place]
                 if free and self.payloads.get(message_id, {}).get("payload") == payload:
-                    found.append((self.waiting[place][message_id], place, message_id))
+                    found.append((self.waiting[place][message_id], rank * self.compat, place, message_id))
                     break
         if not found:
             return None
-        _, place, message_id = min(found, key=lambda entry: entry[0])
+        *_, place, message_id = min(found, key=lambda entry: entry[:2])
         del self.waiting[place][message_id]
         self.unacked[place].setdefault(message_id, self.now_ms + self.lease_ms)
         return message_id, self.now_ms + self.lease_ms
