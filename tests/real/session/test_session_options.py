@@ -49,7 +49,7 @@ def test_anti_entropy_brings_a_zone_what_it_missed_removals_included_and_the_rep
         lab.until(lambda: server_b.mget("k", "gone") == ["new", None])
     assert lab.until(lambda: done(lab, "anti-entropy copied")) >= 1
     assert read(lab) == ("new", None)
-    assert "anti-entropy copied" in lab.run("status")
+    lab.until(lambda: "anti-entropy copied" in lab.run("status"))  # a coordinator may answer it too late
     lab.run("down")
     run = lab.folder / "runs" / "session" / "latest"
     told = json.loads((run / "run.json").read_text())
