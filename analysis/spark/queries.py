@@ -13,7 +13,8 @@ from zonelab.analysis.spark import classes
 OPERATIONS = """
     SELECT o.run, r.setting, o.index, o.zone, o.f, o.type, o.time_ns DIV 1000000000 AS second,
            substring_index(o.error, ':', 1) AS error,
-           CASE WHEN o.type = 'ok' THEN o.time_ns - o.invoke_ns END AS latency_ns
+           CASE WHEN o.type = 'ok' AND NOT array_contains(r.instants, o.f)
+                THEN o.time_ns - o.invoke_ns END AS latency_ns
     FROM (
         SELECT run, index, zone, f, type, error, max(time_ns) AS time_ns, max(invoke_ns) AS invoke_ns
         FROM history GROUP BY run, index, zone, f, type, error

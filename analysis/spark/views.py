@@ -30,6 +30,7 @@ _RUNS = pa.schema(
         ("end_ns", pa.int64()),
         ("leases", pa.bool_()),
         ("not_judged", pa.list_(pa.string())),
+        ("instants", pa.list_(pa.string())),
         ("run_id", pa.string()),
     ]
 )
@@ -112,6 +113,7 @@ def _run_row(run: RunInput, setting: str) -> tuple[Any, ...]:
         info.end_ns,
         info.queue.leases,
         [str(name) for name in info.not_judged],
+        list(info.queue.instants),
         run.run_id,
     )
 

@@ -87,6 +87,14 @@ def test_the_counts_of_every_class_equal_those_of_the_checker(
 
 
 @pytest.mark.java
+def test_an_operation_of_which_only_a_moment_is_known_has_no_latency(tmp_path: Path) -> None:
+    queue = {"engine": "programs", "shards": EARLIER["shards"], "instants": ["pop"]}
+    found = aggregate([eventful_run(tmp_path / "run").write(queue=queue)], master="local[2]").operations
+    timed = {row.f: bool(row.latency_ms) for row in found if row.ok}
+    assert (timed["push"], timed["pop"], timed["ack"]) == (True, False, True)
+
+
+@pytest.mark.java
 def test_the_planted_cases_are_all_counted(aggregates: Aggregates) -> None:
     counts = figures_of(aggregates, "DC_QUORUM").counts
     assert counts == {
