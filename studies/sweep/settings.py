@@ -56,7 +56,7 @@ class VaryOption:
         if not (path and equals and all(values)):
             raise NotAccepted(f"--vary {text}: accepted: PATH=VALUE,VALUE,…, e.g. level=DC_ONE,DC_QUORUM")
         if len(set(values)) < len(values):
-            raise NotAccepted(f"--vary {text}: duplicate value")
+            raise NotAccepted(f"--vary {path}: got duplicate values {', '.join(values)}; accepted: each value once")
         return cls(path=path, values=values)
 
 
