@@ -212,7 +212,7 @@ def share(
 ) -> None:
     """Write one page about a counterexample, to be sent: story, lens, the file itself and the command that replays it.
 
-    The run is made in simulation. Exits 0 whatever its verdict is.
+    The run is made in simulation. Exits 0 whatever its verdict is. Of a run of programs, send its report.html.
     """
     from zonelab.app.verbs.share import share as share_case
     from zonelab.app.verbs.share import shared_scenario

@@ -1,5 +1,6 @@
 """``zonelab share``: a counterexample as one page, with its story, the lens, the file itself and the command."""
 
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -11,7 +12,7 @@ from zonelab.analysis.share_page import SharedCase, write_share_page
 from zonelab.analysis.summary.narrative import narrative
 from zonelab.analysis.summary.result import Result
 from zonelab.app.verbs.lens import lens_content
-from zonelab.scenarios.errors import NotAccepted
+from zonelab.scenarios.errors import NotAccepted, ScenarioError
 from zonelab.scenarios.run.simulated import run_in_sim
 from zonelab.scenarios.run_phases import Watcher
 from zonelab.scenarios.spec.reading import load_scenario
@@ -43,9 +44,15 @@ class ShareResult:
 def shared_scenario(file: Path) -> tuple[Scenario, str]:
     """Return the scenario in ``file``, for simulation, and its text. Raises ``NotAccepted``, or ``ScenarioError``."""
     if not file.is_file():
-        raise NotAccepted(f"{file}: {'is not a file' if file.exists() else 'no such file'}; accepted: a scenario file")
+        problem = "is not a file" if file.exists() else "no such file"
+        report = file / "report.html"
+        page = f"; of a run, send {report}" if report.is_file() else ""
+        raise NotAccepted(f"{file}: {problem}; accepted: a scenario file{page}")
     if (size := file.stat().st_size) > FILE_BYTES_MAX:
         raise NotAccepted(f"{file}: has {size:,} bytes; accepted: up to {FILE_BYTES_MAX:,}")
+    with suppress(ScenarioError):  # which the next line raises, unless arm=sim mends it
+        if load_scenario(str(file)).programs:
+            raise NotAccepted(f"{file}: share makes the run in simulation, without programs; send a run's report.html")
     scenario = load_scenario(str(file), overrides=["arm=sim"])
     return scenario, file.read_text(encoding="utf-8")
 

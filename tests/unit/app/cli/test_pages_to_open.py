@@ -108,11 +108,16 @@ def test_a_register_is_shared_with_its_story_and_no_lens(tmp_path: Path):
     [
         (["nowhere.yaml"], "nowhere.yaml: no such file; accepted: a scenario file"),
         (["."], ".: is not a file; accepted: a scenario file"),
+        (["run"], "run: is not a file; accepted: a scenario file; of a run, send run/report.html"),
         (["odd.yaml"], "odd.yaml: "),
+        (["own.yaml"], "own.yaml: share makes the run in simulation, without programs; send a run's report.html"),
     ],
 )
 def test_what_cannot_be_shared_is_one_line(words: list[str], told: str, tmp_path: Path):
     (tmp_path / "odd.yaml").write_text("nonsense: 1\n")
+    (tmp_path / "own.yaml").write_text("name: own\nload: {duration_s: 1}\nprograms: {work: {command: x}}\n")
+    (tmp_path / "run").mkdir()
+    (tmp_path / "run" / "report.html").touch()
     done = zonelab_here("share", *words, cwd=tmp_path)
     assert done.returncode == 64
     assert done.stderr.startswith(f"zonelab: {told}")
