@@ -10,6 +10,7 @@ from typing import Any
 
 FORMAT_NAME = "zonelab-events"
 VERSION = 1
+EXAMPLE = '{"op": "push", "id": "1"}'
 
 LINE_BYTES_MAX = 1_000_000
 ID_LENGTH_MAX = 1_000

@@ -32,8 +32,9 @@ def overload_words(results: Sequence[Result]) -> Iterator[str]:
         if not result.summary.has_consumers and not in_order:
             info = RunDirectory.open(result.directory).info
             by_events = bool(info.programs or info.queue.instants)
-            no_begin = "no begin that is in the log counts" if info.doubts else "no event is a begin"
-            why = no_begin if by_events else "there were no consumers (consumers.per_zone: 0)"
+            why = "there were no consumers (consumers.per_zone: 0)"
+            if by_events:
+                why = "no event is a begin that counts"  # of an id that is pushed again none does
             yield f"{result.title}: {why}, so nothing {'was' if by_events else 'could be'} delivered."
         elif result.summary.overloaded:
             zones = "; ".join(

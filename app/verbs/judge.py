@@ -10,7 +10,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
-from zonelab.analysis.events.format import VERSION, EventError, is_event_log
+from zonelab.analysis.events.format import EXAMPLE, VERSION, EventError, is_event_log
 from zonelab.analysis.events.operations import history_of
 from zonelab.analysis.events.reading import LogFile, read_events
 from zonelab.analysis.events.run import write_logged_run
@@ -131,9 +131,7 @@ def _read(path: Path) -> LogFile:
     number, line = next(file.lines(), (0, b""))
     if number and not is_event_log(line):
         shown = line[:60].decode("utf-8", "replace")
-        accepted = (
-            f'an event, such as {{"op": "push", "id": "1"}}, or {{"format": "zonelab-events", "version": {VERSION}}}'
-        )
+        accepted = f'an event, such as {EXAMPLE}, or {{"format": "zonelab-events", "version": {VERSION}}}'
         raise NotAccepted(f"{name}: line {number}: got {shown!r}; accepted: {accepted}")
     return file
 

@@ -6,7 +6,7 @@ from dataclasses import replace
 from itertools import cycle
 from pathlib import Path
 
-from zonelab.analysis.events.format import EventError
+from zonelab.analysis.events.format import EXAMPLE, EventError
 from zonelab.analysis.events.operations import SHARD, LoggedHistory, history_of
 from zonelab.analysis.events.reading import read_events
 from zonelab.analysis.events.run import queue_info
@@ -153,7 +153,9 @@ class ProgramRun(RunPhases):
             history = None
         self._record.doubts += self._events.problems()
         if history is None:
-            self._record.doubts.append("no program wrote an event that can be read")
+            self._record.doubts.append(
+                f"no program wrote an event that can be read, such as {EXAMPLE} on a line of stdout"
+            )
             return
         self._record.doubts += history.doubts
         shards = {SHARD: self._scenario.zones[0]}

@@ -111,7 +111,7 @@ def test_without_a_word_that_the_queue_was_emptied_the_unfinished_is_undecided(j
 
 def test_a_log_without_a_begin_says_so_and_nothing_of_consumers(judge):
     code, told = judge(sound("m1")[:2])
-    assert (code, told["sentences"][0]) == (1, "events: no event is a begin, so nothing was delivered.")
+    assert (code, told["sentences"][0]) == (1, "events: no event is a begin that counts, so nothing was delivered.")
 
 
 def test_the_begins_and_ends_of_one_program_are_paired_from_the_inside(judge):
@@ -168,7 +168,7 @@ def test_an_id_of_two_messages_is_judged_as_none_of_them(judge, again, more):
 
 def test_begins_that_do_not_count_are_not_said_to_be_missing(judge):
     code, told = judge([*sound("m"), (9, "push", "m", "p")])
-    assert (code, told["sentences"][0]) == (2, "events: no begin that is in the log counts, so nothing was delivered.")
+    assert (code, told["sentences"][0]) == (2, "events: no event is a begin that counts, so nothing was delivered.")
 
 
 @pytest.mark.parametrize("again", [(9, "end", "m", "w1"), (9, "end", "m", "w2"), (9, "failed", "m", "w1")])
