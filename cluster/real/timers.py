@@ -33,10 +33,9 @@ class _Itimerspec(ctypes.Structure):
 class PendingTimer:
     """A timer that has been set; ``cancel`` keeps it from firing."""
 
-    __slots__ = ("callback", "deadline_ns")
+    __slots__ = ("callback",)
 
-    def __init__(self, deadline_ns: int, callback: Callable[[], None]) -> None:
-        self.deadline_ns = deadline_ns
+    def __init__(self, callback: Callable[[], None]) -> None:
         self.callback: Callable[[], None] | None = callback
 
     def cancel(self) -> None:
@@ -56,7 +55,7 @@ class Timers:
 
     def call_at(self, deadline_ns: int, callback: Callable[[], None]) -> PendingTimer:
         """Call ``callback`` at ``deadline_ns``; of several at the same time the first asked for goes first."""
-        timer = PendingTimer(deadline_ns, callback)
+        timer = PendingTimer(callback)
         heappush(self._heap, (deadline_ns, next(self._order), timer))
         if self._armed_ns is None or deadline_ns < self._armed_ns:
             self._arm(deadline_ns)
