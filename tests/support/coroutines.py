@@ -1,5 +1,6 @@
-"""Tests that are coroutines: what carries one out may give it an argument that is no fixture."""
+"""Tests that are coroutines: what carries one out may give it an argument that is no fixture; and how they wait."""
 
+import asyncio
 from collections.abc import Callable
 from contextlib import AbstractAsyncContextManager
 from functools import wraps
@@ -8,6 +9,15 @@ from typing import Any, TypeVar
 
 T = TypeVar("T")
 Test = Callable[..., Any]
+
+PATIENCE_S = 60.0
+
+
+async def until(condition: Callable[[], Any]) -> None:
+    """Wait until ``condition()`` holds. Raises ``TimeoutError`` if it does not within ``PATIENCE_S``."""
+    async with asyncio.timeout(PATIENCE_S):
+        while not condition():  # noqa: ASYNC110 (conditions of other people's making have no event)
+            await asyncio.sleep(0.001)
 
 
 def given(argument: str, carry_out: Callable[[Test], T]) -> Callable[[Test], Callable[..., T]]:

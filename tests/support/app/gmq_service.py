@@ -9,7 +9,7 @@ from contextlib import AsyncExitStack, asynccontextmanager
 from functools import partial
 from random import Random
 
-from support.coroutines import within
+from support.coroutines import until, within
 
 from zonelab.app.gmq_service.backend.figures import Figures
 from zonelab.app.gmq_service.backend.hardened import HardenedJobs
@@ -191,9 +191,3 @@ def confirmed(gmq, job_id):
     except GmqError as error:
         return "has exist" in str(error)
     return True
-
-
-async def until(true):
-    async with asyncio.timeout(PATIENCE_S):
-        while not true():  # noqa: ASYNC110 (nobody tells)
-            await asyncio.sleep(0.001)

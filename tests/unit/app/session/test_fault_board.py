@@ -3,23 +3,17 @@
 Method: the board on zones and coordinators that the test plays.
 """
 
-import asyncio
 import json
 
 import pytest
 from support.app.session_board import fault, with_board
+from support.coroutines import until
 
 from zonelab.app.session.fault_board import Conflict
 from zonelab.cluster.zone import ClusterError, Restart, ZoneState
 from zonelab.scenarios.errors import NotAccepted
 
 on_board = with_board("a", "b", "c")
-
-
-async def until(condition):
-    async with asyncio.timeout(30):
-        while not condition():  # noqa: ASYNC110 (what the test waits for has no event)
-            await asyncio.sleep(0.001)
 
 
 async def until_due(lab, after_s):

@@ -8,7 +8,7 @@ from functools import partial
 import hiredis
 import pytest
 import uvloop
-from support.coroutines import within
+from support.coroutines import until, within
 
 from zonelab.cluster.real.runtime import RealRuntime
 from zonelab.cluster.resp.protocol import wire
@@ -209,12 +209,6 @@ def error(reply):
     """The text of a reply that has to be an error."""
     assert isinstance(reply, ServerError), reply
     return str(reply)
-
-
-async def until(condition):
-    async with asyncio.timeout(DEADLINE_S):
-        while not condition():  # noqa: ASYNC110 (conditions of other people's making have no event)
-            await asyncio.sleep(0.002)
 
 
 @asynccontextmanager

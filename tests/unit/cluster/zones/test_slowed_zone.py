@@ -7,7 +7,7 @@ import asyncio
 from itertools import pairwise
 
 import pytest
-from support.coroutines import given
+from support.coroutines import given, until
 
 from zonelab.cluster.real.zones.base import RealZone
 from zonelab.cluster.real.zones.settings import ProcessZoneSettings
@@ -80,12 +80,6 @@ class PlayedServer(RealZone):
     def remove_now(self): ...
     @classmethod
     async def remove_stale(cls): ...
-
-
-async def until(condition):
-    async with asyncio.timeout(30):
-        while not condition():  # noqa: ASYNC110 (what the test waits for has no event)
-            await asyncio.sleep(0.001)
 
 
 async def until_periods_have_passed():
