@@ -220,7 +220,8 @@ def keep(rows: Iterable[Row]) -> None:
             [(run.hit, run.verdict, run.accepted, run.counts) for run in new.runs],
             flush=True,
         )
-        KEPT.write_text(json.dumps([asdict(row) for row in [*others, new]], indent=1) + "\n", encoding="utf-8")
+        lines = ",\n".join(json.dumps(asdict(row)) for row in [*others, new])
+        KEPT.write_text(f"[\n{lines}\n]\n", encoding="utf-8")
 
 
 def page(rows: Sequence[Row]) -> str:

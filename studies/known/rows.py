@@ -8,7 +8,7 @@ from typing import Any
 
 from zonelab.analysis.number_text import share_interval
 from zonelab.analysis.proportions import share_json
-from zonelab.analysis.whole_files import write_json
+from zonelab.analysis.whole_files import write_whole
 from zonelab.cluster.process.file_lock import lock_held
 from zonelab.studies.reporting.report_table import Column, ReportTable
 
@@ -63,14 +63,15 @@ def read_rows(path: Path = MEASURED) -> list[MeasuredRow]:
 
 
 def keep_rows(rows: Iterable[MeasuredRow], path: Path = MEASURED) -> None:
-    """Put ``rows`` into the file, in place of older ones of the same version, level and zones.
+    """Put ``rows`` into the file, a line each, in place of older ones of the same version, level and zones.
 
     Rows of no run at all, as of a queue that did not start, are left out. Raises ``OSError``.
     """
     path.parent.mkdir(parents=True, exist_ok=True)
     with lock_held(path.parent):
         by_key = {row.key: row for row in (*read_rows(path), *rows) if row.runs or row.undecided}
-        write_json(path, {"rows": [by_key[key].to_json() for key in sorted(by_key)]})
+        lines = ",\n".join(json.dumps(by_key[key].to_json()) for key in sorted(by_key))
+        write_whole(path, f'{{"rows": [\n{lines}\n]}}\n')
 
 
 def quickest(rows: Iterable[MeasuredRow], number: int) -> list[str]:
