@@ -77,10 +77,10 @@ is started again when 15 s are over; runs in which it did not come to that are l
 first EVALSHA counted as one of the five.
 
 `python benchmarks/guest_faults.py` makes this page from `docs/guests.json`, which has the counts of each run. The rows
-of 29 and 30 November 2026 were measured in several batches, between which the script grew, on a machine of two processors that
-did much else (load averages of 6 to 57). Leases are as short as in the guests' programs (2 to 11 s; 30 s with asynq),
-so a queue may run jobs again only because the machine was busy. A run waits for what a dead worker had: 3 to 17 s
-without any event, and with asynq 95 or 180 s. Few runs show what can happen, not how often.
+of 29 and 30 November 2026 were measured in several batches, between which the script grew, on a machine of two
+processors that did much else (load averages of 6 to 57). Leases are as short as in the guests' programs (2 to 11 s; 30
+s with asynq), so a queue may run jobs again only because the machine was busy. A run waits for what a dead worker had:
+3 to 17 s without any event, and with asynq 95 or 180 s. Few runs show what can happen, not how often.
 
 Traced, one run of each with `record_commands` at DC_ONE:
 
