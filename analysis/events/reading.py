@@ -44,7 +44,7 @@ class LogFile:
     @property
     def program(self) -> str:
         """The name of a program that does not say its own."""
-        return PurePath(self.name).stem or self.name
+        return PurePath(self.name.removesuffix(".gz")).stem or self.name
 
     def lines(self) -> Iterator[tuple[int, bytes]]:
         """Yield the lines that have anything in them, each with its number, from 1."""
@@ -128,7 +128,7 @@ def read_events(files: Sequence[LogFile], *, drained: bool = False) -> EventLog:
         program=program_codes[order],
         zone=zone_codes[order],
         timed=timed,
-        drained=drained or all(header.drained for _, header in parts),
+        drained=drained or all(header.drained for events, header in parts if len(events)),
         **numbers,
     )
 

@@ -34,7 +34,7 @@ def overload_words(results: Sequence[Result]) -> Iterator[str]:
             by_events = bool(info.programs or info.queue.instants)
             why = "there were no consumers (consumers.per_zone: 0)"
             if by_events:
-                why = "no event is a begin that counts"  # of an id that is pushed again none does
+                why = "there is no begin, or none that counts"  # of an id that is pushed again none does
             yield f"{result.title}: {why}, so nothing {'was' if by_events else 'could be'} delivered."
         elif result.summary.overloaded:
             zones = "; ".join(

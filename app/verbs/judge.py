@@ -127,7 +127,7 @@ def read_bytes(path: Path) -> tuple[str, bytes]:
 def _read(path: Path) -> LogFile:
     """Return the file, if its first line is one of a log of events; a program that had no job leaves an empty one."""
     name, data = read_bytes(path)
-    file = LogFile(name=name.removesuffix(".gz"), data=data)
+    file = LogFile(name=name, data=data)
     number, line = next(file.lines(), (0, b""))
     if number and not is_event_log(line):
         shown = line[:60].decode("utf-8", "replace")

@@ -73,7 +73,7 @@ def test_a_run_of_programs_says_at_which_command_each_was_hit_and_which_was_not(
 
 def test_programs_without_an_event_are_not_called_missing_consumers(tmp_path: Path) -> None:
     silent = RunBuilder(tmp_path / "run", level="DC_ONE").write(programs={"w-a-0": {"program": "w", "zone": "a"}})
-    assert words(silent)[0] == "DC_ONE: no event is a begin that counts, so nothing was delivered."
+    assert words(silent)[0] == "DC_ONE: there is no begin, or none that counts, so nothing was delivered."
 
 
 def test_a_push_takes_from_when_it_was_to_begin_as_in_the_sentences_of_the_checker(tmp_path: Path) -> None:

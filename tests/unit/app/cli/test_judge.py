@@ -111,7 +111,10 @@ def test_without_a_word_that_the_queue_was_emptied_the_unfinished_is_undecided(j
 
 def test_a_log_without_a_begin_says_so_and_nothing_of_consumers(judge):
     code, told = judge(sound("m1")[:2])
-    assert (code, told["sentences"][0]) == (1, "events: no event is a begin that counts, so nothing was delivered.")
+    assert (code, told["sentences"][0]) == (
+        1,
+        "events: there is no begin, or none that counts, so nothing was delivered.",
+    )
 
 
 def test_the_begins_and_ends_of_one_program_are_paired_from_the_inside(judge):
@@ -168,7 +171,10 @@ def test_an_id_of_two_messages_is_judged_as_none_of_them(judge, again, more):
 
 def test_begins_that_do_not_count_are_not_said_to_be_missing(judge):
     code, told = judge([*sound("m"), (9, "push", "m", "p")])
-    assert (code, told["sentences"][0]) == (2, "events: no event is a begin that counts, so nothing was delivered.")
+    assert (code, told["sentences"][0]) == (
+        2,
+        "events: there is no begin, or none that counts, so nothing was delivered.",
+    )
 
 
 @pytest.mark.parametrize("again", [(9, "end", "m", "w1"), (9, "end", "m", "w2"), (9, "failed", "m", "w1")])
@@ -218,6 +224,8 @@ def test_the_empty_log_of_a_program_that_had_no_job_adds_nothing(judge, tmp_path
     (tmp_path / "idle.jsonl").touch()
     code, told = judge(sound("m"), "idle.jsonl")
     assert (code, told["events"]) == (0, 4)
+    code, told = judge(sound("m")[:2], "idle.jsonl")
+    assert (code, _counts(told)["lost"]) == (1, 1), "the logs are drained, the empty one or not"
 
 
 def test_a_log_that_gzip_packed_is_read_and_a_part_of_one_is_refused(tmp_path, capsys, monkeypatch):
@@ -232,6 +240,9 @@ def test_a_log_that_gzip_packed_is_read_and_a_part_of_one_is_refused(tmp_path, c
     assert set(processes.to_pylist()) == {"w"}
     assert run_cli(["judge", "torn.gz"]) == 64
     assert capsys.readouterr().err.startswith("zonelab: torn.gz: is not a whole gzip file: ")
+    Path("none.gz").write_bytes(gzip.compress(b""))
+    assert run_cli(["judge", "none.gz"]) == 64
+    assert capsys.readouterr().err.startswith("zonelab: none.gz: got no event")
 
 
 def test_without_times_lines_count_in_their_order(tmp_path, capsys, monkeypatch):
