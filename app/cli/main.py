@@ -113,7 +113,13 @@ def _hear_ctrl_c() -> None:
         signal.default_int_handler = _hear  # type: ignore[assignment]
     for number in _ENDING:
         if signal.getsignal(number) is signal.SIG_DFL:
-            signal.signal(number, _hear)
+            signal.signal(number, _end)
+
+
+def _end(_number: int, frame: FrameType | None) -> None:
+    """Do what Ctrl-C does at this moment, also where SIGINT is ignored, as in a shell's background jobs."""
+    handler = signal.getsignal(signal.SIGINT)
+    (handler if callable(handler) else _hear)(signal.SIGINT, frame)
 
 
 def _hear(number: int, frame: FrameType | None) -> None:
@@ -172,7 +178,7 @@ class _Ending:
     def begin(self, code: int) -> None:
         self._code = code
         for number in (signal.SIGINT, *_ENDING):
-            if signal.getsignal(number) is _hear:
+            if signal.getsignal(number) in (_hear, _end):
                 signal.signal(number, self._interrupt)
 
     def _interrupt(self, *_: Any) -> None:

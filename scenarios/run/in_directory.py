@@ -14,8 +14,11 @@ from zonelab.scenarios.run_files.tables import FileTables
 from zonelab.scenarios.spec.reading import RESOLVED_NAME, write_scenario
 from zonelab.scenarios.spec.scenario import Scenario
 
-ENDING = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
-"""The signals that end a run early and in order."""
+
+def ending_signals() -> tuple[signal.Signals, ...]:
+    """Return the signals that end a run early and in order; SIGTERM and SIGHUP, as by ``nohup``, may be ignored."""
+    others = (signal.SIGTERM, signal.SIGHUP)
+    return signal.SIGINT, *(number for number in others if signal.getsignal(number) is not signal.SIG_IGN)
 
 
 class RunWriter:

@@ -28,7 +28,7 @@ from zonelab.scenarios.programs.run import ProgramRun
 from zonelab.scenarios.queues.catalogue import MakeQueue, queue_under_test
 from zonelab.scenarios.run.carry_out import carry_out
 from zonelab.scenarios.run.command_log import LoggedTestbed
-from zonelab.scenarios.run.in_directory import ENDING, RunWriter, run_in_directory
+from zonelab.scenarios.run.in_directory import RunWriter, ending_signals, run_in_directory
 from zonelab.scenarios.run.network_settings import network_of
 from zonelab.scenarios.run.vote_table import VoteRecorder
 from zonelab.scenarios.run_files.record import RunRecord
@@ -173,12 +173,12 @@ def _signals(end: Callable[[], None]) -> Iterator[None]:
         yield
         return
     loop = asyncio.get_running_loop()
-    before = {number: signal.getsignal(number) for number in ENDING}
-    for number in ENDING:
+    before = {number: signal.getsignal(number) for number in ending_signals()}
+    for number in before:
         loop.add_signal_handler(number, end)
     try:
         yield
     finally:
-        for number in ENDING:
+        for number, handler in before.items():
             loop.remove_signal_handler(number)
-            signal.signal(number, before[number] or signal.SIG_DFL)  # asyncio would leave the default
+            signal.signal(number, handler or signal.SIG_DFL)  # asyncio would leave the default

@@ -25,7 +25,7 @@ from zonelab.scenarios.clients.recorder import Outcome
 from zonelab.scenarios.logs import LOGGER
 from zonelab.scenarios.queues.catalogue import MakeQueue, queue_under_test
 from zonelab.scenarios.run.carry_out import carry_out
-from zonelab.scenarios.run.in_directory import ENDING, RunWriter, run_in_directory
+from zonelab.scenarios.run.in_directory import RunWriter, ending_signals, run_in_directory
 from zonelab.scenarios.run.network_settings import network_of
 from zonelab.scenarios.run.program_times import BusyTestbed
 from zonelab.scenarios.run_files.record import Note, RunRecord, unnoted
@@ -192,7 +192,7 @@ def _ending(halt: Halt) -> Iterator[None]:
         LOGGER.warning("asked to end")
         halt.interrupt()
 
-    before = {number: signal.signal(number, end) for number in ENDING}
+    before = {number: signal.signal(number, end) for number in ending_signals()}
     try:
         yield
     finally:

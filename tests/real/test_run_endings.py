@@ -4,8 +4,11 @@ Method: runs with a fault planted in the lab itself (an exception, a full disk, 
 """
 
 import errno
+import json
 import signal
+import subprocess
 import tempfile
+import time
 from pathlib import Path
 from types import FrameType
 from typing import Any
@@ -13,7 +16,7 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
-from support.scenarios.short_runs import Ran, run_short, servers_of
+from support.scenarios.short_runs import Ran, run_short, servers_of, zonelab_command
 
 from zonelab.cluster.testbed import Testbed as Cluster
 from zonelab.engine.message import Delivery
@@ -80,6 +83,20 @@ def test_after_a_run_signals_do_again_what_they_did_before(tmp_path: Path) -> No
         assert signal.getsignal(signal.SIGTERM) is mine
     finally:
         signal.signal(signal.SIGTERM, before)
+
+
+@pytest.mark.parametrize("arm", ["process", "sim"])
+def test_a_signal_that_is_ignored_as_by_nohup_ends_no_run(arm: str, tmp_path: Path) -> None:
+    ignored = signal.signal(signal.SIGHUP, signal.SIG_IGN)  # programs that are started now inherit it
+    try:
+        words = zonelab_command("run", "steady", "--on", arm, "--set", "load.duration_s=2")
+        run = subprocess.Popen(words, cwd=tmp_path, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    finally:
+        signal.signal(signal.SIGHUP, ignored)
+    while run.poll() is None:
+        run.send_signal(signal.SIGHUP)
+        time.sleep(0.05)
+    assert json.loads((tmp_path / "runs/steady/latest/run.json").read_text())["status"] == "complete"
 
 
 def test_an_exception_in_the_middle_ends_the_run_as_failed_and_the_record_can_be_read(

@@ -24,6 +24,32 @@ def test_what_asks_the_program_to_end_does_what_ctrl_c_does(at: str, signal: str
     assert interrupted(tmp_path, "scenarios", at=at, INTERRUPT_BY=signal) == (2, "zonelab: interrupted\n")
 
 
+ON_A_LOOP = """
+import asyncio, os, signal, sys
+async def other():
+    try:
+        await asyncio.sleep(600)
+    finally:
+        print("the other task", file=sys.stderr)
+async def main():
+    task = asyncio.create_task(other())
+    await asyncio.sleep(0)
+    asyncio.get_running_loop().call_soon(os.kill, os.getpid(), signal.{})
+    try:
+        await asyncio.sleep(600)
+    finally:
+        print("the main task, before" if not task.cancelling() else "too late", file=sys.stderr)
+asyncio.run(main())
+"""
+
+
+@pytest.mark.parametrize("signal", ["SIGINT", "SIGTERM", "SIGHUP"])
+def test_on_an_event_loop_the_main_task_tidies_before_others_are_cancelled(signal: str, tmp_path: Path):
+    (tmp_path / "endless.py").write_text(ON_A_LOOP.format(signal))
+    code, said = interrupted(tmp_path, "hunt", "steady", "--queue", "endless:queue", at="never")
+    assert (code, said) == (2, "the main task, before\nthe other task\nzonelab: interrupted\n")
+
+
 @pytest.mark.parametrize("at", ["typer", "the verb"])
 def test_an_import_that_swallows_what_it_raises(at: str, tmp_path: Path):
     assert interrupted(tmp_path, "scenarios", at=at, SWALLOWED="yes") == (2, "zonelab: interrupted\n")
