@@ -87,11 +87,12 @@ def clean_environments() -> tuple[dict[str, int], list[str]]:
             if not locked_at(file.fileno(), lock):
                 left.append(home.name)
                 continue
+            for unfinished in folder.glob(f"{_UNFINISHED}{home.name}*"):
+                shutil.rmtree(unfinished)
             if home.is_dir():
                 home.rename(gone := folder / f"{_UNFINISHED}{home.name}")
                 removed[home.name] = sum(path.lstat().st_size for path in gone.rglob("*"))
-            for unfinished in folder.glob(f"{_UNFINISHED}{home.name}*"):
-                shutil.rmtree(unfinished)
+                shutil.rmtree(gone)
             lock.unlink()
     return removed, left
 

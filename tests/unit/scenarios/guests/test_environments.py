@@ -103,9 +103,9 @@ def test_a_toolchain_that_is_missing_is_named(said: Path, guest: Guest, monkeypa
 def test_they_are_removed_with_what_a_killed_maker_left(said: Path, guest: Guest) -> None:
     assert clean_environments() == ({}, [])
     home = environment_of(guest).home
-    left = cache_folder() / f".making-{home.name}-x"
-    left.mkdir()
-    (left / "big").write_bytes(bytes(5_000))
+    for left in (f".making-{home.name}-x", f".making-{home.name}"):  # of a maker, and of a clean that did not end
+        (cache_folder() / left).mkdir()
+        (cache_folder() / left / "big").write_bytes(bytes(5_000))
     size = sum(path.stat().st_size for path in home.rglob("*"))
     assert clean_environments() == ({home.name: size}, [])
     assert list(cache_folder().iterdir()) == []
