@@ -208,13 +208,24 @@ def test_a_lag_slows_the_quorum_of_the_zone_that_has_it_and_ends_with_the_fault(
     assert min(latency_ms[False]) < 400
 
 
+def held_by(run: Ran, *processes: str) -> set[str]:
+    """Messages that consumers had got and did not begin to acknowledge."""
+    rows = [row for row in run.table("operations") if row["process"] in processes and row["message_id"]]
+    got = {row["message_id"] for row in rows if (row["f"], row["type"]) == ("pop", "ok")}
+    return got - {row["message_id"] for row in rows if row["f"] == "ack"}
+
+
 def test_crashed_consumers_are_followed_by_others_and_nothing_is_abandoned(tmp_path: Path) -> None:
-    run = run_with(
-        tmp_path,
-        {"kind": "consumer_crash", "zone": "b", "consumer": "all"},
-        consumers={"per_zone": 2, "processing": "constant:100ms"},
-        queue={"unack_ms": 3000, "unack_interval_ms": 200},
-    )
+    held: set[str] = set()
+    for attempt in ("first", "second", "third"):  # on a machine that stood still they may hold nothing as they die
+        run = run_with(
+            tmp_path / attempt,
+            {"kind": "consumer_crash", "zone": "b", "consumer": "all"},
+            consumers={"per_zone": 2, "processing": "constant:100ms"},
+            queue={"unack_ms": 3000, "unack_interval_ms": 200},
+        )
+        if held := held_by(run, "consumer-b-0", "consumer-b-1"):
+            break
     processes = {row["process"] for row in run.table("operations")}
     assert {name for name in processes if name.startswith("consumer-b")} == {
         "consumer-b-0",
@@ -224,10 +235,7 @@ def test_crashed_consumers_are_followed_by_others_and_nothing_is_abandoned(tmp_p
     }
     verdict = run.check()
     assert (verdict.valid, verdict.reasons) == (True, ())
-    first = [row for row in run.table("operations") if row["process"] in ("consumer-b-0", "consumer-b-1")]
-    got, acked = ({row["message_id"] for row in first if (row["f"], row["type"]) == (f, "ok")} for f in ("pop", "ack"))
-    held = got - acked - {None}
-    assert verdict.counts[MessageClass.REDELIVERED] == len(held)
+    assert verdict.counts[MessageClass.REDELIVERED] >= len(held) > 0
 
 
 def test_a_coordinator_that_crashed_refuses_its_clients_and_no_others(tmp_path: Path) -> None:
