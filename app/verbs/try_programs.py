@@ -59,7 +59,7 @@ class ProgramTrial:
         return scenario_of(document, source=NAME, overrides=self.overrides)
 
     def _zones(self) -> list[str]:
-        if not self.zones.isdigit():
+        if not (self.zones.isascii() and self.zones.isdigit()):
             return [name.strip() for name in self.zones.split(",")]
         if not 1 <= int(self.zones) <= ZONES_MAX:
             raise NotAccepted(f"--zones: got {self.zones}; accepted: 1 to {ZONES_MAX}, or their names: a,b,c")
