@@ -218,8 +218,9 @@ def held_by(run: Ran, *processes: str) -> set[str]:
 def test_crashed_consumers_are_followed_by_others_and_nothing_is_abandoned(tmp_path: Path) -> None:
     held: set[str] = set()
     for attempt in ("first", "second", "third"):  # on a machine that stood still they may hold nothing as they die
+        (folder := tmp_path / attempt).mkdir()
         run = run_with(
-            tmp_path / attempt,
+            folder,
             {"kind": "consumer_crash", "zone": "b", "consumer": "all"},
             consumers={"per_zone": 2, "processing": "constant:100ms"},
             queue={"unack_ms": 3000, "unack_interval_ms": 200},
