@@ -20,10 +20,10 @@ ONE, QUORUM, SAFE = LEVELS_OF_ONE_DC
 FACTOR = 0.3
 SCALED = Timeouts(factor=FACTOR)
 LATE_MS = 900
-"""So long after its time an answer would be that of the next time-out."""
+"""Time behind its due one from which on an answer may be that of the next time-out."""
 
 WAIT_MS = 10
-"""Lateness is counted in waits of the loop that the answers come from: a machine that stands still makes one longer."""
+"""Length of the waits by which lateness is counted: a machine that stands still makes one longer, not more of them."""
 
 PAUSE_MS = 1_500 * FACTOR
 
